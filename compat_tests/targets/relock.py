@@ -1,0 +1,102 @@
+"""Write the lock files anew. For maintainers; needs ``mvn`` and a JDK, which nothing else here does.
+
+    python -m compat_tests.targets.relock            every lock
+    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj)
+
+Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
+fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never changes
+a published jar, so a changed hash under an unchanged coordinate is an alarm.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+
+from compat_tests.targets import jars, lockfile
+from compat_tests.targets.cache import exclusive
+from compat_tests.targets.lockfile import Jar
+
+#: The newest compiler that still runs on Java 11.
+_ECJ = Jar("org.eclipse.jdt", "ecj", "3.33.0", "", "")
+
+#: Replacements, by release. The client of ZooKeeper 3.4.13 in 4.9.2 cannot resolve any address on Java 14 and later
+#: (it parses the text of an InetSocketAddress, which changed), so 4.9.2 runs with the 3.6 client on the same JVM as the rest.
+_REPLACED = {"4.9.2": ("org.apache.zookeeper", "zookeeper", "3.6.4")}
+
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:list"
+_DEPENDENCY = re.compile(r"^\s+(?P<coordinate>[\w.-]+(:[\w.-]+){4,5})")
+_NATIVE = re.compile(r"linux-x86_64")
+_FOREIGN = re.compile(r"(osx|windows|linux|aarch|ppc|s390)")
+
+
+def _dependency(group: str, artifact: str, version: str, more: str = "") -> str:
+    return (f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+            f"<version>{version}</version>{more}</dependency>")
+
+
+def project(release: str) -> str:
+    """The POM of an empty project that depends on the bookie of ``release``."""
+    replaced = _dependency(*_REPLACED[release]) if release in _REPLACED else ""
+    managed = _dependency("org.apache.bookkeeper", "bookkeeper", release, "<type>pom</type><scope>import</scope>")
+    wanted = _dependency("org.apache.bookkeeper", "bookkeeper-server", release)
+    return (f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+            f"<groupId>lock</groupId><artifactId>lock</artifactId><version>1</version><packaging>pom</packaging>"
+            f"<dependencyManagement><dependencies>{replaced}{managed}</dependencies></dependencyManagement>"
+            f"<dependencies>{wanted}{replaced}</dependencies></project>")
+
+
+def parse_listing(text: str) -> list[Jar]:
+    """Read what ``dependency:list`` wrote; jars with natives of other platforms are left out, hashes are empty."""
+    found = []
+    for line in text.splitlines():
+        match = _DEPENDENCY.match(line)
+        if match is None:
+            continue
+        group, artifact, _packaging, *classifier, version, _scope = match["coordinate"].split(":")
+        native = classifier[0] if classifier else ""
+        if _NATIVE.search(native) or not _FOREIGN.search(native):
+            found.append(Jar(group, artifact, version, native, ""))
+    return found
+
+
+def resolve(release: str) -> list[Jar]:
+    """Ask Maven for the runtime dependencies of ``release``."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pom.xml").write_text(project(release), encoding="utf-8")
+        listing = folder / "list.txt"
+        subprocess.run(["mvn", "-B", "-q", _PLUGIN, "-DincludeScope=runtime", f"-DoutputFile={listing}"],
+                       cwd=folder, check=True)
+        return parse_listing(listing.read_text(encoding="utf-8"))
+
+
+def hashed(unlocked: list[Jar]) -> list[Jar]:
+    """The same jars with the sha256 of what Maven Central gives."""
+    with exclusive("jars") as repository:
+        context = jars.maven_context(repository)
+        with ThreadPoolExecutor(8) as threads:
+            return list(threads.map(
+                lambda jar: attrs.evolve(jar, sha256=jars.sha256_of(jars.locate(context, jar))), unlocked))
+
+
+def main(names: list[str]) -> None:
+    """Write the lock files named, or all of them."""
+    for name in names or [*lockfile.RELEASES, "ecj"]:
+        if name == "ecj":
+            filename, heading, found = "ecj.lock", "The Eclipse compiler for Java", [_ECJ]
+        else:
+            filename, found = f"bookkeeper-{name}.lock", resolve(name)
+            heading = f"BookKeeper {name}: the runtime dependencies of org.apache.bookkeeper:bookkeeper-server"
+        (lockfile.LOCKS / filename).write_text(lockfile.render(hashed(found), heading), encoding="utf-8")
+        print(f"{filename}: {len(found)} jars")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
