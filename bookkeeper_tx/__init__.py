@@ -1,0 +1,1 @@
+"""bookkeeper_tx: Apache BookKeeper in Python on Twisted."""

@@ -1,0 +1,127 @@
+"""Master key, and the four digests: compute and verify (docs/protocol/entry.md)."""
+
+import hashlib
+import hmac
+import zlib
+from collections.abc import Callable
+
+import construct
+import crc32c
+
+from bookkeeper_tx.entry_run import ENTRY_METADATA, RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.errors import DigestMismatch
+from bookkeeper_tx.model import DigestType
+from protocol_specs import codecs
+from protocol_specs.entry import v1
+
+LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
+METADATA_SIZE = ENTRY_METADATA.size
+
+_CRC32_VALUE = codecs.derive("CRC32 digest", construct.Struct("value" / construct.Int64ub)).pack_fixed
+_CRC32C_VALUE = codecs.derive("CRC32C digest", construct.Struct("value" / construct.Int32ub)).pack_fixed
+
+
+def master_key(password: bytes) -> bytes:
+    """Return the 20 bytes by which bookies know the writers and fencers of a ledger."""
+    return hashlib.sha1(b"ledger" + password).digest()
+
+
+def _mac(password: bytes) -> Callable[[bytes, bytes], bytes]:
+    keyed = hmac.new(hashlib.sha1(b"mac" + password).digest(), digestmod=hashlib.sha1)
+
+    def compute(metadata: bytes, payload: bytes) -> bytes:
+        code = keyed.copy()
+        code.update(metadata)
+        code.update(payload)
+        return code.digest()
+
+    return compute
+
+
+def _crc32(metadata: bytes, payload: bytes) -> bytes:
+    return _CRC32_VALUE(zlib.crc32(payload, zlib.crc32(metadata)))
+
+
+def _crc32c(metadata: bytes, payload: bytes) -> bytes:
+    return _CRC32C_VALUE(crc32c.crc32c(payload, crc32c.crc32c(metadata)))
+
+
+def _none(metadata: bytes, payload: bytes) -> bytes:
+    return b""
+
+
+class EntryDigest:
+    """Seals and verifies the entries of ledgers of one digest type and password."""
+
+    def __init__(self, digest_type: DigestType, password: bytes) -> None:
+        self.digest_type = digest_type
+        self.size = digest_type.value.size
+        self.master_key = master_key(password)
+        self.payload_offset = METADATA_SIZE + self.size
+        self._compute: Callable[[bytes, bytes], bytes]
+        if digest_type is DigestType.MAC:
+            self._compute = _mac(password)
+        else:
+            self._compute = {DigestType.CRC32: _crc32, DigestType.CRC32C: _crc32c, DigestType.DUMMY: _none}[digest_type]
+
+    def seal(self, ledger_id: int, entry_id: int, last_add_confirmed: int, length: int, payload: bytes) -> bytes:
+        """Return the entry as it is sent and stored."""
+        metadata = ENTRY_METADATA.pack_fixed(ledger_id, entry_id, last_add_confirmed, length)
+        return metadata + self._compute(metadata, payload) + payload
+
+    def seal_last_add_confirmed(self, ledger_id: int, last_add_confirmed: int) -> bytes:
+        """Return the body of a WRITE_LAC request."""
+        metadata = LAC_METADATA.pack_fixed(ledger_id, last_add_confirmed)
+        return metadata + self._compute(metadata, b"")
+
+    def verify(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
+        """Return entry id, last add confirmed, length and payload of ``entry``.
+
+        ``entry_id`` None accepts any id (a read of the last entry).  Raises :class:`DigestMismatch` for an entry that
+        is too short, of another id, or whose digest does not match.
+        """
+        if len(entry) < self.payload_offset:
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
+        metadata, payload = entry[:METADATA_SIZE], entry[self.payload_offset :]
+        found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
+        if self._compute(metadata, payload) != entry[METADATA_SIZE : self.payload_offset]:
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
+        if found_ledger != ledger_id or entry_id not in (None, found_entry):
+            raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
+        return found_entry, last_add_confirmed, length, payload
+
+    def verify_last_add_confirmed(self, ledger_id: int, body: bytes) -> int:
+        """Return the last add confirmed in the body of a WRITE_LAC request; raises :class:`DigestMismatch`."""
+        metadata = body[: LAC_METADATA.size]
+        if len(metadata) < LAC_METADATA.size or self._compute(metadata, b"") != body[LAC_METADATA.size :]:
+            raise DigestMismatch(f"explicit last add confirmed of ledger {ledger_id} does not match its digest")
+        found_ledger, last_add_confirmed = LAC_METADATA.unpack_fixed(metadata)
+        if found_ledger != ledger_id:
+            raise DigestMismatch(f"explicit last add confirmed of ledger {found_ledger}, not of {ledger_id}")
+        return int(last_add_confirmed)
+
+    def verify_run(self, run: EntryRun) -> list[bytes]:
+        """Return the payloads of the verified prefix of ``run``: all of them, or those before the first bad entry."""
+        buffer, offsets, size, payload_at = run.buffer, run.offsets, self.size, self.payload_offset
+        unpack, compute = ENTRY_METADATA.unpack_fixed, self._compute
+        ledger_id, expected = run.ledger_id, run.first_entry_id
+        payloads: list[bytes] = []
+        append = payloads.append
+        start = offsets[0]
+        for end in offsets[1:]:
+            start += RECORD_LENGTH_SIZE
+            if end - start < payload_at:
+                break
+            found_ledger, found_entry, _, _ = unpack(buffer, start)
+            payload = buffer[start + payload_at : end]
+            metadata_end = start + METADATA_SIZE
+            if (
+                found_entry != expected
+                or found_ledger != ledger_id
+                or compute(buffer[start:metadata_end], payload) != buffer[metadata_end : metadata_end + size]
+            ):
+                break
+            append(payload)
+            expected += 1
+            start = end
+        return payloads

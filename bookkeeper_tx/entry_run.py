@@ -1,0 +1,79 @@
+"""A run of entries: consecutive entries of one ledger as ``[length][entry]`` records in one buffer.
+
+The same bytes serve the journal, the write cache, the entry log and a batch read reply, so they are made once and
+passed on whole; an object per entry would cost more than the entry.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+from protocol_specs import codecs
+from protocol_specs.entry import v1
+
+ENTRY_RECORD = codecs.derive("entry record", v1.ENTRY_RECORD)
+ENTRY_METADATA = codecs.derive("entry", v1.ENTRY_METADATA)
+RECORD_LENGTH_SIZE = ENTRY_RECORD.offsets["ledger_id"]
+
+
+class EntryRun:
+    """Entries ``first_entry_id`` … ``last_entry_id`` of ``ledger_id``.
+
+    ``buffer`` holds their records back to back, anywhere in it; ``offsets`` says where each record starts and, as its
+    last item, where the last one ends (``len(offsets) == count + 1``).  Neither may change afterwards.
+    """
+
+    __slots__ = ("buffer", "first_entry_id", "ledger_id", "offsets")
+
+    def __init__(self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: Sequence[int]) -> None:
+        self.ledger_id = ledger_id
+        self.first_entry_id = first_entry_id
+        self.buffer = buffer
+        self.offsets = offsets
+
+    @classmethod
+    def of_entries(cls, ledger_id: int, first_entry_id: int, entries: Sequence[bytes]) -> "EntryRun":
+        """Make a run of ``entries``, each from its ledger id on."""
+        parts: list[bytes] = []
+        offsets = array("Q", [0])
+        at = 0
+        for entry in entries:
+            parts += (codecs.RECORD_LENGTH.pack_fixed(len(entry)), entry)
+            at += RECORD_LENGTH_SIZE + len(entry)
+            offsets.append(at)
+        return cls(ledger_id, first_entry_id, b"".join(parts), offsets)
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def last_entry_id(self) -> int:
+        return self.first_entry_id + len(self.offsets) - 2
+
+    @property
+    def size(self) -> int:
+        """Bytes of all records."""
+        return self.offsets[-1] - self.offsets[0]
+
+    def __contains__(self, entry_id: int) -> bool:
+        return 0 <= entry_id - self.first_entry_id < len(self.offsets) - 1
+
+    def entry(self, entry_id: int) -> bytes:
+        """Return the bytes of one entry."""
+        index = entry_id - self.first_entry_id
+        return self.buffer[self.offsets[index] + RECORD_LENGTH_SIZE : self.offsets[index + 1]]
+
+    def records(self, first_entry_id: int, count: int) -> bytes | memoryview:
+        """Return the records of ``count`` entries from ``first_entry_id`` on, length words included, as one slice."""
+        index = first_entry_id - self.first_entry_id
+        start, end = self.offsets[index], self.offsets[index + count]
+        if start == 0 and end == len(self.buffer):
+            return self.buffer
+        return memoryview(self.buffer)[start:end]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for entry_id in range(self.first_entry_id, self.last_entry_id + 1):
+            yield self.entry(entry_id)
+
+    def __repr__(self) -> str:
+        return f"<EntryRun ledger {self.ledger_id} entries {self.first_entry_id}..{self.last_entry_id}>"

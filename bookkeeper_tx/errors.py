@@ -1,0 +1,167 @@
+"""Every error that users of bookkeeper_tx see.  The docstring of a class is the sentence shown when it has no other text.
+
+Who broke it is in the type: :class:`LocalError` means that this side was misused, :class:`RemoteError` that a bookie or
+the metadata store answered so or did not answer.
+"""
+
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+
+class BookKeeperError(Exception):
+    """Something went wrong with BookKeeper."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text or (type(self).__doc__ or type(self).__name__).strip()
+
+
+class LocalError(BookKeeperError):
+    """This side was misused."""
+
+
+class RemoteError(BookKeeperError):
+    """A peer failed, or answered with an error."""
+
+
+# Local ---------------------------------------------------------------------------------------------------------------
+
+
+class InvalidArgument(LocalError, ValueError):
+    """An argument is out of range."""
+
+
+class InvalidConfig(LocalError, ValueError):
+    """A configuration value is wrong; the text names file, key and reason."""
+
+
+class ClientClosed(LocalError):
+    """The client was closed."""
+
+
+class LedgerClosed(LocalError):
+    """The ledger is closed: nothing can be appended to it."""
+
+
+class BatchReadNotSupported(LocalError):
+    """Batch read is not available here: the ledger is striped, batch read is switched off, or the bookies lack it."""
+
+
+class RefusedToStart(LocalError):
+    """The bookie refuses to start; the text says why and what to do."""
+
+
+# Remote --------------------------------------------------------------------------------------------------------------
+
+
+class ProtocolViolation(RemoteError):
+    """The peer sent bytes that break the protocol."""
+
+
+class BookieUnavailable(RemoteError):
+    """The connection to the bookie could not be made, or was lost."""
+
+
+class RequestTimedOut(RemoteError):
+    """The peer did not answer in time; whether it carried the request out is unknown."""
+
+
+class NotEnoughBookies(RemoteError):
+    """There are fewer writable bookies than the ensemble needs."""
+
+
+class DigestMismatch(RemoteError):
+    """An entry does not match its digest: wrong password, wrong digest type, or corrupt data."""
+
+
+class LedgerExists(RemoteError):
+    """A ledger of this id exists already."""
+
+
+class NoSuchLedger(RemoteError):
+    """There is no such ledger."""
+
+
+class NoSuchEntry(RemoteError):
+    """There is no such entry."""
+
+
+class BadRequest(RemoteError):
+    """The bookie could not make sense of the request."""
+
+
+class StorageFailed(RemoteError):
+    """The bookie's storage failed."""
+
+
+class Unauthorized(RemoteError):
+    """Unauthorized: wrong or missing ledger password."""
+
+
+class BadVersion(RemoteError):
+    """The bookie does not speak this protocol version."""
+
+
+class LedgerFenced(RemoteError):
+    """The ledger is fenced: a reader has taken it over.  The entry may exist or not; only recovery can tell."""
+
+
+class ReadOnlyBookie(RemoteError):
+    """The bookie is read-only."""
+
+
+class TooManyRequests(RemoteError):
+    """The bookie is overloaded."""
+
+
+class UnknownLedgerState(RemoteError):
+    """The bookie cannot tell whether it ever had this entry."""
+
+
+class MetadataError(RemoteError):
+    """The metadata store failed."""
+
+
+class MetadataUnavailable(MetadataError):
+    """The metadata store cannot be reached."""
+
+
+class MetadataConflict(MetadataError):
+    """Somebody else changed the metadata first."""
+
+
+class MetadataCorrupt(MetadataError):
+    """A metadata record cannot be understood."""
+
+
+class BookieIdInUse(MetadataError):
+    """A bookie with this id is registered already."""
+
+
+_ERROR_OF_STATUS: dict[Status, type[RemoteError]] = {
+    statuses.ENOLEDGER: NoSuchLedger,
+    statuses.ENOENTRY: NoSuchEntry,
+    statuses.EBADREQ: BadRequest,
+    statuses.EIO: StorageFailed,
+    statuses.EUA: Unauthorized,
+    statuses.EBADVERSION: BadVersion,
+    statuses.EFENCED: LedgerFenced,
+    statuses.EREADONLY: ReadOnlyBookie,
+    statuses.ETOOMANYREQUESTS: TooManyRequests,
+    statuses.EUNKNOWNLEDGERSTATE: UnknownLedgerState,
+}
+
+_STATUS_OF_ERROR = {error: status for status, error in _ERROR_OF_STATUS.items()}
+
+
+def error_of(status: Status, text: str = "") -> RemoteError:
+    """Return the error that stands for a status other than EOK."""
+    return _ERROR_OF_STATUS[status](text) if text else _ERROR_OF_STATUS[status]()
+
+
+def status_of(error: BaseException) -> Status:
+    """Return the status with which a bookie answers when ``error`` stopped a request; EIO for what has no own status."""
+    for kind in type(error).__mro__:
+        if kind in _STATUS_OF_ERROR:
+            return _STATUS_OF_ERROR[kind]  # type: ignore[index]
+    return statuses.EIO

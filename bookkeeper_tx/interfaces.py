@@ -1,0 +1,74 @@
+"""Interfaces that have more than one implementation."""
+
+from zope.interface import Interface
+
+
+class IMetadataStore(Interface):
+    """A cluster's metadata: ledgers, bookie registration, cookies.  Every method that asks the store returns a Deferred.
+
+    Errors of all methods: :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within
+    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.
+    """
+
+    def start():  # type: ignore[no-untyped-def,misc]
+        """Connect.  Fires when connected; fails with MetadataUnavailable after the store's timeout."""
+
+    def stop():  # type: ignore[no-untyped-def,misc]
+        """Give up registrations, disconnect, fail what is pending.  Fires when no thread of ours is left."""
+
+    def initialize():  # type: ignore[no-untyped-def,misc]
+        """Create an empty cluster (root, layout, instance id) unless there is one.  Fires with True if it made one."""
+
+    def instance_id():  # type: ignore[no-untyped-def,misc]
+        """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
+
+    def new_ledger_id():  # type: ignore[no-untyped-def,misc]
+        """Fire with a ledger id that nobody else was given."""
+
+    def create_ledger(ledger_id, metadata):  # type: ignore[no-untyped-def,misc]
+        """Store new metadata; fires with Versioned.  Fails with LedgerExists (but not for our own retried create)."""
+
+    def read_ledger(ledger_id):  # type: ignore[no-untyped-def,misc]
+        """Fire with Versioned; fails with NoSuchLedger."""
+
+    def write_ledger(ledger_id, metadata, version):  # type: ignore[no-untyped-def,misc]
+        """Compare and set; fires with Versioned.  Fails with MetadataConflict or NoSuchLedger."""
+
+    def delete_ledger(ledger_id):  # type: ignore[no-untyped-def,misc]
+        """Delete the metadata; fires with None.  Fails with NoSuchLedger."""
+
+    def list_ledgers():  # type: ignore[no-untyped-def,misc]
+        """Fire with the ids of all ledgers, ascending."""
+
+    def watch_ledger(ledger_id, changed):  # type: ignore[no-untyped-def,misc]
+        """Call ``changed()`` after each change until the returned callable is called; read again to see what changed."""
+
+    def register_bookie(bookie_id, info, read_only=False):  # type: ignore[no-untyped-def,misc]
+        """Make a bookie visible to clients, and keep it so over lost sessions; call again to change ``read_only``.
+
+        Fails with BookieIdInUse when another process has registered this id.
+        """
+
+    def unregister_bookie(bookie_id):  # type: ignore[no-untyped-def,misc]
+        """Take the registration back; fires with None."""
+
+    def writable_bookies():  # type: ignore[no-untyped-def,misc]
+        """Fire with the frozenset of the ids of registered writable bookies."""
+
+    def read_only_bookies():  # type: ignore[no-untyped-def,misc]
+        """Fire with the frozenset of the ids of registered read-only bookies."""
+
+    def bookie_info(bookie_id):  # type: ignore[no-untyped-def,misc]
+        """Fire with the BookieServiceInfo of a registered bookie; fails with BookieUnavailable."""
+
+    def watch_bookies(changed):  # type: ignore[no-untyped-def,misc]
+        """Call ``changed()`` whenever registrations change, until the returned callable is called."""
+
+    def read_cookie(bookie_id):  # type: ignore[no-untyped-def,misc]
+        """Fire with (cookie bytes, version), or None."""
+
+    def write_cookie(bookie_id, cookie, version):  # type: ignore[no-untyped-def,misc]
+        """Create (version None) or compare and set; fires with the new version.  Fails with MetadataConflict."""
+
+    def delete_cookie(bookie_id, version):  # type: ignore[no-untyped-def,misc]
+        """Delete a cookie; fires with None.  Fails with MetadataConflict."""

@@ -1,0 +1,140 @@
+"""Frozen values that every room shares."""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from attrs import evolve, field, frozen
+
+from bookkeeper_tx.errors import InvalidArgument
+from protocol_specs import fields
+from protocol_specs.entry import digest as digests
+
+BookieId = str
+"""The name of a bookie, ``host:port`` unless it was configured otherwise."""
+
+
+class DigestType(Enum):
+    """How an entry is protected against corruption; the value is the declaration in ``protocol_specs.entry.digest``."""
+
+    CRC32 = digests.CRC32
+    MAC = digests.MAC
+    CRC32C = digests.CRC32C
+    DUMMY = digests.DUMMY
+
+
+class LedgerState(Enum):
+    """State of a ledger; the value is its number in the metadata."""
+
+    OPEN = 1
+    IN_RECOVERY = 2
+    CLOSED = 3
+
+
+@frozen
+class Fragment:
+    """The bookies that store the entries from ``first_entry_id`` up to the next fragment."""
+
+    first_entry_id: int
+    ensemble: tuple[BookieId, ...] = field(converter=tuple)
+
+
+@frozen
+class LedgerMetadata:
+    """What the metadata store knows of a ledger.
+
+    Invariants (docs/formats/ledger-metadata.md): ensemble size ≥ write quorum size ≥ ack quorum size ≥ 1; at least one
+    fragment, each as large as the ensemble, first entry ids ascending; last entry id and length only when closed.
+    """
+
+    ensemble_size: int
+    write_quorum_size: int
+    ack_quorum_size: int
+    fragments: tuple[Fragment, ...] = field(converter=tuple)
+    digest_type: DigestType | None = None
+    """None when the stored form names no password: the opener must know the digest type."""
+    password: bytes | None = field(default=b"", repr=False)
+    state: LedgerState = LedgerState.OPEN
+    last_entry_id: int = fields.NO_ENTRY
+    length: int = 0
+    """Payload bytes of the whole ledger; 0 unless closed."""
+    custom_metadata: Mapping[str, bytes] = field(factory=dict)
+    ctime_ms: int | None = None
+    """Creation time if the stored form has it."""
+    create_token: int | None = None
+    """Random number of the create attempt (``cToken``); 0 after an update."""
+    format_version: int = 3
+    """Version of the stored form; an update keeps it."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.ensemble_size >= self.write_quorum_size >= self.ack_quorum_size >= 1:
+            raise InvalidArgument(
+                f"ensemble size {self.ensemble_size} >= write quorum size {self.write_quorum_size} >= "
+                f"ack quorum size {self.ack_quorum_size} >= 1 does not hold"
+            )
+        if not self.fragments:
+            raise InvalidArgument("a ledger has at least one fragment")
+        for fragment in self.fragments:
+            if len(fragment.ensemble) != self.ensemble_size:
+                raise InvalidArgument(
+                    f"fragment at entry {fragment.first_entry_id} has {len(fragment.ensemble)} bookies, "
+                    f"the ensemble size is {self.ensemble_size}"
+                )
+        firsts = [fragment.first_entry_id for fragment in self.fragments]
+        if firsts != sorted(set(firsts)):
+            raise InvalidArgument(f"first entry ids of the fragments do not ascend: {firsts}")
+
+    @property
+    def closed(self) -> bool:
+        return self.state is LedgerState.CLOSED
+
+    @property
+    def last_fragment(self) -> Fragment:
+        return self.fragments[-1]
+
+    def fragment_of(self, entry_id: int) -> Fragment:
+        """Return the fragment that holds ``entry_id``."""
+        for fragment in reversed(self.fragments):
+            if fragment.first_entry_id <= entry_id:
+                return fragment
+        raise InvalidArgument(f"entry {entry_id} lies before the first fragment")
+
+    def with_state(self, state: LedgerState) -> "LedgerMetadata":
+        return evolve(self, state=state)
+
+    def with_close(self, last_entry_id: int, length: int) -> "LedgerMetadata":
+        return evolve(self, state=LedgerState.CLOSED, last_entry_id=last_entry_id, length=length)
+
+    def with_fragment(self, fragment: Fragment) -> "LedgerMetadata":
+        """Return the metadata with ``fragment`` last; it replaces one that starts at the same entry."""
+        kept = tuple(each for each in self.fragments if each.first_entry_id < fragment.first_entry_id)
+        return evolve(self, fragments=(*kept, fragment))
+
+
+@frozen
+class Versioned:
+    """Ledger metadata together with the version to compare when it is set."""
+
+    metadata: LedgerMetadata
+    version: int
+
+
+@frozen
+class BookieServiceInfo:
+    """What a bookie publishes about itself: where its ``bookie-rpc`` endpoint listens."""
+
+    host: str
+    port: int
+    protocol: str = "bookie-rpc"
+
+
+@frozen
+class Entry:
+    """One entry as a reader gets it."""
+
+    ledger_id: int
+    entry_id: int
+    payload: bytes
+    last_add_confirmed: int
+    """Last add confirmed at the time the entry was written."""
+    length: int
+    """Payload bytes of the ledger up to and including this entry."""

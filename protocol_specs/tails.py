@@ -1,0 +1,81 @@
+"""The tails that a hot message may end in: a closed set, each a construct that refuses what ``codecs`` refuses."""
+
+from typing import Any
+
+from construct import Construct, GreedyBytes, StreamError, stream_read_entire, stream_tell, stream_write
+
+from protocol_specs import fields
+from protocol_specs.wire import framing, operations
+
+FENCING = operations.Flag.FENCING
+
+
+class KeyIfFencingTail(Construct):  # type: ignore[misc]
+    """A master key if the request has the fencing flag and a version that carries keys; whatever follows is ignored."""
+
+    def _parse(self, stream: Any, context: Any, path: str) -> bytes | None:
+        rest: bytes = stream_read_entire(stream, path)
+        return self.take(context.header, rest, path)
+
+    @staticmethod
+    def expected(header: int) -> bool:
+        """Tell whether a request with this packet header carries a key."""
+        version, _, flags = framing.split_header(header)
+        return version >= framing.VERSION_WITH_KEY and bool(flags & FENCING)
+
+    def take(self, header: int, rest: bytes, path: str) -> bytes | None:
+        if not self.expected(header):
+            return None
+        if len(rest) < fields.MASTER_KEY_SIZE:
+            raise StreamError(f"fencing request without its {fields.MASTER_KEY_SIZE} bytes of master key", path=path)
+        return rest[: fields.MASTER_KEY_SIZE]
+
+    def _build(self, obj: bytes | None, stream: Any, context: Any, path: str) -> bytes | None:
+        key = obj or b""
+        if key and len(key) != fields.MASTER_KEY_SIZE or not key and self.expected(context.header):
+            raise StreamError(f"a fencing request carries {fields.MASTER_KEY_SIZE} bytes of master key", path=path)
+        stream_write(stream, key, len(key), path)
+        return obj
+
+
+class RecordsTail(Construct):  # type: ignore[misc]
+    """Byte strings, each behind its int32 length, up to the end; a negative or overrunning length is an error."""
+
+    def _parse(self, stream: Any, context: Any, path: str) -> list[bytes]:
+        start = stream_tell(stream, path)
+        rest: bytes = stream_read_entire(stream, path)
+        records, offset = [], 0
+        while offset < len(rest):
+            if offset + 4 > len(rest):
+                raise StreamError(f"record length cut short at {start + offset}", path=path)
+            length = fields.record_length.parse(rest[offset : offset + 4])
+            offset += 4
+            if length < 0 or offset + length > len(rest):
+                raise StreamError(f"record of {length} bytes at {start + offset} overruns", path=path)
+            records.append(rest[offset : offset + length])
+            offset += length
+        return records
+
+    def _build(self, obj: list[bytes], stream: Any, context: Any, path: str) -> list[bytes]:
+        for record in obj:
+            data = fields.record_length.build(len(record)) + record
+            stream_write(stream, data, len(data), path)
+        return obj
+
+
+class IgnoredTail(Construct):  # type: ignore[misc]
+    """Bytes that no reader looks at; built as nothing."""
+
+    def _parse(self, stream: Any, context: Any, path: str) -> None:
+        stream_read_entire(stream, path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> None:
+        return None
+
+
+KeyIfFencing = KeyIfFencingTail()
+Records = RecordsTail()
+IGNORED = IgnoredTail()
+REST = GreedyBytes
+
+TAILS = (REST, KeyIfFencing, Records, IGNORED)
