@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ class JarMismatch(Exception):
     """A jar does not have the locked sha256, also after it was fetched a second time."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def class_path(release: str) -> tuple[Path, ...]:
     """The jars of a BookKeeper release, fetched if need be; raises :class:`Unavailable` or :class:`JarMismatch`."""
     return fetch(lockfile.bookkeeper_lock(release))
 
 
-@lru_cache(maxsize=None)
+@cache
 def ecj() -> Path:
     """The Eclipse compiler for Java: the wheel's JVM has no javac."""
     return fetch(lockfile.read("ecj.lock"))[0]
@@ -59,7 +59,9 @@ def locate(context: Any, jar: Jar) -> Path:
     component = context.project(jar.group, jar.artifact).at_version(jar.version)
     try:
         return Path(component.artifact(classifier=jar.classifier).resolve())
-    except Exception as error:  # jgo raises RuntimeError, requests its own, the file system OSError: all mean "not here"
+    except (
+        Exception
+    ) as error:  # jgo raises RuntimeError, requests its own, the file system OSError: all mean "not here"
         raise Unavailable(f"{jar.coordinate} could not be fetched: {type(error).__name__}: {error}") from error
 
 

@@ -17,8 +17,10 @@ LOCKS = Path(__file__).parent / "locks"
 #: Every BookKeeper release that can be started, oldest first.
 RELEASES = ("4.9.2", "4.14.7", "4.16.6", "4.17.3", "4.18.0")
 
-_LINE = re.compile(r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):(?P<version>[\w.-]+)(:(?P<classifier>[\w.-]+))? +"
-                   r"(?P<sha256>[0-9a-f]{64})")
+_LINE = re.compile(
+    r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):(?P<version>[\w.-]+)(:(?P<classifier>[\w.-]+))? +"
+    r"(?P<sha256>[0-9a-f]{64})"
+)
 
 
 class BadLock(ValueError):

@@ -4,8 +4,8 @@
     python -m compat_tests.targets.relock 4.18.0     one release (or: ecj)
 
 Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
-fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never changes
-a published jar, so a changed hash under an unchanged coordinate is an alarm.
+fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never
+changes a published jar, so a changed hash under an unchanged coordinate is an alarm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from compat_tests.targets.lockfile import Jar
 _ECJ = Jar("org.eclipse.jdt", "ecj", "3.33.0", "", "")
 
 #: Replacements, by release. The client of ZooKeeper 3.4.13 in 4.9.2 cannot resolve any address on Java 14 and later
-#: (it parses the text of an InetSocketAddress, which changed), so 4.9.2 runs with the 3.6 client on the same JVM as the rest.
+#: (it parses the text of an InetSocketAddress, which changed), so 4.9.2 runs with the 3.6 client
+#: on the same JVM as the rest.
 _REPLACED = {"4.9.2": ("org.apache.zookeeper", "zookeeper", "3.6.4")}
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:list"
@@ -37,8 +38,10 @@ _FOREIGN = re.compile(r"(osx|windows|linux|aarch|ppc|s390)")
 
 
 def _dependency(group: str, artifact: str, version: str, more: str = "") -> str:
-    return (f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-            f"<version>{version}</version>{more}</dependency>")
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+        f"<version>{version}</version>{more}</dependency>"
+    )
 
 
 def project(release: str) -> str:
@@ -46,10 +49,12 @@ def project(release: str) -> str:
     replaced = _dependency(*_REPLACED[release]) if release in _REPLACED else ""
     managed = _dependency("org.apache.bookkeeper", "bookkeeper", release, "<type>pom</type><scope>import</scope>")
     wanted = _dependency("org.apache.bookkeeper", "bookkeeper-server", release)
-    return (f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-            f"<groupId>lock</groupId><artifactId>lock</artifactId><version>1</version><packaging>pom</packaging>"
-            f"<dependencyManagement><dependencies>{replaced}{managed}</dependencies></dependencyManagement>"
-            f"<dependencies>{wanted}{replaced}</dependencies></project>")
+    return (
+        f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        f"<groupId>lock</groupId><artifactId>lock</artifactId><version>1</version><packaging>pom</packaging>"
+        f"<dependencyManagement><dependencies>{replaced}{managed}</dependencies></dependencyManagement>"
+        f"<dependencies>{wanted}{replaced}</dependencies></project>"
+    )
 
 
 def parse_listing(text: str) -> list[Jar]:
@@ -72,8 +77,9 @@ def resolve(release: str) -> list[Jar]:
         folder = Path(name)
         (folder / "pom.xml").write_text(project(release), encoding="utf-8")
         listing = folder / "list.txt"
-        subprocess.run(["mvn", "-B", "-q", _PLUGIN, "-DincludeScope=runtime", f"-DoutputFile={listing}"],
-                       cwd=folder, check=True)
+        subprocess.run(
+            ["mvn", "-B", "-q", _PLUGIN, "-DincludeScope=runtime", f"-DoutputFile={listing}"], cwd=folder, check=True
+        )
         return parse_listing(listing.read_text(encoding="utf-8"))
 
 
@@ -82,8 +88,9 @@ def hashed(unlocked: list[Jar]) -> list[Jar]:
     with exclusive("jars") as repository:
         context = jars.maven_context(repository)
         with ThreadPoolExecutor(8) as threads:
-            return list(threads.map(
-                lambda jar: attrs.evolve(jar, sha256=jars.sha256_of(jars.locate(context, jar))), unlocked))
+            return list(
+                threads.map(lambda jar: attrs.evolve(jar, sha256=jars.sha256_of(jars.locate(context, jar))), unlocked)
+            )
 
 
 def main(names: list[str]) -> None:

@@ -1,0 +1,83 @@
+"""A BookKeeper cluster as ZooKeeper sees it: made without a JVM, looked into, thrown away."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+#: What Java's default layout writes. The first line is the layout's version; bookies do not come up on 1.
+HIERARCHICAL_LAYOUT = b"2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1"
+
+
+@contextmanager
+def session(hosts: str, timeout_s: float = 20) -> Iterator[Any]:
+    """A kazoo session for a few requests."""
+    client = KazooClient(hosts=hosts, timeout=10)
+    client.start(timeout=timeout_s)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+@attrs.frozen
+class Cluster:
+    """A ledgers root in a ZooKeeper; several may share one server, and do not see each other's bookies."""
+
+    zookeeper: str
+    """``host:port[,host:port]``"""
+    root: str = "/ledgers"
+
+    @property
+    def uri(self) -> str:
+        """The metadata service URI, as bookies and clients in Java and ours take it."""
+        return f"zk+hierarchical://{self.zookeeper.replace(',', ';')}{self.root}"
+
+    def initialise(self) -> Cluster:
+        """Make the root with its layout and instance id, in one transaction."""
+        parent = self.root.rpartition("/")[0]
+        with session(self.zookeeper) as client:
+            if parent:
+                client.ensure_path(parent)
+            transaction = client.transaction()
+            for path, data in self._nodes():
+                transaction.create(path, data)
+            for result in transaction.commit():
+                if isinstance(result, Exception):
+                    raise result
+        return self
+
+    def registered(self) -> list[str]:
+        """The ids of the bookies that take writes now."""
+        with session(self.zookeeper) as client:
+            return sorted(set(client.get_children(f"{self.root}/available")) - {"readonly"})
+
+    def registered_read_only(self) -> list[str]:
+        """The ids of the bookies that only serve reads now."""
+        with session(self.zookeeper) as client:
+            try:
+                return sorted(client.get_children(f"{self.root}/available/readonly"))
+            except NoNodeError:
+                return []
+
+    def forget_cookie(self, bookie_id: str) -> None:
+        """Remove a bookie's cookie, so that a bookie of that id may start on empty directories."""
+        with session(self.zookeeper) as client:
+            client.delete(f"{self.root}/cookies/{bookie_id}")
+
+    def _nodes(self) -> list[tuple[str, bytes]]:
+        return [
+            (self.root, b""),
+            (f"{self.root}/available", b""),
+            (f"{self.root}/available/readonly", b""),
+            (f"{self.root}/cookies", b""),
+            (f"{self.root}/INSTANCEID", str(uuid.uuid4()).encode()),
+            (f"{self.root}/LAYOUT", HIERARCHICAL_LAYOUT),
+        ]

@@ -1,0 +1,197 @@
+"""A real Java bookie of any locked release, as a plain JVM process on loopback."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.jars import class_path
+from compat_tests.targets.java_logging import logging_flags
+from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.lockfile import release_number
+from compat_tests.targets.ports import choose_port
+from compat_tests.targets.process import ServerProcess, StartFailed
+
+#: V2: length 20, version 2, operation 2 (read), no flags, ledger 2^63 - 1, entry 0.
+_PROBE = bytes.fromhex("00000014 02020000 7fffffffffffffff 0000000000000000")
+
+#: What a serving bookie answers: length 24, the same header, code 1 (no such ledger), the same ids.
+_NO_SUCH_LEDGER = bytes.fromhex("00000018 02020000 00000001 7fffffffffffffff 0000000000000000")
+
+_STORAGE = {
+    "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
+    "interleaved": "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
+    "db": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+}
+
+
+def answers_reads(host: str, port: int, timeout_s: float = 2) -> bool:
+    """Whether a bookie there answers a V2 read of a ledger that does not exist with "no such ledger"."""
+    try:
+        with socket.create_connection((host, port), timeout=timeout_s) as connection:
+            connection.settimeout(timeout_s)
+            connection.sendall(_PROBE)
+            answer = b""
+            while len(answer) < len(_NO_SUCH_LEDGER) and (chunk := connection.recv(64)):
+                answer += chunk
+    except OSError:
+        return False
+    return answer == _NO_SUCH_LEDGER
+
+
+class JavaBookie:
+    """One Java bookie; a context manager, or ``start()`` and ``stop()``; may be started again on its directories.
+
+    :param release: one of :data:`compat_tests.targets.lockfile.RELEASES`
+    :param cluster: an initialised cluster
+    :param work_dir: for its configuration and log, and its directories unless these are given
+    :param journal_dir: Java's ``journalDirectories``: the folder that holds ``current/``; may have been written by
+        any bookie, as may ``ledger_dir`` and ``index_dir``
+    :param port: chosen if not given; a bookie is known by it, so directories go with their port
+    :param bookie_id: not for 4.9.2, which knows none; ``127.0.0.1:port`` if not given
+    :param storage: ``sorted`` (Java's default), ``interleaved``, ``db`` or a class name
+    :param sync: whether the journal is synced before an add is acknowledged
+    :param settings: further keys of ``bk_server.conf``; they win
+    """
+
+    def __init__(
+        self,
+        release: str,
+        cluster: Cluster,
+        work_dir: Path,
+        *,
+        port: int | None = None,
+        bookie_id: str | None = None,
+        journal_dir: Path | None = None,
+        ledger_dir: Path | None = None,
+        index_dir: Path | None = None,
+        storage: str = "sorted",
+        sync: bool = True,
+        settings: Mapping[str, object] | None = None,
+        heap_mb: int = 256,
+    ) -> None:
+        if bookie_id is not None and release_number(release) < (4, 12):
+            raise ValueError(f"a bookie of {release} cannot be given an id of its own")
+        self.release = release
+        self.cluster = cluster
+        self.work_dir = work_dir
+        self.port = port or choose_port()
+        self.journal_dir = journal_dir or work_dir / "journal"
+        self.ledger_dir = ledger_dir or work_dir / "ledgers"
+        self.index_dir = index_dir
+        self.storage = storage
+        self.sync = sync
+        self.settings = dict(settings or {})
+        self.heap_mb = heap_mb
+        self._own_id = bookie_id
+        self._process: ServerProcess | None = None
+
+    @property
+    def address(self) -> str:
+        """``host:port``."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def bookie_id(self) -> str:
+        """The id under which it is registered."""
+        return self._own_id or self.address
+
+    @property
+    def process(self) -> ServerProcess:
+        """The process, for its pid, ``tail()`` and log."""
+        if self._process is None:
+            name = f"Java bookie {self.release} at {self.address}"
+            self._process = ServerProcess(name, self._command(), self.work_dir / "bookie.log")
+        return self._process
+
+    def start(self, timeout_s: float = 90) -> JavaBookie:
+        """Start it; wait until it answers reads and is registered as writable."""
+        (self.work_dir / "tmp").mkdir(parents=True, exist_ok=True)
+        for folder in (self.journal_dir, self.ledger_dir):
+            folder.mkdir(parents=True, exist_ok=True)
+        text = "".join(f"{key}={value}\n" for key, value in self.configuration().items())
+        (self.work_dir / "bk_server.conf").write_text(text, encoding="utf-8")
+        self.process.start()
+        self.process.wait_until(lambda: answers_reads("127.0.0.1", self.port), timeout_s, "answering reads")
+        if self.bookie_id not in self.cluster.registered():
+            read_only = self.bookie_id in self.cluster.registered_read_only()
+            raise StartFailed(
+                f"{self.process.name} is {'read-only' if read_only else 'not registered'}:\n{self.process.tail()}"
+            )
+        return self
+
+    def stop(self) -> None:
+        """Shut it down in order (SIGTERM)."""
+        if self._process is not None:
+            self._process.stop()
+
+    def kill(self) -> None:
+        """SIGKILL. Its registration stays until its ZooKeeper session expires (setting ``zkTimeout``)."""
+        self.process.kill()
+
+    def pause(self) -> None:
+        """Freeze it: connections stay open, nothing is answered."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Let it go on after :meth:`pause`."""
+        self.process.resume()
+
+    def restart(self, timeout_s: float = 90) -> JavaBookie:
+        """Stop it in order and start it again on the same directories and port."""
+        self.stop()
+        return self.start(timeout_s)
+
+    def configuration(self) -> dict[str, object]:
+        """What is written to ``bk_server.conf``."""
+        values: dict[str, object] = {
+            "bookiePort": self.port,
+            "metadataServiceUri": self.cluster.uri,
+            "journalDirectories": self.journal_dir,
+            "ledgerDirectories": self.ledger_dir,
+            "ledgerStorageClass": _STORAGE.get(self.storage, self.storage),
+            "allowLoopback": "true",
+            "listeningInterface": "lo",
+            "advertisedAddress": "127.0.0.1",
+            "zkTimeout": 5000,
+            "journalSyncData": str(self.sync).lower(),
+            "journalMaxSizeMB": 64,
+            "numAddWorkerThreads": 1,
+            "numReadWorkerThreads": 2,
+            "numHighPriorityWorkerThreads": 1,
+            "diskUsageThreshold": "0.99",  # a full disk elsewhere on a shared machine must not make it read-only
+            "diskUsageWarnThreshold": "0.985",
+            "diskUsageLwmThreshold": "0.985",
+            "dbStorage_writeCacheMaxSizeMb": 16,
+            "dbStorage_readAheadCacheMaxSizeMb": 16,
+            "dbStorage_rocksDB_blockCacheSize": 8 * 1024 * 1024,
+        }
+        if self.index_dir is not None:
+            values["indexDirectories"] = self.index_dir
+        if self._own_id is not None:
+            values["bookieId"] = self._own_id
+        return {**values, **self.settings}
+
+    def _command(self) -> list[str]:
+        return find_jvm().command(
+            f"-XX:MaxDirectMemorySize={self.heap_mb}m",
+            f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
+            *logging_flags(self.work_dir),
+            "-cp",
+            ":".join(map(str, class_path(self.release))),
+            "org.apache.bookkeeper.server.Main",
+            "--conf",
+            self.work_dir / "bk_server.conf",
+            heap_mb=self.heap_mb,
+        )
+
+    def __enter__(self) -> JavaBookie:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,115 @@
+"""One server process: started with its log in a file, stopped, killed, paused; never left behind."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+_POLL_S = 0.05
+_alive: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+
+
+class StartFailed(Exception):
+    """A server ended, or was not ready in time; the text has the end of its log."""
+
+
+class ServerProcess:
+    """A process that serves until it is told to stop.
+
+    It gets a session of its own, so that Ctrl-C reaches the tests first and they stop it in order.
+    """
+
+    def __init__(self, name: str, command: list[str], log: Path) -> None:
+        self.name = name
+        self.command = command
+        self.log = log
+        self._popen: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id; raises if it was never started."""
+        return self._started().pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists (a paused one does)."""
+        return self._popen is not None and self._popen.poll() is None
+
+    def start(self) -> None:
+        """Start it; its output is appended to the log."""
+        if self.running:
+            raise RuntimeError(f"{self.name} is running already")
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.log, "ab") as output:
+            self._popen = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.log.parent,
+                start_new_session=True,
+            )
+        _alive.add(self._popen)
+
+    def wait_until(self, ready: Callable[[], bool], timeout_s: float, what: str) -> None:
+        """Poll ``ready``; raises :class:`StartFailed` if the process ends first or the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while not ready():
+            if not self.running:
+                raise StartFailed(f"{self.name} ended with {self._started().returncode} before {what}:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise StartFailed(f"{self.name}: not {what} in {timeout_s} s:\n{self.tail()}")
+            time.sleep(_POLL_S)
+
+    def stop(self, timeout_s: float = 15) -> None:
+        """End it with SIGTERM, with SIGKILL if that takes too long; nothing happens if it has ended."""
+        if not self.running:
+            return
+        self.resume()  # a paused process would not see the signal
+        self._started().terminate()
+        try:
+            self._started().wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it with SIGKILL and wait for that."""
+        if self.running:
+            self._started().kill()
+            self._started().wait()
+
+    def pause(self) -> None:
+        """Stop it in its tracks (SIGSTOP): connections stay open, nothing is answered."""
+        self._started().send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on."""
+        self._started().send_signal(signal.SIGCONT)
+
+    def tail(self, lines: int = 40) -> str:
+        """The last lines of its log."""
+        if not self.log.exists():
+            return "(no log)"
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._popen is None:
+            raise RuntimeError(f"{self.name} was never started")
+        return self._popen
+
+
+def register(popen: subprocess.Popen[bytes]) -> None:
+    """Have a process killed when Python exits, should nobody have ended it."""
+    _alive.add(popen)
+
+
+@atexit.register
+def _kill_leftovers() -> None:
+    for popen in list(_alive):
+        if popen.poll() is None:
+            popen.kill()

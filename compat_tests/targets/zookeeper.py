@@ -1,0 +1,127 @@
+"""A real ZooKeeper server, on loopback, from the jars that pyspark brings."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+from pathlib import Path
+from types import TracebackType
+
+from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.ports import choose_port
+from compat_tests.targets.process import ServerProcess
+from compat_tests.targets.unavailable import Unavailable
+
+#: By pattern, because their versions are pyspark's business.
+_JARS = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar", "metrics-core-*.jar", "snappy-java-*.jar")
+
+
+def zookeeper_jars() -> list[Path]:
+    """The class path of a ZooKeeper server; raises :class:`Unavailable` without pyspark."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise Unavailable("no ZooKeeper: pyspark, whose jars have one, is not installed (extra 'spark')")
+    folder = Path(spec.origin).parent / "jars"
+    found = []
+    for pattern in _JARS:
+        matches = sorted(folder.glob(pattern))
+        if not matches:
+            raise Unavailable(f"no ZooKeeper: this pyspark has no {pattern} among its jars")
+        found.append(matches[-1])
+    return found
+
+
+class ZooKeeper:
+    """A standalone ZooKeeper; a context manager, or ``start()`` and ``stop()``.
+
+    Started again it has the same port and the same data. It does not sync its log to disk: what it loses in a power
+    failure no test asks for.
+    """
+
+    def __init__(self, work_dir: Path, port: int | None = None) -> None:
+        self.work_dir = work_dir
+        self.port = port or choose_port()
+        self._process: ServerProcess | None = None
+
+    @property
+    def hosts(self) -> str:
+        """``host:port``, as kazoo wants it."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def process(self) -> ServerProcess:
+        """The process, for its pid and log."""
+        if self._process is None:
+            self._process = ServerProcess("ZooKeeper", self._command(), self.work_dir / "zookeeper.log")
+        return self._process
+
+    def start(self, timeout_s: float = 60) -> ZooKeeper:
+        """Start it and wait until it takes sessions."""
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        (self.work_dir / "zoo.cfg").write_text(self._config(), encoding="utf-8")
+        self.process.start()
+        self.process.wait_until(self.serving, timeout_s, "serving")
+        return self
+
+    def stop(self) -> None:
+        """Stop it; sessions live on when it is started again soon enough."""
+        if self._process is not None:
+            self._process.stop()
+
+    def pause(self) -> None:
+        """Freeze it: connections stay, nothing is answered."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Let it go on after :meth:`pause`."""
+        self.process.resume()
+
+    def serving(self) -> bool:
+        """Whether it has a mode: ``ruok`` is answered before sessions are accepted, ``srvr`` tells the truth."""
+        return "Mode:" in self.four_letter("srvr")
+
+    def four_letter(self, word: str) -> str:
+        """The answer to one of ZooKeeper's four-letter commands; empty if it does not answer."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
+                connection.sendall(word.encode())
+                answer = b""
+                while chunk := connection.recv(65536):
+                    answer += chunk
+        except OSError:
+            return ""
+        return answer.decode(errors="replace")
+
+    def _config(self) -> str:
+        settings = {
+            "tickTime": 500,
+            "dataDir": self.work_dir / "data",
+            "clientPort": self.port,
+            "clientPortAddress": "127.0.0.1",
+            "admin.enableServer": "false",
+            "4lw.commands.whitelist": "*",
+            "minSessionTimeout": 1000,
+            "maxSessionTimeout": 60000,
+            "maxClientCnxns": 0,
+        }
+        return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+    def _command(self) -> list[str]:
+        class_path = ":".join(map(str, zookeeper_jars()))
+        return find_jvm().command(
+            "-Dzookeeper.forceSync=no",
+            "-Dzookeeper.preAllocSize=1024",
+            "-cp",
+            class_path,
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+            self.work_dir / "zoo.cfg",
+            heap_mb=96,
+        )
+
+    def __enter__(self) -> ZooKeeper:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.stop()
