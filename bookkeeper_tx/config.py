@@ -1,0 +1,111 @@
+"""Configuration of client and bookie: one frozen class each, every field documented under it.
+
+Java's ``bk_server.conf`` keys are mapped to :class:`BookieConfig` in ``bookie/config_file.py``.
+"""
+
+from enum import Enum
+
+from attrs import field, frozen
+from attrs.validators import ge, gt, in_
+
+from bookkeeper_tx.errors import InvalidConfig
+from protocol_specs import fields
+
+MIB = 1024 * 1024
+
+
+class WireProtocol(Enum):
+    """The dialect of a client."""
+
+    V2 = "v2"
+    V3 = "v3"
+
+
+@frozen(kw_only=True)
+class ClientConfig:
+    """Settings of a client."""
+
+    protocol: WireProtocol = field(default=WireProtocol.V2, converter=WireProtocol)
+    """The dialect for adds and reads.  What V2 lacks goes over a second, V3 connection either way."""
+    connect_timeout_s: float = field(default=10.0, validator=gt(0))
+    """How long a connection may take to be made."""
+    add_timeout_s: float = field(default=5.0, validator=gt(0))
+    """How long a bookie may take to answer an add; then the ensemble changes."""
+    read_timeout_s: float = field(default=5.0, validator=gt(0))
+    """How long a bookie may take to answer a read; then the next replica is asked."""
+    metadata_timeout_s: float = field(default=10.0, validator=gt(0))
+    """How long the metadata store may take to answer."""
+    frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
+    """Largest frame in bytes, its length word included; must match the bookies' ``nettyMaxFrameSizeBytes``."""
+    outstanding_adds_max: int = field(default=10_000, validator=ge(1))
+    """Appends of one writer that may wait for their quorum; more are held back until some are acknowledged."""
+    outstanding_reads_max: int = field(default=2_000, validator=ge(1))
+    """Single reads that one range read keeps in flight."""
+    batch_read_enabled: bool = True
+    """Whether reads may use batch read (BP-62); when False every read is made of single reads."""
+    batch_read_count: int = field(default=100, validator=ge(1))
+    """Entries asked for by one batch request of a range read."""
+    batch_read_capability_expiry_s: float = field(default=300.0, validator=gt(0))
+    """How long it is remembered whether a bookie serves batch read."""
+    reconnect_delay_s: float = field(default=0.5, validator=ge(0))
+    """How long a bookie whose connection failed is left alone before the next attempt."""
+    idle_buffer_max: int = field(default=64 * MIB, validator=gt(0))
+    """Bytes that may wait to be sent to one bookie; then new requests to it fail as unavailable."""
+
+
+@frozen(kw_only=True)
+class BookieConfig:
+    """Settings of a bookie.  Defaults are Java's unless the text says otherwise."""
+
+    metadata_uri: str
+    """Where the cluster's metadata is: ``sqlite:///PATH`` or ``zk+hierarchical://HOST:PORT/ledgers``."""
+    journal_directory: str
+    """Directory of the journal; data lies in its ``current`` subdirectory."""
+    ledger_directory: str
+    """Directory of entry logs and indexes; may be the journal directory."""
+    port: int = field(default=3181, validator=[ge(0)])
+    """TCP port; 0 takes a free one, which is printed and registered."""
+    listen: str = "127.0.0.1"
+    """Address to listen on.  (Java listens on every address.)"""
+    advertise: str | None = None
+    """Host name or address that clients are told; default: the address listened on."""
+    bookie_id: str | None = None
+    """Name of the bookie; default ``advertise:port``."""
+    read_only: bool = False
+    """Serve reads only (``forceReadOnlyBookie``)."""
+    frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
+    """Largest frame in bytes, its length word included (``nettyMaxFrameSizeBytes``)."""
+    batch_read_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(0))
+    """Largest batch read reply in bytes (``maxBatchReadSize``)."""
+    wire_compat: str = field(default="", validator=in_(("", "4.16")))
+    """``4.16`` imitates a bookie without batch read: it closes the connection on operation 7."""
+    journal_size_bytes_max: int = field(default=2048 * MIB, validator=gt(0))
+    """A journal file that passes this size is the last to be written (``journalMaxSizeMB``)."""
+    journal_preallocation_bytes: int = field(default=16 * MIB, validator=gt(0))
+    """Zeros written ahead of the journal's end (``journalPreAllocSizeMB``)."""
+    journal_backups_max: int = field(default=5, validator=ge(0))
+    """Journal files kept behind the mark (``journalMaxBackups``)."""
+    write_cache_bytes_max: int = field(default=64 * MIB, validator=gt(0))
+    """Size of the write cache; there are two, one filling while the other is flushed (``skipListSizeLimit``)."""
+    read_cache_bytes_max: int = field(default=32 * MIB, validator=gt(0))
+    """Entries read ahead from entry logs and kept for the next read."""
+    entry_log_bytes_max: int = field(default=1024 * MIB, validator=gt(0))
+    """An entry log that passes this size is rotated (``logSizeLimit``)."""
+    index_pages_max: int = field(default=2048, validator=gt(0))
+    """Pages of 1024 entry locations kept in memory, 8 KiB each (``pageLimit``)."""
+    open_index_files_max: int = field(default=512, validator=gt(0))
+    """Index files kept open (``openFileLimit``)."""
+    flush_interval_s: float = field(default=10.0, validator=gt(0))
+    """How long changed data may wait before it is flushed (``flushInterval``)."""
+    metadata_timeout_s: float = field(default=10.0, validator=gt(0))
+    """How long the metadata store may take to answer (``zkTimeout``)."""
+    connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
+    """Bytes of adds of all clients that may wait for the journal; then reading from clients pauses."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.port > 65535:
+            raise InvalidConfig(f"port {self.port} is not a TCP port: give one from 0 to 65535")
+
+    @property
+    def serves_batch_read(self) -> bool:
+        return not self.wire_compat

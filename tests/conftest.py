@@ -1,0 +1,34 @@
+"""What every test may use."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+
+def result_of(deferred: Deferred[Any]) -> Any:
+    """Return what ``deferred`` has fired with; raise its error; fail the test if it has not fired."""
+    results: list[Any] = []
+    deferred.addBoth(results.append)
+    assert results, "the Deferred has not fired"
+    if isinstance(results[0], Failure):
+        results[0].raiseException()
+    return results[0]
+
+
+def failure_of(deferred: Deferred[Any], *errors: type[BaseException]) -> BaseException:
+    """Return the error that ``deferred`` has failed with, which must be one of ``errors``."""
+    with pytest.raises(errors or (Exception,)) as caught:
+        result_of(deferred)
+    return caught.value
+
+
+@pytest.fixture(name="result_of", scope="session")
+def _result_of() -> Any:
+    return result_of
+
+
+@pytest.fixture(name="failure_of", scope="session")
+def _failure_of() -> Any:
+    return failure_of
