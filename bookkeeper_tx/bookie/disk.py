@@ -1,0 +1,193 @@
+"""All file access of a bookie.  Calls block; the caller chooses the thread.
+
+Nothing here is durable until it was synced: bytes by :meth:`File.sync`, the name of a new file by
+:meth:`Disk.sync_directory`.  The test double with this interface takes both for lost until then.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Sequence
+from typing import Final
+
+Buffer = bytes | bytearray | memoryview
+
+SECTOR_SIZE: Final = 512
+"""Bytes that a disk writes whole or not at all."""
+
+JOINED_SIZE_MAX: Final = 64 * 1024
+"""Buffers that are smaller than this on average are joined before the write: a vectored write costs more than a copy."""
+
+VECTOR_LENGTH_MAX: Final = 1024
+"""Linux refuses longer vectors (``IOV_MAX``)."""
+
+
+class File:
+    """An open file, read and written at offsets."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+
+    def write(self, data: Buffer, offset: int) -> None:
+        """Write all of ``data`` at ``offset``.  Raises OSError; how much was written by then is unknown."""
+        written = os.pwrite(self._descriptor, data, offset)
+        if written == len(data):
+            return
+        rest = memoryview(data)
+        while written < len(rest):
+            rest = rest[written:]
+            offset += written
+            written = os.pwrite(self._descriptor, rest, offset)
+
+    def write_many(self, buffers: Sequence[Buffer], offset: int) -> None:
+        """Write ``buffers`` back to back at ``offset``, as :meth:`write` does."""
+        if len(buffers) == 1:
+            self.write(buffers[0], offset)
+            return
+        size = sum(map(len, buffers))
+        if size < JOINED_SIZE_MAX * len(buffers):
+            self.write(b"".join(buffers), offset)
+            return
+        for first in range(0, len(buffers), VECTOR_LENGTH_MAX):
+            vector = buffers[first : first + VECTOR_LENGTH_MAX]
+            expected = sum(map(len, vector))
+            written = os.pwritev(self._descriptor, vector, offset)
+            if written < expected:
+                self.write(b"".join(vector)[written:], offset + written)
+            offset += expected
+
+    def read(self, size: int, offset: int) -> bytes:
+        """Return ``size`` bytes from ``offset`` on; fewer only at the end of the file."""
+        data = os.pread(self._descriptor, size, offset)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        have = len(data)
+        while have < size and (data := os.pread(self._descriptor, size - have, offset + have)):
+            parts.append(data)
+            have += len(data)
+        return b"".join(parts)
+
+    def sync(self) -> None:
+        """Return when the bytes, and the size if it matters, are on the disk (fdatasync).
+
+        After an OSError nobody knows what the disk holds, and a second sync that succeeds proves nothing.
+        """
+        os.fdatasync(self._descriptor)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless.  A lock on it is given back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class Disk:
+    """The file system of this machine."""
+
+    def create(self, path: str) -> File:
+        """Make a new file, open for reading and writing; raises FileExistsError."""
+        return File(path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
+
+    def open(self, path: str, writable: bool = False) -> File:
+        """Open an existing file; raises FileNotFoundError."""
+        return File(path, os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC))
+
+    def lock(self, path: str) -> File:
+        """Lock ``path``, made if need be, for this process until the file is closed or the process ends.
+
+        Raises BlockingIOError if another process, or another open file of this one, holds the lock.
+        """
+        file = File(path, descriptor := os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644))
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise
+        return file
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def list_directory(self, path: str) -> list[str]:
+        """Return the names in a directory, sorted; raises FileNotFoundError."""
+        return sorted(os.listdir(path))
+
+    def make_directories(self, path: str) -> None:
+        """Make ``path`` and its missing parents, durably."""
+        parent = os.path.dirname(path)
+        if os.path.isdir(path):
+            return
+        if parent and parent != path:
+            self.make_directories(parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+        self.sync_directory(parent or ".")
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def rename(self, path: str, new_path: str) -> None:
+        """Give a file another name; a file that had that name is gone."""
+        os.rename(path, new_path)
+
+    def sync_directory(self, path: str) -> None:
+        """Return when the names in the directory are on the disk."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def free_bytes(self, path: str) -> int:
+        """Return the bytes that we may still write to the file system of ``path``."""
+        status = os.statvfs(path)
+        return status.f_bavail * status.f_frsize
+
+    def total_bytes(self, path: str) -> int:
+        status = os.statvfs(path)
+        return status.f_blocks * status.f_frsize
+
+    def read(self, path: str) -> bytes:
+        """Return all bytes of a file; raises FileNotFoundError."""
+        file = self.open(path)
+        try:
+            return file.read(file.size(), 0)
+        finally:
+            file.close()
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Make ``data`` the content of ``path``, durably: a crash leaves the old content or the new.
+
+        What fits a sector and keeps its size is written in place, which works on a full disk as well.
+        """
+        if len(data) <= SECTOR_SIZE and self.exists(path):
+            file = self.open(path, writable=True)
+            try:
+                if file.size() == len(data):
+                    file.write(data, 0)
+                    file.sync()
+                    return
+            finally:
+                file.close()
+        self._replace_by_rename(path, data)
+
+    def _replace_by_rename(self, path: str, data: bytes) -> None:
+        new_path = path + ".new"
+        with contextlib.suppress(FileNotFoundError):
+            self.remove(new_path)
+        file = self.create(new_path)
+        try:
+            file.write(data, 0)
+            file.sync()
+        finally:
+            file.close()
+        self.rename(new_path, path)
+        self.sync_directory(os.path.dirname(path) or ".")
