@@ -11,7 +11,9 @@ log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d %-5p %t %c{{1}} - %m%n
 """
 
+#: Its own shutdown hook would end it while the bookie still shuts down, which then trips over the missing logger.
 _LOG4J_2 = """status=warn
+shutdownHook=disable
 appender.console.type=Console
 appender.console.name=console
 appender.console.target=SYSTEM_ERR

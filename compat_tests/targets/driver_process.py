@@ -1,0 +1,169 @@
+"""Talk to the Java driver: numbered requests on its standard input, replies in any order on its standard output."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, InvalidStateError
+from pathlib import Path
+from typing import IO
+
+import attrs
+
+from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
+from compat_tests.targets.java_logging import logging_flags
+from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.process import register
+
+Reply = Mapping[str, str]
+
+
+@attrs.define(eq=False)
+class JavaError(Exception):
+    """The Java client threw."""
+
+    code: int | None
+    """BookKeeper's client code (-7 no such ledger, -101 fenced, ...); ``None`` for any other exception."""
+    name: str
+    """The class of the exception, without its package."""
+    message: str
+    fields: Reply = attrs.field(factory=dict, repr=False)
+    """What else the driver reported, as how many adds were acknowledged all the same."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.code}): {self.message}"
+
+
+class DriverEnded(Exception):
+    """The Java process ended with requests unanswered; the text has the end of its log."""
+
+
+def parse_reply(line: str) -> tuple[int, Reply | JavaError]:
+    """Split a reply line into the request's number and its values, or the error it reports."""
+    number, outcome, *parts = line.rstrip("\n").split("\t")
+    values = dict(part.split("=", 1) for part in parts)
+    if outcome == "ok":
+        return int(number), values
+    code = values.pop("code")
+    error = JavaError(None if code == "-" else int(code), values.pop("name"), values.pop("message"), values)
+    return int(number), error
+
+
+def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
+    """One request line; bytes become hex, booleans Java's words, ``None`` is left out."""
+    parts = [str(number), verb]
+    for name, value in values.items():
+        if isinstance(value, bytes):
+            value = value.hex()
+        elif isinstance(value, bool):
+            value = str(value).lower()
+        if value is not None:
+            text = f"{name}={value}"
+            if "\t" in text or "\n" in text:
+                raise ValueError(f"a tab or a line end in {text!r}")
+            parts.append(text)
+    return "\t".join(parts) + "\n"
+
+
+class DriverProcess:
+    """A running driver of one release."""
+
+    def __init__(self, release: str, work_dir: Path, heap_mb: int = 256) -> None:
+        self.release = release
+        self.log = work_dir / "client.log"
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, Future[Reply]] = {}
+        self._lock = threading.Lock()
+        self._popen = self._start(work_dir, heap_mb)
+        register(self._popen)
+        threading.Thread(target=self._read, name=f"replies of Java client {release}", daemon=True).start()
+
+    @property
+    def popen(self) -> subprocess.Popen[bytes]:
+        """The process."""
+        return self._popen
+
+    def submit(self, verb: str, **values: object) -> Future[Reply]:
+        """Send a request; its future has the reply's values or raises :class:`JavaError`."""
+        return self.submit_values(verb, values)
+
+    def submit_values(self, verb: str, values: Mapping[str, object]) -> Future[Reply]:
+        """As :meth:`submit`, for names that are no Python names."""
+        future: Future[Reply] = Future()
+        with self._lock:
+            number = next(self._numbers)
+            line = render_request(number, verb, values)
+            self._waiting[number] = future
+            try:
+                self._input().write(line.encode())
+                self._input().flush()
+            except (OSError, ValueError):
+                self._waiting.pop(number, None)
+                future.set_exception(DriverEnded(self.tail()))
+        return future
+
+    def call(self, verb: str, timeout_s: float = 60, **values: object) -> Reply:
+        """Send a request and wait; raises :class:`JavaError`, :class:`DriverEnded` or :class:`TimeoutError`."""
+        return self.submit_values(verb, values).result(timeout_s)
+
+    def end(self, timeout_s: float = 10) -> None:
+        """Close its standard input, upon which it halts without closing a ledger."""
+        if self._popen.poll() is None:
+            try:
+                self._input().close()
+                self._popen.wait(timeout_s)
+            except (OSError, subprocess.TimeoutExpired):
+                self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL, and wait for the end."""
+        self._popen.kill()
+        self._popen.wait()
+
+    def tail(self, lines: int = 30) -> str:
+        """The last lines of its log."""
+        if not self.log.exists():
+            return "(no log)"
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def _input(self) -> IO[bytes]:
+        if self._popen.stdin is None:
+            raise DriverEnded("no standard input")
+        return self._popen.stdin
+
+    def _start(self, work_dir: Path, heap_mb: int) -> subprocess.Popen[bytes]:
+        temporary = work_dir / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        command = find_jvm().command(
+            f"-Djava.io.tmpdir={temporary}",
+            *logging_flags(work_dir, level="warn"),
+            "-cp",
+            ":".join(map(str, driver_class_path(self.release))),
+            MAIN_CLASS,
+            heap_mb=heap_mb,
+        )
+        with open(self.log, "ab") as log:
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            )
+
+    def _read(self) -> None:
+        for line in self._popen.stdout or ():
+            number, outcome = parse_reply(line.decode())
+            future = self._waiting.pop(number, None)
+            if future is None:
+                continue
+            try:
+                if isinstance(outcome, JavaError):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+            except InvalidStateError:
+                continue  # cancelled by a test that gave up on it
+        with self._lock:
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(DriverEnded(f"Java client {self.release} ended:\n{self.tail()}"))
+            self._waiting.clear()

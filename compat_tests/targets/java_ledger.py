@@ -1,0 +1,123 @@
+"""A ledger that a Java client has open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from compat_tests.targets.java_client import JavaClient
+
+
+@attrs.frozen
+class Appended:
+    """What became of many adds that all succeeded."""
+
+    first: int
+    last: int
+    acknowledged: int
+
+
+def parse_appended(reply: Mapping[str, str]) -> Appended:
+    """Read the driver's answer to many adds; of failed ones, ``JavaError.fields`` holds the same values."""
+    return Appended(int(reply["first"]), int(reply["last"]), int(reply["acknowledged"]))
+
+
+@attrs.frozen(eq=False)
+class JavaLedger:
+    """An open ledger of a :class:`JavaClient`; the methods wait and raise as the client's do."""
+
+    client: JavaClient = attrs.field(repr=False)
+    handle: int
+    ledger_id: int
+    opened_at: int
+    """The last add confirmed when it was opened: of a closed or recovered ledger, its last entry."""
+
+    def append(self, body: bytes, *, entry: int | None = None) -> int:
+        """Add one entry and give its id; ``entry`` is for a ledger whose ids the writer gives."""
+        return int(self.client.call("append", handle=self.handle, body=body, entry=entry)["entry"])
+
+    def append_many(self, count: int, size: int, *, seed: int = 0, index: int = 0, outstanding: int = 100) -> Appended:
+        """Add the bodies of :func:`payloads.patterns` with so many in flight; wait for all."""
+        future = self.append_many_later(count, size, seed=seed, index=index, outstanding=outstanding)
+        return parse_appended(future.result(self.client.timeout_s))
+
+    def append_many_later(
+        self, count: int, size: int, *, seed: int = 0, index: int = 0, outstanding: int = 100
+    ) -> Future[Mapping[str, str]]:
+        """As :meth:`append_many` without waiting; read the result with :func:`parse_appended`."""
+        return self.client.submit(
+            "append_pattern",
+            handle=self.handle,
+            count=count,
+            size=size,
+            seed=seed,
+            index=index,
+            outstanding=outstanding,
+        )
+
+    def read(self, first: int, last: int, *, unconfirmed: bool = False) -> list[bytes]:
+        """The bodies of entries ``first`` to ``last``, both included; ``unconfirmed`` may pass the last add confirmed."""
+        reply = self.client.call("read", handle=self.handle, first=first, last=last, unconfirmed=unconfirmed)
+        return _bodies(reply, first)
+
+    def read_hash(self, first: int, last: int, *, unconfirmed: bool = False) -> tuple[int, str]:
+        """How many entries a read gave and their :func:`payloads.hash_of`: for long ranges."""
+        reply = self.client.call(
+            "read", handle=self.handle, first=first, last=last, unconfirmed=unconfirmed, hashed=True
+        )
+        return int(reply["count"]), reply["sha256"]
+
+    def batch_read(self, start: int, count: int, size: int = 0, *, unconfirmed: bool = False) -> list[bytes]:
+        """Batch read (from 4.17, on a V2 client): at most ``count`` entries and ``size`` bytes, 0 for no limit.
+
+        ``unconfirmed`` needs 4.18. A release without it raises :class:`JavaError` of name ``NoSuchMethodException``.
+        """
+        reply = self.client.call(
+            "batch_read", handle=self.handle, start=start, count=count, size=size, unconfirmed=unconfirmed
+        )
+        return _bodies(reply, start)
+
+    def last_add_confirmed(self) -> int:
+        """What the handle knows, without asking any bookie."""
+        return self._last_add_confirmed("handle")
+
+    def last_add_pushed(self) -> int:
+        """The last entry that this writer has sent."""
+        return self._last_add_confirmed("pushed")
+
+    def read_last_add_confirmed(self, how: str = "quorum") -> int:
+        """Ask the bookies: ``quorum`` (all, with coverage), ``any`` (the first to answer) or ``explicit``."""
+        return self._last_add_confirmed(how)
+
+    def await_entry(self, entry: int, timeout_ms: int) -> tuple[int, bytes | None]:
+        """Long poll: the last add confirmed and the entry's body once it is confirmed, ``None`` after the time."""
+        reply = self.client.call("await_entry", handle=self.handle, entry=entry, timeout_ms=timeout_ms)
+        return int(reply["last_add_confirmed"]), bytes.fromhex(reply["body"]) if "body" in reply else None
+
+    def force(self) -> None:
+        """Have the bookies sync what was added so far (for a ledger with deferred sync)."""
+        self.client.call("force", handle=self.handle)
+
+    def length(self) -> int:
+        """The bytes of all entries, as the handle knows."""
+        return int(self.client.call("length", handle=self.handle)["length"])
+
+    def close(self) -> None:
+        """Close the handle; a writer's also closes the ledger."""
+        self.client.call("close", handle=self.handle)
+
+    def _last_add_confirmed(self, source: str) -> int:
+        return int(self.client.call("last_add_confirmed", handle=self.handle, **{"from": source})["entry"])
+
+
+def _bodies(reply: Mapping[str, str], first: int) -> list[bytes]:
+    if reply["count"] == "0":
+        return []
+    ids = [int(text) for text in reply["ids"].split(",")]
+    if ids != list(range(first, first + len(ids))):
+        raise AssertionError(f"Java gave entries {ids} for a read from {first}")
+    return [bytes.fromhex(text) for text in reply["bodies"].split(",")]
