@@ -49,7 +49,7 @@ class ClientConfig:
     """How long it is remembered whether a bookie serves batch read."""
     reconnect_delay_s: float = field(default=0.5, validator=ge(0))
     """How long a bookie whose connection failed is left alone before the next attempt."""
-    idle_buffer_max: int = field(default=64 * MIB, validator=gt(0))
+    unsent_bytes_max: int = field(default=64 * MIB, validator=gt(0))
     """Bytes that may wait to be sent to one bookie; then new requests to it fail as unavailable."""
 
 

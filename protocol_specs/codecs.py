@@ -145,3 +145,9 @@ def record_offsets(name: str, buffer: Any, start: int, end: int) -> list[int]:
 def derive(name: str, declaration: construct.Struct) -> Codec:
     """Derive the fast codec of ``declaration``; ``name`` is what errors call it."""
     return Codec(name, declaration)
+
+
+def leading(declaration: construct.Struct, before: str) -> construct.Struct:
+    """Return the fields of ``declaration`` that come before the field ``before``."""
+    names = [subcon.name for subcon in declaration.subcons]
+    return construct.Struct(*declaration.subcons[: names.index(before)])

@@ -1,0 +1,66 @@
+"""Which request a reply belongs to.
+
+V2 replies to adds and reads carry no request id: equal requests in flight are kept in the order they were sent, and each
+reply answers the oldest.  The values kept are ``(token, deadline)``; a token is the caller's own and never looked into.
+"""
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from typing import Any, TypeAlias
+
+Waiting: TypeAlias = tuple[Any, float]
+
+
+class Correlation:
+    """A multimap from what a reply names to the requests that wait for it, oldest first.
+
+    Requests of one table have one time-out, so the order in which they came is the order in which they expire.
+    """
+
+    __slots__ = ("_again", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, Waiting] = {}
+        self._again: dict[Hashable, deque[Waiting]] = {}
+        """Requests equal to one that waits already."""
+
+    def __len__(self) -> int:
+        return len(self._waiting) + sum(map(len, self._again.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, key: Hashable, token: Any, deadline: float) -> None:
+        if key in self._waiting:
+            self._again.setdefault(key, deque()).append((token, deadline))
+        else:
+            self._waiting[key] = (token, deadline)
+
+    def pop(self, key: Hashable) -> Any:
+        """Return the token of the oldest request of ``key``, or None if nobody waits (a late reply)."""
+        waiting = self._waiting.pop(key, None)
+        if waiting is None:
+            return None
+        if self._again and key in self._again:
+            self._promote(key)
+        return waiting[0]
+
+    def _promote(self, key: Hashable) -> None:
+        again = self._again[key]
+        self._waiting[key] = again.popleft()
+        if not again:
+            del self._again[key]
+
+    def expire(self, now: float) -> Iterator[tuple[Hashable, Any]]:
+        """Take out the requests whose deadline has passed."""
+        while self._waiting:
+            key, (token, deadline) = next(iter(self._waiting.items()))
+            if deadline > now:
+                return
+            self.pop(key)
+            yield key, token
+
+    def take_all(self) -> Iterator[Any]:
+        """Take out every request."""
+        while self._waiting:
+            yield self.pop(next(iter(self._waiting)))

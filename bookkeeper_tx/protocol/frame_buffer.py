@@ -1,0 +1,61 @@
+"""Cuts a byte stream into frames (docs/protocol/framing.md)."""
+
+from bookkeeper_tx.errors import ProtocolViolation
+from protocol_specs import codecs, fields
+from protocol_specs.wire import v2
+
+FRAME_START = codecs.derive("frame", v2.FRAME_START)
+FRAME_LENGTH_SIZE = fields.FRAME_LENGTH_SIZE
+_length_at = codecs.RECORD_LENGTH.unpack_fixed
+
+
+class FrameBuffer:
+    """Holds the bytes of a frame that is not whole yet.
+
+    A reader loops: ``buffer = feed(data)``, walk the whole frames in it, ``keep(buffer, position)``.  Pieces of a large
+    frame are joined once, when it is whole.
+    """
+
+    __slots__ = ("_held", "_needed", "_pieces", "frame_size_max")
+
+    def __init__(self, frame_size_max: int) -> None:
+        self.frame_size_max = frame_size_max
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._needed = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """Return bytes that start at a frame, or none while the first frame is not whole."""
+        if not self._pieces:
+            return data
+        self._pieces.append(data)
+        self._held += len(data)
+        if self._held < self._needed:
+            return b""
+        buffer = b"".join(self._pieces)
+        self._pieces.clear()
+        return buffer
+
+    def keep(self, buffer: bytes, position: int) -> None:
+        """Hold what follows ``position``, where a frame starts that is not whole.
+
+        Raises :class:`ProtocolViolation` as soon as the length of that frame is seen to be over the limit.
+        """
+        held = len(buffer) - position
+        if held <= 0:
+            return
+        self._needed = FRAME_LENGTH_SIZE
+        if held >= FRAME_LENGTH_SIZE:
+            self._needed += self.check(_length_at(buffer, position)[0])
+        self._pieces.append(buffer[position:])
+        self._held = held
+
+    def check(self, length: int) -> int:
+        """Return ``length``; raise :class:`ProtocolViolation` if such a frame is over the limit."""
+        if not 0 <= length <= self.frame_size_max - FRAME_LENGTH_SIZE:
+            unsigned = length & 0xFFFFFFFF
+            raise ProtocolViolation(
+                f"frame of {unsigned} bytes is over the limit of {self.frame_size_max}; raise frame_size_max "
+                "(nettyMaxFrameSizeBytes) on both sides if the peer is right"
+            )
+        return length

@@ -1,0 +1,54 @@
+"""Runs of equal-sized frames, handled a byte column at a time.
+
+In a run of frames of one size the j-th bytes of all frames are the slice ``buffer[start + j::stride]``: comparing or
+writing such a column is one call into C, so checking a header of 20 bytes in 1000 frames takes 20 calls and not 1000
+turns of a Python loop.
+"""
+
+import sys
+from array import array
+
+_ID_SIZE = 8
+
+
+def _ids(first: int, count: int) -> bytes:
+    ids = array("q", range(first, first + count))
+    if sys.byteorder == "little":
+        ids.byteswap()
+    return ids.tobytes()
+
+
+def equal_frames(buffer: bytes, start: int, stride: int, count: int, size: int) -> int:
+    """Return how many of the ``count`` frames at ``start`` begin with the same ``size`` bytes as the first of them."""
+    for at in range(start, start + size):
+        column = buffer[at : start + (count - 1) * stride + at - start + 1 : stride]
+        if column.count(column[:1]) != count:
+            count -= len(column.lstrip(column[:1]))
+            if count == 1:
+                break
+    return count
+
+
+def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
+    """Return in how many of the ``count`` frames the big-endian id at ``start`` counts up from ``first`` by one."""
+    expected = _ids(first, count)
+    for j in range(_ID_SIZE):
+        column = buffer[start + j : start + j + (count - 1) * stride + 1 : stride]
+        wanted = expected[j : count * _ID_SIZE : _ID_SIZE]
+        if column != wanted:
+            count = next(i for i in range(count) if column[i] != wanted[i])
+            if count == 0:
+                break
+    return count
+
+
+def numbered(template: bytes, id_offset: int, first: int, count: int) -> bytes:
+    """Return ``count`` copies of ``template``, their big-endian id at ``id_offset`` counting up from ``first`` by one."""
+    if count == 1:
+        return template[:id_offset] + _ids(first, 1) + template[id_offset + _ID_SIZE :]
+    frames = bytearray(template * count)
+    ids = _ids(first, count)
+    stride = len(template)
+    for j in range(_ID_SIZE):
+        frames[id_offset + j :: stride] = ids[j::_ID_SIZE]
+    return bytes(frames)

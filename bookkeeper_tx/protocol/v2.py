@@ -1,0 +1,243 @@
+"""The V2 dialect as a bookie speaks it: requests in, replies out (docs/protocol/v2.md)."""
+
+from array import array
+from collections.abc import Sequence
+
+from google.protobuf.message import DecodeError
+
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.protocol.messages import Answered, Buffer
+from protocol_specs import codecs
+from protocol_specs.codecs import Malformed
+from protocol_specs.tails import KeyIfFencing
+from protocol_specs.wire import framing, v2
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
+from protocol_specs.wire.operations import Flag, Operation
+from protocol_specs.wire.status import Status
+from protocol_specs.wire.v3_pb2 import AuthMessage
+
+ADD_REQUEST = codecs.derive("add request", v2.ADD_REQUEST_FRAME)
+ADD_REPLY = codecs.derive("add reply", v2.ADD_REPLY_FRAME)
+READ_REQUEST = codecs.derive("read request", v2.READ_REQUEST_FRAME)
+READ_REPLY = codecs.derive("read reply", v2.READ_REPLY_FRAME)
+BATCH_READ_REQUEST = codecs.derive("batch read request", v2.BATCH_READ_REQUEST_FRAME)
+BATCH_READ_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME)
+AUTH = codecs.derive("authentication", v2.AUTH_FRAME)
+
+LENGTH = framing.FRAME.length.sizeof()
+ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
+"""Where the entry starts in the frame of an add request."""
+ADD_OVERHEAD = ENTRY_AT - LENGTH
+REPLY_LENGTH = ADD_REPLY.size - LENGTH
+BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
+
+AUTH_DISABLED_MESSAGE = AuthMessage(auth_plugin_name=AUTH_DISABLED_PLUGIN, payload=b"").SerializeToString()
+
+RUN_MIN = 8
+"""Fewer equal frames than this are read faster one by one."""
+
+_pack_length = codecs.RECORD_LENGTH.pack_fixed
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+
+
+class AddRequests:
+    """A run of add requests."""
+
+    __slots__ = ("entries", "header", "high_priority", "master_key", "recovery")
+
+    def __init__(self, header: int, master_key: bytes, entries: EntryRun) -> None:
+        flags = framing.split_header(header)[2]
+        self.header = header
+        self.master_key = master_key
+        self.entries = entries
+        self.recovery = bool(flags & Flag.RECOVERY_ADD)
+        self.high_priority = bool(flags & Flag.HIGH_PRIORITY)
+
+    def replies(self, status: Status) -> bytes:
+        run = self.entries
+        reply = ADD_REPLY.pack_fixed(
+            REPLY_LENGTH, framing.reply_header(self.header), status.v2, run.ledger_id, run.first_entry_id
+        )
+        if run.count == 1:
+            return reply
+        return numbered(reply, ADD_REPLY.offsets["entry_id"], run.first_entry_id, run.count)
+
+
+class ReadRequests:
+    """A run of read requests."""
+
+    __slots__ = ("entry_ids", "fencing", "header", "high_priority", "ledger_id", "master_key")
+
+    previous_last_add_confirmed = None
+    piggyback = False
+
+    def __init__(self, header: int, ledger_id: int, entry_ids: Sequence[int], master_key: bytes | None = None) -> None:
+        flags = framing.split_header(header)[2]
+        self.header = header
+        self.ledger_id = ledger_id
+        self.entry_ids = entry_ids
+        self.fencing = bool(flags & Flag.FENCING)
+        self.master_key = master_key
+        self.high_priority = bool(flags & (Flag.HIGH_PRIORITY | Flag.FENCING))
+
+    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
+        header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
+        replies: list[bytes] = []
+        append = replies.append
+        for entry_id, answer in zip(self.entry_ids, answers, strict=True):
+            if type(answer) is Status:
+                append(pack(REPLY_LENGTH, header, answer.v2, ledger_id, entry_id))
+            else:
+                append(pack(REPLY_LENGTH + len(answer), header, statuses.OK, ledger_id, entry_id))
+                append(answer)  # type: ignore[arg-type]
+        return replies
+
+
+class BatchReadRequest:
+    """A batch read request."""
+
+    __slots__ = (
+        "fencing",
+        "header",
+        "ledger_id",
+        "master_key",
+        "max_count",
+        "max_size",
+        "request_id",
+        "start_entry_id",
+    )
+
+    def __init__(
+        self,
+        header: int,
+        ledger_id: int,
+        start_entry_id: int,
+        request_id: int,
+        max_count: int,
+        max_size: int,
+        master_key: bytes | None,
+    ) -> None:
+        self.header = header
+        self.ledger_id = ledger_id
+        self.start_entry_id = start_entry_id
+        self.request_id = request_id
+        self.max_count = max_count
+        self.max_size = max_size
+        self.fencing = bool(framing.split_header(header)[2] & Flag.FENCING)
+        self.master_key = master_key
+
+    def reply(self, slices: Sequence[Buffer]) -> list[Buffer]:
+        return [self._reply(statuses.EOK, sum(map(len, slices))), *slices]
+
+    def error(self, status: Status) -> bytes:
+        return self._reply(status, 0)
+
+    def _reply(self, status: Status, size: int) -> bytes:
+        return BATCH_READ_REPLY.pack_fixed(
+            BATCH_REPLY_LENGTH + size,
+            framing.reply_header(self.header),
+            status.v2,
+            self.ledger_id,
+            self.start_entry_id,
+            self.request_id,
+        )
+
+
+def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
+    """Return the run of add requests whose first frame is whole at ``start``, and where the run ends."""
+    length, header, key, ledger_id, first = _add_at(buffer, start)
+    stride = LENGTH + length
+    count = (end - start) // stride
+    if count >= RUN_MIN:
+        count = equal_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"])
+        count = ascending_ids(buffer, start + ADD_REQUEST.offsets["entry_id"], stride, count, first)
+    if count >= RUN_MIN:
+        prefix = _pack_length(length - ADD_OVERHEAD)
+        after = start + count * stride
+        entries = prefix + prefix.join([buffer[at : at + stride - ENTRY_AT] for at in range(start + ENTRY_AT, after, stride)])
+        size = stride - ENTRY_AT + RECORD_LENGTH_SIZE
+        run = EntryRun(ledger_id, first, entries, range(0, (count + 1) * size, size))
+        return AddRequests(header, key, run), after
+    return _read_uneven_adds(buffer, start, end)
+
+
+def _add_at(buffer: bytes, start: int) -> tuple[int, int, bytes, int, int]:
+    if _unpack_length(buffer, start)[0] < ADD_REQUEST.size - LENGTH:
+        raise Malformed(ADD_REQUEST.name, "entry_id", start, "the entry is shorter than its ids")
+    return ADD_REQUEST.unpack_fixed(buffer, start)
+
+
+def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
+    """Read a run one by one: entries of any size, as long as header, key and ledger stay and the ids count up."""
+    unpack, minimum = ADD_REQUEST.unpack_fixed, ADD_REQUEST.size - LENGTH
+    length, header, key, ledger_id, first = _add_at(buffer, start)
+    parts: list[bytes] = []
+    offsets = array("Q", (0,))
+    position, expected, at = start, first, 0
+    while True:
+        after = position + LENGTH + length
+        parts.append(_pack_length(length - ADD_OVERHEAD))
+        parts.append(buffer[position + ENTRY_AT : after])
+        at += length - ADD_OVERHEAD + RECORD_LENGTH_SIZE
+        offsets.append(at)
+        position = after
+        expected += 1
+        if end - position < ADD_REQUEST.size:
+            break
+        length, next_header, next_key, next_ledger, entry_id = unpack(buffer, position)
+        if (
+            entry_id != expected
+            or next_ledger != ledger_id
+            or next_header != header
+            or length < minimum
+            or position + LENGTH + length > end
+            or next_key != key
+        ):
+            break
+    return AddRequests(header, key, EntryRun(ledger_id, first, b"".join(parts), offsets)), position
+
+
+def read_reads(buffer: bytes, start: int, end: int, frame_end: int) -> tuple[ReadRequests, int]:
+    """Return the run of read requests whose first frame is ``buffer[start:frame_end]``, and where the run ends."""
+    _, header, ledger_id, entry_id, key = READ_REQUEST.unpack_from(buffer, start, frame_end)
+    stride = READ_REQUEST.size
+    count = (end - start) // stride
+    if count < RUN_MIN or frame_end - start != stride or KeyIfFencing.expected(header):
+        return ReadRequests(header, ledger_id, (entry_id,), key), frame_end
+    count = equal_frames(buffer, start, stride, count, READ_REQUEST.offsets["entry_id"])
+    after = start + count * stride
+    if ascending_ids(buffer, start + READ_REQUEST.offsets["entry_id"], stride, count, entry_id) == count:
+        return ReadRequests(header, ledger_id, range(entry_id, entry_id + count)), after
+    ids = [values[3] for values in READ_REQUEST.iter_fixed(memoryview(buffer)[start:after])]
+    return ReadRequests(header, ledger_id, ids), after
+
+
+def read_batch_read(buffer: bytes, start: int, frame_end: int) -> BatchReadRequest:
+    """Return the batch read request in ``buffer[start:frame_end]``."""
+    return BatchReadRequest(*BATCH_READ_REQUEST.unpack_from(buffer, start, frame_end)[1:])
+
+
+def answer_auth(buffer: bytes, start: int, frame_end: int) -> Answered:
+    """Answer an authentication request of a bookie without authentication: always in version 2, as Java does."""
+    try:
+        message = AuthMessage.FromString(buffer[start + AUTH.size : frame_end])
+    except DecodeError as error:
+        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, str(error)) from None
+    if not message.IsInitialized():
+        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, "plugin name or payload is missing")
+    header = framing.join_header(framing.VERSION_MAX, Operation.AUTH)
+    return Answered(AUTH.pack(AUTH.size - LENGTH + len(AUTH_DISABLED_MESSAGE), header, AUTH_DISABLED_MESSAGE))
+
+
+def answer_bad_version(buffer: bytes, start: int, frame_end: int, operation: int) -> Answered:
+    """Answer a request of a packet version that no bookie speaks."""
+    if operation == Operation.BATCH_READ_ENTRY:
+        return Answered(read_batch_read(buffer, start, frame_end).error(statuses.EBADVERSION))
+    if operation == Operation.ADD_ENTRY:
+        _, header, _, ledger_id, entry_id = _add_at(buffer, start)
+    else:
+        _, header, ledger_id, entry_id, _ = READ_REQUEST.unpack_from(buffer, start, frame_end)
+    code = statuses.EBADVERSION.v2
+    return Answered(ADD_REPLY.pack_fixed(REPLY_LENGTH, framing.reply_header(header), code, ledger_id, entry_id))

@@ -1,0 +1,287 @@
+"""The V2 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation, RemoteError, RequestTimedOut, error_of
+from bookkeeper_tx.protocol.completion import Completion, RangeRead
+from bookkeeper_tx.protocol.correlation import Correlation
+from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.protocol.v2 import (
+    ADD_OVERHEAD,
+    ADD_REPLY,
+    ADD_REQUEST,
+    BATCH_READ_REPLY,
+    BATCH_READ_REQUEST,
+    LENGTH,
+    READ_REPLY,
+    READ_REQUEST,
+    RUN_MIN,
+)
+from protocol_specs import codecs
+from protocol_specs.codecs import Malformed, record_offsets
+from protocol_specs.wire import framing
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.operations import Operation
+
+_VERSION = framing.VERSION_MAX
+_ADD_HEADER = framing.join_header(_VERSION, Operation.ADD_ENTRY)
+_READ_HEADER = framing.join_header(_VERSION, Operation.READ_ENTRY)
+_BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
+
+_ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+_unpack_add_reply = ADD_REPLY.unpack_fixed
+_FRAME_AFTER_RECORD = READ_REPLY.size
+
+
+class V2ClientConnection:
+    """A client's side of a V2 connection.
+
+    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request
+    comes back with exactly one completion, whatever happens.
+    """
+
+    def __init__(self, frame_size_max: int) -> None:
+        self._frames = FrameBuffer(frame_size_max)
+        # A batch reply may exceed the limit that the bookie counts by its header.
+        self._frames.frame_size_max += BATCH_READ_REPLY.size
+        self._adds: dict[int, Correlation] = {}
+        self._reads: dict[int, Correlation] = {}
+        self._ranges: list[RangeRead] = []
+        self._batches = Correlation()
+        self._next_request_id = 1
+        self._outgoing: list[bytes] = []
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def add_entry(
+        self, token: Any, deadline: float, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int = 0
+    ) -> None:
+        """Ask to add ``entry``; completes with None."""
+        self._table(self._adds, ledger_id).add(entry_id, token, deadline)
+        self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
+        self._outgoing.append(entry)
+
+    def read_entry(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        """Ask for an entry; completes with its bytes."""
+        self._table(self._reads, ledger_id).add(entry_id, token, deadline)
+        key = master_key or b""
+        length = READ_REQUEST.size - LENGTH + len(key)
+        self._outgoing.append(READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id) + key)
+
+    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
+        """Ask for the entries ``first`` … ``last`` one by one; completes once, with a list of entries and errors."""
+        count = last - first + 1
+        self._ranges.append(RangeRead(token, deadline, ledger_id, first, count))
+        request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
+        self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
+
+    def batch_read(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        """Ask for a batch; completes with an EntryRun whose entries are not verified."""
+        request_id = self._next_request_id
+        self._next_request_id += 1
+        self._batches.add(request_id, (token, ledger_id, start_entry_id), deadline)
+        key = master_key or b""
+        length = BATCH_READ_REQUEST.size - LENGTH + len(key)
+        header = _BATCH_HEADER | flags
+        self._outgoing.append(
+            BATCH_READ_REQUEST.pack_fixed(length, header, ledger_id, start_entry_id, request_id, max_count, max_size) + key
+        )
+
+    def data_to_send(self) -> bytes:
+        """Return, once, the bytes of the requests made since the last call."""
+        if not self._outgoing:
+            return b""
+        data = b"".join(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    @staticmethod
+    def _table(tables: dict[int, Correlation], ledger_id: int) -> Correlation:
+        table = tables.get(ledger_id)
+        if table is None:
+            table = tables[ledger_id] = Correlation()
+        return table
+
+    # Replies ---------------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Completion]:
+        """Return what the replies in ``data`` complete.
+
+        Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
+        :meth:`fail_all` says so to those that wait.
+        """
+        done: list[Completion] = []
+        try:
+            buffer = self._frames.feed(data)
+            position, end = 0, len(buffer)
+            while end - position >= LENGTH:
+                length = self._frames.check(_unpack_length(buffer, position)[0])
+                if position + LENGTH + length > end:
+                    break
+                position = self._read(buffer, position, end, position + LENGTH + length, done)
+            self._frames.keep(buffer, position)
+        except Malformed as error:
+            raise ProtocolViolation(str(error)) from error
+        return done
+
+    def _read(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        if frame_end - start < ADD_REPLY.size:
+            raise Malformed("reply", "status", start, f"a frame of {frame_end - start} bytes is no reply")
+        _, header, status, ledger_id, entry_id = _unpack_add_reply(buffer, start)
+        if header == _ADD_HEADER:
+            return self._read_adds(buffer, start, end, frame_end, done)
+        if header == _READ_HEADER:
+            if status == statuses.OK and self._ranges:
+                return self._read_range(buffer, start, end, frame_end, done)
+            self._complete_read(ledger_id, entry_id, status, buffer[start + READ_REPLY.size : frame_end], done)
+            return frame_end
+        if header == _BATCH_HEADER:
+            self._read_batch(buffer, start, frame_end, status, done)
+            return frame_end
+        raise Malformed("reply", "header", start, f"header {header:#010x} answers no request of ours")
+
+    def _read_adds(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        _, _, status, ledger_id, first = _unpack_add_reply(buffer, start)
+        stride = frame_end - start
+        count = (end - start) // stride
+        if count >= RUN_MIN:
+            count = equal_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"])
+            count = ascending_ids(buffer, start + ADD_REPLY.offsets["entry_id"], stride, count, first)
+        else:
+            count = 1
+        table = self._adds.get(ledger_id)
+        if table is not None:
+            error = _error(status)
+            for entry_id in range(first, first + count):
+                token = table.pop(entry_id)
+                if token is not None:
+                    done.append((token, error, None))
+        return start + count * stride
+
+    def _read_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        """Read the run of good replies at ``start`` into the range that waits for them."""
+        unpack = _unpack_add_reply
+        _, header, status, ledger_id, first = unpack(buffer, start)
+        singles = self._reads.get(ledger_id)
+        if singles:
+            self._complete_read(ledger_id, first, status, buffer[start + READ_REPLY.size : frame_end], done)
+            return frame_end
+        entries, expected, position = [buffer[start + _FRAME_AFTER_RECORD : frame_end]], first + 1, frame_end
+        while end - position >= ADD_REPLY.size:
+            length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
+            after = position + LENGTH + length
+            if (
+                entry_id != expected
+                or next_status != status
+                or next_header != header
+                or next_ledger != ledger_id
+                or after > end
+                or after - position < ADD_REPLY.size
+            ):
+                break
+            entries.append(buffer[position + _FRAME_AFTER_RECORD : after])
+            expected += 1
+            position = after
+        self._fill_ranges(ledger_id, first, entries, done)
+        return position
+
+    def _fill_ranges(
+        self, ledger_id: int, first: int, answers: list[bytes | RemoteError], done: list[Completion]
+    ) -> None:
+        for waiting in self._ranges:
+            if waiting.ledger_id == ledger_id and waiting.fill(first, answers):
+                self._ranges.remove(waiting)
+                done.append((waiting.token, None, waiting.answers))
+                return
+
+    def _complete_read(
+        self, ledger_id: int, entry_id: int, status: int, entry: bytes, done: list[Completion]
+    ) -> None:
+        table = self._reads.get(ledger_id)
+        token = table.pop(entry_id) if table is not None else None
+        error = _error(status)
+        if token is not None:
+            done.append((token, error, None if error else entry))
+        elif self._ranges:
+            self._fill_ranges(ledger_id, entry_id, [error or entry], done)
+
+    def _read_batch(self, buffer: bytes, start: int, frame_end: int, status: int, done: list[Completion]) -> None:
+        if frame_end - start < BATCH_READ_REPLY.size:
+            raise Malformed(BATCH_READ_REPLY.name, "request_id", start, "the reply is shorter than its header")
+        request_id = BATCH_READ_REPLY.unpack_fixed(buffer, start)[5]
+        waiting = self._batches.pop(request_id)
+        if waiting is None:
+            return
+        token, ledger_id, first = waiting
+        error: BookKeeperError | None = _error(status)
+        if error is not None:
+            done.append((token, error, None))
+            return
+        offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
+        done.append((token, None, EntryRun(ledger_id, first, buffer, offsets)))
+
+    # Time and end ----------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """Whether any request waits for its reply."""
+        return bool(self._ranges or self._batches or any(self._adds.values()) or any(self._reads.values()))
+
+    def expire(self, now: float) -> list[Completion]:
+        """Return what has waited past its deadline, each with RequestTimedOut."""
+        error = RequestTimedOut()
+        done: list[Completion] = []
+        for tables in (self._adds, self._reads):
+            for ledger_id in list(tables):
+                done += [(token, error, None) for _, token in tables[ledger_id].expire(now)]
+                if not tables[ledger_id]:
+                    del tables[ledger_id]
+        done += [(waiting[0], error, None) for _, waiting in self._batches.expire(now)]
+        late = [waiting for waiting in self._ranges if waiting.deadline <= now]
+        self._ranges = [waiting for waiting in self._ranges if waiting.deadline > now]
+        done += [(waiting.token, None, waiting.give_up(error)) for waiting in late]
+        return done
+
+    def fail_all(self, error: BookKeeperError) -> list[Completion]:
+        """Complete everything that waits with ``error``."""
+        return [(token, error, None) for token in self._take_all()]
+
+    def _take_all(self) -> Iterator[Any]:
+        for tables in (self._adds, self._reads):
+            for table in tables.values():
+                yield from table.take_all()
+            tables.clear()
+        for token, _, _ in self._batches.take_all():
+            yield token
+        ranges, self._ranges = self._ranges, []
+        for waiting in ranges:
+            yield waiting.token
+
+
+def _error(status: int) -> RemoteError | None:
+    if status == statuses.OK:
+        return None
+    known = statuses.BY_V2_CODE.get(status)
+    return error_of(known) if known else RemoteError(f"the bookie answered with the unknown status {status}")

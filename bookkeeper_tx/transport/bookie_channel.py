@@ -1,0 +1,133 @@
+"""All requests to one bookie: the connections behind them are this room's business."""
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.channel import Channel
+from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
+
+
+class BookieChannel:
+    """Sends requests to one bookie.
+
+    Adds and reads go over a connection of the configured dialect; what V2 lacks goes over a second, V3 connection, made
+    when first needed, as in Java.  Every ``done`` is called exactly once as ``done(error, value)``, and never before the
+    method has returned.
+    """
+
+    def __init__(
+        self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig
+    ) -> None:
+        self._reactor = reactor
+        self._resolve = resolve
+        self._config = config
+        self._v3 = self._channel(self._v3_connection)
+        if config.protocol is WireProtocol.V3:
+            self._main = self._v3
+        else:
+            self._main = self._channel(self._v2_connection)
+        self._own: set[Channel] = set()
+
+    def add_entry(
+        self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
+    ) -> None:
+        """Add ``entry`` (as sealed by a digest); completes with None."""
+        protocol = self._main.protocol
+        timeout_s = self._config.add_timeout_s
+        if protocol is not None and not protocol.overfull:
+            # The hot path: no closure for what is sent at once.
+            protocol.connection.add_entry(
+                done, protocol.deadline(timeout_s), ledger_id, entry_id, entry, master_key, flags
+            )
+            protocol.requested()
+            return
+        self._send(self._main, "add_entry", timeout_s, done, ledger_id, entry_id, entry, master_key, flags)
+
+    def read_entry(
+        self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
+    ) -> None:
+        """Read one entry; completes with its bytes, not verified."""
+        protocol = self._main.protocol
+        timeout_s = self._config.read_timeout_s
+        if protocol is not None and not protocol.overfull:
+            protocol.connection.read_entry(done, protocol.deadline(timeout_s), ledger_id, entry_id, flags, master_key)
+            protocol.requested()
+            return
+        self._send(self._main, "read_entry", timeout_s, done, ledger_id, entry_id, flags, master_key)
+
+    def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
+        """Read entries one by one, pipelined; completes once, with a list of entries or errors in order."""
+        self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last)
+
+    def batch_read(
+        self,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        done: Done,
+        flags: int = 0,
+        master_key: bytes | None = None,
+        own_connection: bool = False,
+    ) -> None:
+        """Read a batch; completes with an EntryRun, not verified.
+
+        A bookie that lacks batch read closes the connection, and with it fails all that is in flight there: the first
+        batch read to an unknown bookie must travel on a connection of its own.
+        """
+        timeout_s = self._config.read_timeout_s
+        arguments = (ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        if not own_connection:
+            self._send(self._main, "batch_read", timeout_s, done, *arguments)
+            return
+        channel = self._channel(self._v2_connection)
+        self._own.add(channel)
+
+        def finished(error: BookKeeperError | None, value: Any) -> None:
+            self._own.discard(channel)
+            channel.close()
+            done(error, value)
+
+        self._send(channel, "batch_read", timeout_s, finished, *arguments)
+
+    def read_last_add_confirmed(self, ledger_id: int, done: Done) -> None:
+        """Ask for the last add confirmed; completes with (explicit LAC body or None, last entry or None)."""
+        self._send(self._v3, "read_last_add_confirmed", self._config.read_timeout_s, done, ledger_id)
+
+    def write_last_add_confirmed(
+        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
+    ) -> None:
+        """Store an explicit last add confirmed; completes with None."""
+        arguments = (ledger_id, last_add_confirmed, master_key, body)
+        self._send(self._v3, "write_last_add_confirmed", self._config.read_timeout_s, done, *arguments)
+
+    def bookie_info(self, done: Done) -> None:
+        """Ask for the disk space of the bookie; completes with (total bytes, free bytes)."""
+        self._send(self._v3, "bookie_info", self._config.read_timeout_s, done)
+
+    def close(self) -> Deferred[Any]:
+        """Drop every connection; what is in flight fails with an error."""
+        return gatherResults([channel.close() for channel in {self._main, self._v3, *self._own}])
+
+    def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
+        def request(protocol: ClientProtocol) -> None:
+            getattr(protocol.connection, operation)(done, protocol.deadline(timeout_s), *arguments)
+            protocol.requested()
+
+        channel.send(request, done)
+
+    def _channel(self, make_connection: Callable[[], V2ClientConnection | V3ClientConnection]) -> Channel:
+        return Channel(self._reactor, self._resolve, make_connection, self._config)
+
+    def _v2_connection(self) -> V2ClientConnection:
+        return V2ClientConnection(self._config.frame_size_max)
+
+    def _v3_connection(self) -> V3ClientConnection:
+        return V3ClientConnection(self._config.frame_size_max)

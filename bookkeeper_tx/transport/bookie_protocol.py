@@ -1,0 +1,123 @@
+"""A bookie's connection on Twisted: a short driver around :class:`~bookkeeper_tx.protocol.connection.ServerConnection`."""
+
+from collections.abc import Callable, Sequence
+
+from twisted.internet.interfaces import IAddress, IPushProducer, ITCPTransport
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, Request
+
+RECEIVE_SIZE = 256 * 1024
+"""Bytes asked of the socket at once; several frames a system call make runs."""
+
+Serve = Callable[[Request, "BookieProtocol"], None]
+
+
+@implementer(IPushProducer)
+class BookieProtocol(Protocol):
+    """Hands the requests of one client to ``serve`` and sends what it answers.
+
+    Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).
+    """
+
+    log = Logger()
+    transport: ITCPTransport
+
+    def __init__(self, connection: ServerConnection, serve: Serve, forget: Callable[["BookieProtocol"], None]) -> None:
+        self._connection = connection
+        self._serve = serve
+        self._forget = forget
+        self._pauses = 0
+        self.connected_to_client = False
+
+    def connectionMade(self) -> None:
+        self.connected_to_client = True
+        self.transport.setTcpNoDelay(True)
+        self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
+        self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
+        if self._pauses:
+            self.transport.pauseProducing()  # type: ignore[attr-defined]
+
+    def dataReceived(self, data: bytes) -> None:
+        for request in self._connection.receive(data):
+            if isinstance(request, Answered):
+                self.send([request.reply])
+            elif isinstance(request, ConnectionBroken):
+                self._break(request.error)
+            else:
+                self._serve(request, self)
+
+    def send(self, reply: Sequence[Buffer]) -> None:
+        """Send the parts of one reply, or of several; does nothing when the client has gone."""
+        if self.connected_to_client:
+            self.transport.write(b"".join(reply))
+
+    def pause(self) -> None:
+        """Stop reading requests until :meth:`resume` was called as often."""
+        self._pauses += 1
+        if self._pauses == 1 and self.connected_to_client:
+            self.transport.pauseProducing()  # type: ignore[attr-defined]
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        if self._pauses == 0 and self.connected_to_client:
+            self.transport.resumeProducing()  # type: ignore[attr-defined]
+
+    # Called by the transport, whose consumer side asks us to hold our replies: the way to do so is to take no requests.
+    pauseProducing = pause
+    resumeProducing = resume
+
+    def stopProducing(self) -> None:
+        self.connected_to_client = False
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.connected_to_client = False
+        self._forget(self)
+
+    def _break(self, error: Exception) -> None:
+        self.log.info("closing the connection from {peer}: {error}", peer=self.transport.getPeer(), error=error)
+        self.connected_to_client = False
+        self.transport.abortConnection()
+
+
+class BookieFactory(Factory):
+    """Makes a :class:`BookieProtocol` for every client, and pauses them all."""
+
+    noisy = False
+
+    def __init__(self, make_connection: Callable[[], ServerConnection], serve: Serve) -> None:
+        self._make_connection = make_connection
+        self._serve = serve
+        self._protocols: set[BookieProtocol] = set()
+        self._paused = False
+
+    def buildProtocol(self, addr: IAddress | None) -> BookieProtocol:
+        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard)
+        protocol.factory = self
+        self._protocols.add(protocol)
+        if self._paused:
+            protocol.pause()
+        return protocol
+
+    def pause(self) -> None:
+        """Stop reading from every client."""
+        if not self._paused:
+            self._paused = True
+            for protocol in self._protocols:
+                protocol.pause()
+
+    def resume(self) -> None:
+        """Read from every client again."""
+        if self._paused:
+            self._paused = False
+            for protocol in self._protocols:
+                protocol.resume()
+
+    def disconnect_all(self) -> None:
+        """Close every connection once its replies are sent."""
+        for protocol in list(self._protocols):
+            protocol.transport.loseConnection()

@@ -1,0 +1,155 @@
+"""A connection to one bookie in one dialect: made on demand, made again when it was lost."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.protocol import Factory
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ClientClosed
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
+
+QUEUE_MAX = 50_000
+"""Requests that may wait for a connection to be made."""
+
+Connection = V2ClientConnection | V3ClientConnection
+
+
+class ChannelState(Enum):
+    """The life of a channel.
+
+    ====================  ==================================================
+    state                 a request …
+    ====================  ==================================================
+    IDLE                  starts a connection attempt and waits for it
+    CONNECTING            waits
+    CONNECTED             is sent
+    RESTING               fails at once: the last attempt failed just now
+    CLOSED                fails at once
+    ====================  ==================================================
+    """
+
+    IDLE = "idle"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    RESTING = "resting"
+    CLOSED = "closed"
+
+
+class Channel:
+    """Sends requests over a connection that it keeps up.
+
+    A request is a function that makes it on a protocol; ``done`` is called exactly once for it, never before
+    :meth:`send` has returned.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        resolve: Callable[[], Deferred[BookieServiceInfo]],
+        make_connection: Callable[[], Connection],
+        config: ClientConfig,
+    ) -> None:
+        self._reactor = reactor
+        self._resolve = resolve
+        self._make_connection = make_connection
+        self._config = config
+        self._state = ChannelState.IDLE
+        self.protocol: ClientProtocol | None = None
+        """The connection while there is one: callers in a hurry make their requests on it."""
+        self._queue: list[tuple[Callable[[ClientProtocol], None], Done]] = []
+        self._failure: BookKeeperError = BookieUnavailable()
+        self._closed: list[Deferred[None]] = []
+
+    def send(self, request: Callable[[ClientProtocol], None], done: Done) -> None:
+        """Make ``request`` as soon as there is a connection; ``done`` hears of it if there is none."""
+        if self._state is ChannelState.CONNECTED:
+            assert self.protocol is not None
+            if self.protocol.overfull:
+                self._fail(done, BookieUnavailable("the bookie does not take what is sent to it"))
+            else:
+                request(self.protocol)
+        elif self._state in (ChannelState.RESTING, ChannelState.CLOSED) or len(self._queue) >= QUEUE_MAX:
+            self._fail(done, self._failure)
+        else:
+            self._queue.append((request, done))
+            if self._state is ChannelState.IDLE:
+                self._connect()
+
+    def close(self) -> Deferred[None]:
+        """Drop the connection; what waits fails with ClientClosed."""
+        self._failure = ClientClosed()
+        connected = self._state is ChannelState.CONNECTED
+        self._state = ChannelState.CLOSED
+        self._fail_queue()
+        closed: Deferred[None] = Deferred()
+        if connected and self.protocol is not None:
+            self._closed.append(closed)
+            self.protocol.transport.abortConnection()
+        else:
+            closed.callback(None)
+        return closed
+
+    def _fail(self, done: Done, error: BookKeeperError) -> None:
+        self._reactor.callLater(0, done, error, None)
+
+    def _connect(self) -> None:
+        self._state = ChannelState.CONNECTING
+        attempt = self._resolve()
+        attempt.addCallback(self._open)
+        attempt.addCallbacks(self._connected, self._not_connected)
+
+    def _open(self, info: BookieServiceInfo) -> Deferred[ClientProtocol]:
+        endpoint = HostnameEndpoint(self._reactor, info.host, info.port, timeout=self._config.connect_timeout_s)
+        factory = Factory.forProtocol(self._make_protocol)
+        factory.noisy = False
+        return endpoint.connect(factory)  # type: ignore[return-value]
+
+    def _make_protocol(self) -> ClientProtocol:
+        return ClientProtocol(self._reactor, self._make_connection(), self._lost, self._config.unsent_bytes_max)
+
+    def _connected(self, protocol: ClientProtocol) -> None:
+        if self._state is ChannelState.CLOSED:
+            protocol.transport.abortConnection()
+            return
+        self._state = ChannelState.CONNECTED
+        self.protocol = protocol
+        queue, self._queue = self._queue, []
+        for request, _ in queue:
+            request(protocol)
+
+    def _not_connected(self, failure: Failure) -> None:
+        if self._state is ChannelState.CLOSED:
+            return
+        self._failure = BookieUnavailable(f"cannot connect: {failure.getErrorMessage()}")
+        self._rest()
+        self._fail_queue()
+
+    def _lost(self, protocol: ClientProtocol, error: BookKeeperError) -> None:
+        self.protocol = None
+        if self._state is ChannelState.CONNECTED:
+            # A connection that worked may be made again at once: the bookie may just have restarted.
+            self._state = ChannelState.IDLE
+        for closed in self._closed:
+            closed.callback(None)
+        self._closed.clear()
+
+    def _rest(self) -> None:
+        self._state = ChannelState.RESTING
+        self._reactor.callLater(self._config.reconnect_delay_s, self._rested)
+
+    def _rested(self) -> None:
+        if self._state is ChannelState.RESTING:
+            self._state = ChannelState.IDLE
+
+    def _fail_queue(self) -> None:
+        queue, self._queue = self._queue, []
+        for _, done in queue:
+            self._fail(done, self._failure)

@@ -1,0 +1,39 @@
+"""The channels of one client, one a bookie."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.transport.bookie_channel import BookieChannel
+
+
+class ChannelPool:
+    """Gives the channel to a bookie.
+
+    ``resolve`` tells where a bookie listens; it is asked again for every connection, since a restarted bookie may have
+    moved.
+    """
+
+    def __init__(
+        self, reactor: Any, resolve: Callable[[BookieId], Deferred[BookieServiceInfo]], config: ClientConfig
+    ) -> None:
+        self._reactor = reactor
+        self._resolve = resolve
+        self._config = config
+        self._channels: dict[BookieId, BookieChannel] = {}
+
+    def channel(self, bookie_id: BookieId) -> BookieChannel:
+        """Return the channel to ``bookie_id``; nothing is connected before the first request."""
+        channel = self._channels.get(bookie_id)
+        if channel is None:
+            channel = BookieChannel(self._reactor, partial(self._resolve, bookie_id), self._config)
+            self._channels[bookie_id] = channel
+        return channel
+
+    def close(self) -> Deferred[Any]:
+        """Drop every connection; fires when all are gone."""
+        return gatherResults([channel.close() for channel in self._channels.values()])
