@@ -16,7 +16,7 @@ SECTOR_SIZE: Final = 512
 """Bytes that a disk writes whole or not at all."""
 
 JOINED_SIZE_MAX: Final = 64 * 1024
-"""Buffers that are smaller than this on average are joined before the write: a vectored write costs more than a copy."""
+"""Buffers smaller than this on average are joined before the write: a vectored write costs more than a copy."""
 
 VECTOR_LENGTH_MAX: Final = 1024
 """Linux refuses longer vectors (``IOV_MAX``)."""

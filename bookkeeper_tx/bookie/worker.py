@@ -56,7 +56,7 @@ class Worker:
             try:
                 result = function(*args)
             except BaseException:
-                result = Failure()
+                result = Failure()  # type: ignore[no-untyped-call]
             call_from_thread(done.callback, result)
             # A failure's traceback, and a result that may be large, must not live on until the next job.
             del job, done, function, args, result

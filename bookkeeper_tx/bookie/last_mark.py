@@ -1,0 +1,53 @@
+"""The mark: up to where in the journal everything is in the ledger storage (docs/formats/journal.md)."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.disk import Disk
+from protocol_specs import codecs
+from protocol_specs.disk import last_mark
+
+_MARK = codecs.derive("lastMark", last_mark.LAST_MARK)
+
+
+@frozen(order=True)
+class LogMark:
+    """A position in the journal; later positions compare greater."""
+
+    journal_id: int
+    """Number of the journal file; 0 names none: the start of all."""
+    offset: int
+    """Bytes from the start of that file."""
+
+    def __str__(self) -> str:
+        return f"{self.journal_id:x}.txn at {self.offset}"
+
+
+BEGINNING = LogMark(0, 0)
+
+
+def read_last_mark(disk: Disk, ledger_directories: Sequence[str]) -> LogMark:
+    """Return the greatest mark in ``ledger_directories`` (their ``current``), BEGINNING if there is none.
+
+    Missing and short files are passed over, as Java does: a crash may have left one of several behind.
+    """
+    marks = [BEGINNING]
+    for directory in ledger_directories:
+        with contextlib.suppress(FileNotFoundError):
+            data = disk.read(os.path.join(directory, last_mark.FILE_NAME))
+            if len(data) >= _MARK.size:
+                marks.append(LogMark(*_MARK.unpack_fixed(data)))
+    return max(marks)
+
+
+def write_last_mark(disk: Disk, ledger_directories: Sequence[str], mark: LogMark) -> None:
+    """Store ``mark`` durably in every directory (their ``current``).  Raises OSError; then the old mark may stand.
+
+    The caller has made durable, in the storage, all that the journal holds before ``mark``, and the marked file exists.
+    """
+    data = _MARK.pack(mark.journal_id, mark.offset)
+    for directory in ledger_directories:
+        disk.replace(os.path.join(directory, last_mark.FILE_NAME), data)

@@ -1,0 +1,74 @@
+"""The journal, version 6: files ``<hexadecimal id>.txn`` of a header, records and pad records.
+
+A record is ``[int32 length][body]``; its body starts with ledger id and entry id.  Records whose entry id is negative
+are declared in :mod:`protocol_specs.disk.meta_entries`.  A file is zeros after its last record, and a length of 0 ends
+it.  Readers skip the body of a pad record, whatever it holds; ours holds the seal of the records before it.
+"""
+
+from construct import Bytes, Const, GreedyBytes, Int32sb, Int32ub, Int64sb, Struct
+
+from protocol_specs.entry import v1
+
+FILE_SUFFIX = ".txn"
+
+MAGIC = b"BKLG"
+VERSION = 6
+"""The version written; versions 1 to 6 are read."""
+
+VERSION_WITHOUT_HEADER = 1
+VERSION_WITH_PADDING = 5
+"""From here on: a header of 512 bytes, and pad records."""
+
+HEADER_SIZE = 512
+SHORT_HEADER_SIZE = 8
+"""Size of the header of versions 2 to 4."""
+
+HEADER = Struct("magic" / Const(MAGIC), "version" / Int32sb)
+"""The start of the file; zeros up to the header's size follow."""
+
+RECORD = v1.ENTRY_RECORD
+
+END_OF_LOG = 0
+"""A record length that says: no record here, nor after."""
+
+ALIGNMENT = 512
+"""What is written at once ends at a multiple of this (``journalAlignmentSize``)."""
+
+PAD_LENGTH = -256
+"""The length word of a pad record: ``ffffff00``."""
+
+PAD = Struct("mask" / Const(PAD_LENGTH, Int32sb), "size" / Int32sb, "body" / GreedyBytes)
+"""Fills up to the alignment.  ``size`` bytes of body follow, which no reader looks at."""
+
+PAD_HEADER = Struct("mask" / Int32sb, "size" / Int32sb)
+PAD_HEADER_SIZE = PAD_HEADER.sizeof()
+
+SEAL_MAGIC = b"bktxSEAL"
+"""Java's pad bodies are zeros, so this tells our groups from Java's."""
+
+SEAL_SALT_SIZE = 8
+
+SEAL = Struct(
+    "magic" / Bytes(len(SEAL_MAGIC)),
+    "salt" / Bytes(SEAL_SALT_SIZE),
+    "start" / Int64sb,
+    "crc32c" / Int32ub,
+)
+"""The first bytes of our pad bodies: the group of records from ``start`` up to this pad record has this CRC-32C.
+
+``salt`` is random, drawn for each file, so that no entry can contain a seal.  A file of ours starts, right behind the
+header, with a group of no records, by which it is known as ours.
+"""
+
+SEAL_PAD = Struct(*PAD_HEADER.subcons, *SEAL.subcons)
+SEAL_PAD_SIZE = SEAL_PAD.sizeof()
+SEAL_MARK_SIZE = len(SEAL_MAGIC) + SEAL_SALT_SIZE
+
+
+def seal_pad_size(position: int) -> int:
+    """Return the bytes of the pad record behind a group that ends at ``position``, its header included.
+
+    A gap that is too small for the seal spills into the next block, as Java's pads do when theirs has no room.
+    """
+    gap = ALIGNMENT - position % ALIGNMENT
+    return gap if gap >= SEAL_PAD_SIZE else gap + ALIGNMENT

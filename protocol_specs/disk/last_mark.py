@@ -1,0 +1,9 @@
+"""The file ``lastMark`` of every ledger directory: everything in the journal before it is in the ledger storage."""
+
+from construct import Int64sb, Struct
+
+FILE_NAME = "lastMark"
+"""With one journal directory; with several, ``lastMark.0`` and so on, by position in the configuration."""
+
+LAST_MARK = Struct("journal_id" / Int64sb, "offset" / Int64sb)
+"""The marked journal file must exist; it and all later ones are replayed, it from ``offset`` on."""
