@@ -1,6 +1,6 @@
 """Frozen values that every room shares."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from attrs import evolve, field, frozen
@@ -30,12 +30,20 @@ class LedgerState(Enum):
     CLOSED = 3
 
 
+def _bookie_ids(values: Iterable[BookieId]) -> tuple[BookieId, ...]:
+    return tuple(values)
+
+
 @frozen
 class Fragment:
     """The bookies that store the entries from ``first_entry_id`` up to the next fragment."""
 
     first_entry_id: int
-    ensemble: tuple[BookieId, ...] = field(converter=tuple)
+    ensemble: tuple[BookieId, ...] = field(converter=_bookie_ids)
+
+
+def _fragments(values: Iterable[Fragment]) -> tuple[Fragment, ...]:
+    return tuple(values)
 
 
 @frozen
@@ -49,7 +57,7 @@ class LedgerMetadata:
     ensemble_size: int
     write_quorum_size: int
     ack_quorum_size: int
-    fragments: tuple[Fragment, ...] = field(converter=tuple)
+    fragments: tuple[Fragment, ...] = field(converter=_fragments)
     digest_type: DigestType | None = None
     """None when the stored form names no password: the opener must know the digest type."""
     password: bytes | None = field(default=b"", repr=False)

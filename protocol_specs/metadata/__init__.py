@@ -1,0 +1,1 @@
+"""Metadata records as every BookKeeper client and bookie of a cluster shares them."""

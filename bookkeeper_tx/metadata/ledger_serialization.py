@@ -1,0 +1,82 @@
+"""Ledger metadata to and from its stored bytes (``protocol_specs.metadata.ledger``): three forms, one entry point.
+
+Reading is lenient where Java is (unknown fields, comments in text, bytes behind the message); writing gives exactly the
+bytes that Java gives for the same values.
+"""
+
+import construct
+from attrs import evolve
+from google.protobuf.message import DecodeError
+
+from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
+from bookkeeper_tx.metadata import ledger_lines, ledger_message, ledger_text
+from bookkeeper_tx.model import LedgerMetadata
+from protocol_specs.metadata import ledger as spec
+from protocol_specs.metadata.formats_pb2 import LedgerMetadata as Message
+
+
+def serialize(metadata: LedgerMetadata) -> bytes:
+    """Return the record in the form that ``metadata.format_version`` names.
+
+    Raises :class:`~bookkeeper_tx.errors.InvalidArgument` for values that this form cannot hold.
+    """
+    if metadata.format_version == spec.TEXT_LINES:
+        body = ledger_lines.serialize(metadata)
+    elif metadata.format_version == spec.TEXT_PROTOBUF:
+        body = ledger_text.emit(ledger_message.message_of(metadata))
+    elif metadata.format_version == spec.BINARY_PROTOBUF:
+        message = ledger_message.message_of(metadata)
+        message.cToken = spec.UPDATE_TOKEN if metadata.create_token is None else metadata.create_token
+        body = spec.BINARY_BODY.build(message.SerializeToString(deterministic=True))
+    else:
+        raise InvalidArgument(f"ledger metadata has no form {metadata.format_version}")
+    record: bytes = spec.RECORD.build({"format_version": b"%d" % metadata.format_version, "body": body})
+    if len(record) > spec.RECORD_SIZE_MAX:
+        raise InvalidArgument(f"ledger metadata of {len(record)} bytes; the limit is {spec.RECORD_SIZE_MAX}")
+    return record
+
+
+def as_update(metadata: LedgerMetadata) -> LedgerMetadata:
+    """Return ``metadata`` as an update stores it: without the token of the create attempt."""
+    return evolve(metadata, create_token=spec.UPDATE_TOKEN if metadata.format_version == spec.BINARY_PROTOBUF else None)
+
+
+def parse(record: bytes, ledger_id: int) -> LedgerMetadata:
+    """Return the metadata in ``record``; ``ledger_id`` is for the text of the error only.
+
+    Raises :class:`~bookkeeper_tx.errors.MetadataCorrupt` naming the ledger and the reason.
+    """
+    try:
+        return _parse(record)
+    except (construct.ConstructError, DecodeError, ValueError, InvalidArgument) as error:
+        raise MetadataCorrupt(f"metadata of ledger {ledger_id} ({len(record)} bytes): {error}") from error
+
+
+def _parse(record: bytes) -> LedgerMetadata:
+    if len(record) > spec.RECORD_SIZE_MAX:
+        raise ValueError(f"larger than the limit of {spec.RECORD_SIZE_MAX} bytes")
+    parts = spec.RECORD.parse(record)
+    version = _version(parts.format_version)
+    if version == spec.TEXT_LINES:
+        return ledger_lines.parse(parts.body)
+    if version == spec.TEXT_PROTOBUF:
+        message = ledger_text.parse(parts.body)
+    elif version == spec.BINARY_PROTOBUF:
+        message = _binary_message(parts.body)
+    else:
+        raise ValueError(f"form {version} is newer than the forms known here, {spec.FORMAT_VERSIONS}")
+    return ledger_message.metadata_of(message, version)
+
+
+def _version(digits: bytes) -> int:
+    if not (0 < len(digits) <= spec.VERSION_DIGITS_MAX and digits.isdigit()):
+        raise ValueError(f"its form is not a number of up to {spec.VERSION_DIGITS_MAX} digits")
+    return int(digits)
+
+
+def _binary_message(body: bytes) -> Message:
+    if all(byte & 0x80 for byte in body[: spec.VARINT_SIZE_MAX]):
+        raise ValueError("the length of its message is cut short or too large")
+    message = Message()
+    message.ParseFromString(spec.BINARY_BODY.parse(body))
+    return message

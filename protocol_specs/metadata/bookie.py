@@ -1,0 +1,16 @@
+"""What a bookie tells the cluster about itself: its id and its registration."""
+
+import re
+
+BOOKIE_ID = re.compile(r"[a-zA-Z0-9:-_.\-]+")
+"""Allowed bookie ids; ``:-_`` is a range, here as in Java, so that ``;<=>?@[\\]^`` are allowed as well."""
+
+RESERVED_BOOKIE_ID = "readonly"
+"""The node of the read-only bookies stands among the nodes of the writable ones."""
+
+BOOKIE_RPC = "bookie-rpc"
+"""``protocol`` of the endpoint that clients connect to.  The registration's data is a BookieServiceInfo of
+``formats.proto``; releases up to 4.9 leave it empty, which means: connect to the ``host:port`` of the bookie id."""
+
+BOOKIE_ENDPOINT_ID = "bookie"
+"""``id`` of that endpoint."""

@@ -1,0 +1,70 @@
+"""The tree of znodes of a cluster, and the two records that describe it: LAYOUT and INSTANCEID.
+
+All names are relative to the cluster's root, ``/ledgers`` unless the metadata URI says otherwise.
+"""
+
+from construct import Bytes, Const, GreedyBytes, NullTerminated, Struct
+
+# The tree ------------------------------------------------------------------------------------------------------------
+
+AVAILABLE = "available"
+"""Persistent; its ephemeral children are the writable bookies."""
+
+READ_ONLY = "readonly"
+"""Persistent child of AVAILABLE; its ephemeral children are the read-only bookies."""
+
+COOKIES = "cookies"
+"""Persistent, made with the first cookie; a child per bookie that ever was."""
+
+LAYOUT = "LAYOUT"
+INSTANCE_ID = "INSTANCEID"
+"""A UUID as text, without newline."""
+
+ID_GENERATOR = "idgen"
+"""Ephemeral sequential children named ID_PREFIX hand out the ids below ID_31_BIT_END."""
+
+LONG_ID_GENERATOR = "idgen-long"
+"""Exists once the 31-bit ids have run out, and is used from then on: a child HIGH_BITS_PREFIX + ten digits holds the
+upper half of the ids, an ephemeral sequential child of that the lower half."""
+
+ID_PREFIX = "ID-"
+HIGH_BITS_PREFIX = "HOB-"
+ID_31_BIT_END = 2**31 - 1
+"""The first id that is too large for the 31-bit generator and for the short form of paths."""
+
+HIGH_BITS_KEPT = 3
+"""How many of the newest HIGH_BITS_PREFIX nodes stay."""
+
+# LAYOUT --------------------------------------------------------------------------------------------------------------
+
+LAYOUT_RECORD = Struct(
+    "format_version" / Const(b"2\n"),
+    "factory_class" / NullTerminated(GreedyBytes, term=b":"),
+    "manager_version" / GreedyBytes,
+)
+"""No newline at the end.  Bookies do not start on another ``format_version``."""
+
+_FACTORY_PACKAGE = b"org.apache.bookkeeper.meta."
+FACTORY_CLASS_OF = {
+    "hierarchical": _FACTORY_PACKAGE + b"HierarchicalLedgerManagerFactory",
+    "flat": _FACTORY_PACKAGE + b"FlatLedgerManagerFactory",
+    "longhierarchical": _FACTORY_PACKAGE + b"LongHierarchicalLedgerManagerFactory",
+    "legacyhierarchical": _FACTORY_PACKAGE + b"LegacyHierarchicalLedgerManagerFactory",
+}
+"""Name in the metadata URI → class in LAYOUT.  The class names are part of the format, in whatever language."""
+
+MANAGER_VERSION = b"1"
+"""The version of all of them."""
+
+# Paths of ledgers ----------------------------------------------------------------------------------------------------
+
+SHORT_GROUPS = (2, 4, 4)
+"""An id below ID_31_BIT_END is cut into groups of so many digits, a level of the tree each."""
+
+LONG_GROUPS = (3, 4, 4, 4, 4)
+"""The same for all other ids."""
+
+LEDGER_PREFIX = "L"
+"""Stands before the last group."""
+
+INSTANCE_ID_RECORD = Bytes(36)

@@ -1,0 +1,43 @@
+"""The checked-in protobuf modules are what the pinned compiler makes of the .proto files."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat_tests.targets.cache import exclusive
+from protocol_specs import compile_protos
+
+
+@pytest.fixture(scope="session")
+def tools() -> Path:
+    """grpcio-tools in a directory of its own: it needs an older protobuf than the one that is installed."""
+    with exclusive(compile_protos.TOOLS_REQUIREMENT.replace("==", "-")) as folder:
+        target = folder / f"python{sys.version_info.major}.{sys.version_info.minor}"
+        if not target.exists():
+            fresh = folder / "unfinished"
+            pip = [sys.executable, "-m", "pip", "install", "-q", "--upgrade", "--target", str(fresh)]
+            subprocess.run([*pip, compile_protos.TOOLS_REQUIREMENT], check=True, timeout=240)
+            fresh.rename(target)
+        return target
+
+
+@pytest.mark.parametrize("proto", compile_protos.proto_files())
+def test_checked_in_module_is_fresh(proto: str, tools: Path) -> None:
+    checked_in = compile_protos.embedded_descriptor(compile_protos.generated_path(proto))
+    assert checked_in == compile_protos.descriptor_of(proto, tools), "run python -m protocol_specs.compile_protos"
+
+
+@pytest.mark.parametrize("proto", compile_protos.proto_files())
+def test_file_is_registered_under_its_full_path(proto: str) -> None:
+    assert proto.startswith("protocol_specs/")
+    name = compile_protos.embedded_descriptor(compile_protos.generated_path(proto))[2:]
+    assert name.startswith(proto.encode())
+
+
+def test_module_without_descriptor_is_an_error(tmp_path: Path) -> None:
+    module = tmp_path / "empty_pb2.py"
+    module.write_text("")
+    with pytest.raises(ValueError, match="holds no descriptor"):
+        compile_protos.embedded_descriptor(module)
