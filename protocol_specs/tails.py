@@ -7,7 +7,9 @@ from construct import Construct, GreedyBytes, StreamError, stream_read_entire, s
 from protocol_specs import fields
 from protocol_specs.wire import framing, operations
 
-FENCING = operations.Flag.FENCING
+FENCING = operations.Flag.FENCING.value
+WITH_KEY_FROM = framing.join_header(framing.VERSION_WITH_KEY, 0)
+WITH_KEY_BEFORE = framing.join_header(framing.VERSION_SIGN, 0)
 
 
 class KeyIfFencingTail(Construct):  # type: ignore[misc]
@@ -20,8 +22,7 @@ class KeyIfFencingTail(Construct):  # type: ignore[misc]
     @staticmethod
     def expected(header: int) -> bool:
         """Tell whether a request with this packet header carries a key."""
-        version, _, flags = framing.split_header(header)
-        return version >= framing.VERSION_WITH_KEY and bool(flags & FENCING)
+        return WITH_KEY_FROM <= header < WITH_KEY_BEFORE and bool(header & FENCING)
 
     def take(self, header: int, rest: bytes, path: str) -> bytes | None:
         if not self.expected(header):
@@ -30,10 +31,19 @@ class KeyIfFencingTail(Construct):  # type: ignore[misc]
             raise StreamError(f"fencing request without its {fields.MASTER_KEY_SIZE} bytes of master key", path=path)
         return rest[: fields.MASTER_KEY_SIZE]
 
+    def wrong(self, header: int, key: bytes | None) -> str:
+        """Say what is wrong with ``key`` in a request with this packet header, if anything.
+
+        A request that needs none may carry one: no reader looks at it.
+        """
+        if len(key or b"") == fields.MASTER_KEY_SIZE or (not key and not self.expected(header)):
+            return ""
+        return f"a master key has {fields.MASTER_KEY_SIZE} bytes, and every fencing request one"
+
     def _build(self, obj: bytes | None, stream: Any, context: Any, path: str) -> bytes | None:
         key = obj or b""
-        if key and len(key) != fields.MASTER_KEY_SIZE or not key and self.expected(context.header):
-            raise StreamError(f"a fencing request carries {fields.MASTER_KEY_SIZE} bytes of master key", path=path)
+        if wrong := self.wrong(context.header, key):
+            raise StreamError(wrong, path=path)
         stream_write(stream, key, len(key), path)
         return obj
 

@@ -1,20 +1,28 @@
 """Framing (V2 and V3, both directions), and the bit layout of the V2 packet header."""
 
-from construct import BitsInteger, BitStruct, GreedyBytes, Struct
+from construct import BitsInteger, BitStruct, GreedyBytes
 
 from protocol_specs import fields
+from protocol_specs.forms import LengthFirst
 
-FRAME = Struct(
+FRAME = LengthFirst(
     "length" / fields.frame_length,
     "body" / GreedyBytes,
 )
 """A frame: the length counts the body, not itself.  4 + length must not exceed the frame limit."""
+
+V3_FIRST_BYTE_MIN = 1 << 3
+"""A V3 frame starts with a protobuf tag, and field number 0 is illegal: so no V2 header, whose first byte is a version
+of 0 to 2, can be taken for V3.  (Java 4.18 tolerates field 0 and takes some V2 reads for V3.)"""
 
 VERSION_MAX = 2
 """The newest V2 packet version; a request of another version is answered EBADVERSION."""
 
 VERSION_WITH_KEY = 2
 """From this version on a fencing read carries the master key."""
+
+VERSION_SIGN = 0x80
+"""The version is a signed byte: from here on it is negative, hence older than every other."""
 
 PACKET_HEADER = BitStruct(
     "version" / BitsInteger(8),
@@ -25,7 +33,7 @@ PACKET_HEADER = BitStruct(
 
 
 def split_header(header: int) -> tuple[int, int, int]:
-    """Split a V2 packet header word into version, operation and flags."""
+    """Split a V2 packet header word into version, operation and flags, each unsigned."""
     version = header >> 24 & 0xFF
     if version == 0:
         return 0, header & 0xFF, 0

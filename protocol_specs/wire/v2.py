@@ -7,6 +7,7 @@ Requests end in an ignored rest, as in Java: trailing bytes never make a request
 from construct import GreedyBytes, Struct
 
 from protocol_specs import fields
+from protocol_specs.forms import LengthFirst
 from protocol_specs.tails import IGNORED, KeyIfFencing, Records
 
 ADD_REQUEST = Struct(
@@ -40,7 +41,7 @@ READ_REPLY = Struct(
     "entry_id" / fields.entry_id,
     "entry" / GreedyBytes,
 )
-"""``entry`` is the entry as stored, and empty unless ``status`` is 0.  The ids echo the request, LAST_ENTRY included."""
+"""``entry`` is the entry as stored, empty unless ``status`` is 0.  The ids echo the request, LAST_ENTRY included."""
 
 BATCH_READ_REQUEST = Struct(
     "header" / fields.packet_header,
@@ -70,10 +71,10 @@ AUTH = Struct(
 # Frames: the same declarations behind their length word, for the loops that walk many frames in one buffer.
 
 FRAME_START = Struct("length" / fields.frame_length, "header" / fields.packet_header)
-ADD_REQUEST_FRAME = Struct("length" / fields.frame_length, *ADD_REQUEST.subcons)
-ADD_REPLY_FRAME = Struct("length" / fields.frame_length, *ADD_REPLY.subcons)
-READ_REQUEST_FRAME = Struct("length" / fields.frame_length, *READ_REQUEST.subcons)
-READ_REPLY_FRAME = Struct("length" / fields.frame_length, *READ_REPLY.subcons)
-BATCH_READ_REQUEST_FRAME = Struct("length" / fields.frame_length, *BATCH_READ_REQUEST.subcons)
-BATCH_READ_REPLY_FRAME = Struct("length" / fields.frame_length, *BATCH_READ_REPLY.subcons)
-AUTH_FRAME = Struct("length" / fields.frame_length, *AUTH.subcons)
+ADD_REQUEST_FRAME = LengthFirst("length" / fields.frame_length, *ADD_REQUEST.subcons)
+ADD_REPLY_FRAME = LengthFirst("length" / fields.frame_length, *ADD_REPLY.subcons)
+READ_REQUEST_FRAME = LengthFirst("length" / fields.frame_length, *READ_REQUEST.subcons)
+READ_REPLY_FRAME = LengthFirst("length" / fields.frame_length, *READ_REPLY.subcons)
+BATCH_READ_REQUEST_FRAME = LengthFirst("length" / fields.frame_length, *BATCH_READ_REQUEST.subcons)
+BATCH_READ_REPLY_FRAME = LengthFirst("length" / fields.frame_length, *BATCH_READ_REPLY.subcons)
+AUTH_FRAME = LengthFirst("length" / fields.frame_length, *AUTH.subcons)

@@ -1,0 +1,7 @@
+"""Authentication: an ``AuthMessage`` (``v3.proto``) in both dialects, in V2 without a length, up to the frame's end."""
+
+AUTH_DISABLED_PLUGIN = "AuthDisabledPlugin"
+"""The plugin name in the reply of a side without authentication, and of one that has nothing left to authenticate.
+
+It says "go on": the payload is empty, whatever the request named and carried.
+"""
