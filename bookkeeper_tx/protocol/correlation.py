@@ -17,12 +17,14 @@ class Correlation:
     Requests of one table have one time-out, so the order in which they came is the order in which they expire.
     """
 
-    __slots__ = ("_again", "_waiting")
+    __slots__ = ("_again", "_out_of_order", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: dict[Hashable, Waiting] = {}
         self._again: dict[Hashable, deque[Waiting]] = {}
         """Requests equal to one that waits already."""
+        self._out_of_order = False
+        """Whether one of those has moved up, and so stands behind younger ones."""
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._again.values()))
@@ -47,6 +49,7 @@ class Correlation:
 
     def _promote(self, key: Hashable) -> None:
         again = self._again[key]
+        self._out_of_order = True
         self._waiting[key] = again.popleft()
         if not again:
             del self._again[key]
@@ -54,11 +57,16 @@ class Correlation:
     def expire(self, now: float) -> Iterator[tuple[Hashable, Any]]:
         """Take out the requests whose deadline has passed."""
         while self._waiting:
-            key, (token, deadline) = next(iter(self._waiting.items()))
-            if deadline > now:
+            if self._out_of_order:
+                overdue = [key for key, (_, deadline) in self._waiting.items() if deadline <= now]
+            else:
+                key, (_, deadline) = next(iter(self._waiting.items()))
+                overdue = [key] if deadline <= now else []
+            if not overdue:
                 return
-            self.pop(key)
-            yield key, token
+            for key in overdue:
+                yield key, self.pop(key)
+        self._out_of_order = False
 
     def take_all(self) -> Iterator[Any]:
         """Take out every request."""

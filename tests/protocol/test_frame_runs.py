@@ -1,0 +1,29 @@
+"""Runs of equal-sized frames, a byte column at a time."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+
+
+@given(st.lists(st.sampled_from([b"abcd", b"abce", b"xbcd"]), min_size=1, max_size=30), st.integers(0, 3))
+def test_equal_frames_counts_the_leading_equal_ones(frames: list[bytes], padding: int) -> None:
+    stride = 4 + padding
+    buffer = b"??" + b"".join(frame + bytes(padding) for frame in frames)
+    expected = next((i for i, frame in enumerate(frames) if frame != frames[0]), len(frames))
+    assert equal_frames(buffer, 2, stride, len(frames), 4) == expected
+
+
+@given(st.integers(-(2**63), 2**63 - 40), st.integers(1, 30), st.integers(0, 30))
+def test_ascending_ids_counts_up_to_the_first_jump(first: int, count: int, jump_at: int) -> None:
+    ids = [first + i + (5 if i >= jump_at else 0) for i in range(count)]
+    buffer = b"".join(b"head" + entry_id.to_bytes(8, "big", signed=True) for entry_id in ids)
+    expected = 0 if jump_at == 0 else min(count, jump_at)
+    assert ascending_ids(buffer, 4, 12, count, first) == expected
+
+
+@given(st.integers(-(2**63), 2**63 - 40), st.integers(1, 30))
+def test_numbered_frames_count_up(first: int, count: int) -> None:
+    frames = numbered(b"head" + bytes(8) + b"tail", 4, first, count)
+    expected = b"".join(b"head" + (first + i).to_bytes(8, "big", signed=True) + b"tail" for i in range(count))
+    assert frames == expected
