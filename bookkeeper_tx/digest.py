@@ -10,15 +10,28 @@ import crc32c
 
 from bookkeeper_tx.entry_run import ENTRY_METADATA, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import DigestMismatch
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.model import DigestType
-from protocol_specs import codecs
+from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
 
 LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
 METADATA_SIZE = ENTRY_METADATA.size
 
+Checksum = Callable[..., int]
+
+_CHECKSUMS: dict[DigestType, Checksum] = {DigestType.CRC32: zlib.crc32, DigestType.CRC32C: crc32c.crc32c}
+_VALUES = {DigestType.CRC32: construct.Int64ub, DigestType.CRC32C: construct.Int32ub}
 _CRC32_VALUE = codecs.derive("CRC32 digest", construct.Struct("value" / construct.Int64ub)).pack_fixed
 _CRC32C_VALUE = codecs.derive("CRC32C digest", construct.Struct("value" / construct.Int32ub)).pack_fixed
+
+RECORD_OF_ENTRY = construct.Struct("length" / fields.record_length, "metadata" / construct.Bytes(METADATA_SIZE))
+
+EQUAL_MIN = 8
+"""Fewer entries than this are verified faster one by one."""
+
+CODECS_MAX = 64
+"""Payload sizes whose codec is kept: streams of entries of equal size have few of them."""
 
 
 def master_key(password: bytes) -> bytes:
@@ -58,6 +71,11 @@ class EntryDigest:
         self.size = digest_type.value.size
         self.master_key = master_key(password)
         self.payload_offset = METADATA_SIZE + self.size
+        self._checksum = _CHECKSUMS.get(digest_type)
+        if self._checksum is not None:
+            sealed = construct.Struct(*v1.ENTRY_METADATA.subcons, "digest" / _VALUES[digest_type])
+            self._sealed = codecs.derive("sealed entry", sealed)
+        self._codecs: dict[int, codecs.Codec] = {}
         self._compute: Callable[[bytes, bytes], bytes]
         if digest_type is DigestType.MAC:
             self._compute = _mac(password)
@@ -102,26 +120,70 @@ class EntryDigest:
 
     def verify_run(self, run: EntryRun) -> list[bytes]:
         """Return the payloads of the verified prefix of ``run``: all of them, or those before the first bad entry."""
-        buffer, offsets, size, payload_at = run.buffer, run.offsets, self.size, self.payload_offset
-        unpack, compute = ENTRY_METADATA.unpack_fixed, self._compute
-        ledger_id, expected = run.ledger_id, run.first_entry_id
+        if self._checksum is not None and type(run.offsets) is range and run.count >= EQUAL_MIN:
+            return self._verify_equal(run, self._checksum)
+        if self._checksum is not None:
+            return self._verify_uneven(run, self._checksum)
+        payloads: list[bytes] = []
+        for entry_id, entry in enumerate(run, run.first_entry_id):
+            try:
+                payloads.append(self.verify(run.ledger_id, entry_id, entry)[3])
+            except DigestMismatch:
+                break
+        return payloads
+
+    def _verify_uneven(self, run: EntryRun, checksum: Checksum) -> list[bytes]:
+        buffer, offsets, payload_at = run.buffer, run.offsets, self.payload_offset
+        unpack, ledger_id, expected = self._sealed.unpack_fixed, run.ledger_id, run.first_entry_id
         payloads: list[bytes] = []
         append = payloads.append
-        start = offsets[0]
+        start = offsets[0] + RECORD_LENGTH_SIZE
         for end in offsets[1:]:
-            start += RECORD_LENGTH_SIZE
             if end - start < payload_at:
                 break
-            found_ledger, found_entry, _, _ = unpack(buffer, start)
+            found_ledger, found_entry, _, _, digest = unpack(buffer, start)
             payload = buffer[start + payload_at : end]
-            metadata_end = start + METADATA_SIZE
             if (
-                found_entry != expected
+                digest != checksum(payload, checksum(buffer[start : start + METADATA_SIZE]))
+                or found_entry != expected
                 or found_ledger != ledger_id
-                or compute(buffer[start:metadata_end], payload) != buffer[metadata_end : metadata_end + size]
             ):
                 break
             append(payload)
             expected += 1
-            start = end
+            start = end + RECORD_LENGTH_SIZE
         return payloads
+
+    def _verify_equal(self, run: EntryRun, checksum: Checksum) -> list[bytes]:
+        """Verify entries of one size: their ids a byte column at a time, their digests in one pass."""
+        start, stride = run.offsets[0], run.offsets[1] - run.offsets[0]
+        size = stride - RECORD_LENGTH_SIZE - self.payload_offset
+        if size < 0:
+            return []
+        first_id = start + RECORD_LENGTH_SIZE
+        count = equal_frames(run.buffer, first_id, stride, run.count, ENTRY_METADATA.offsets["entry_id"])
+        count = ascending_ids(
+            run.buffer, first_id + ENTRY_METADATA.offsets["entry_id"], stride, count, run.first_entry_id
+        )
+        if ENTRY_METADATA.unpack_fixed(run.buffer, first_id)[0] != run.ledger_id:
+            return []
+        payloads: list[bytes] = []
+        append = payloads.append
+        records = self._equal_records(size).iter_fixed(memoryview(run.buffer)[start : start + count * stride])
+        for _, metadata, digest, payload in records:
+            if digest != checksum(payload, checksum(metadata)):
+                break
+            append(payload)
+        return payloads
+
+    def _equal_records(self, payload_size: int) -> codecs.Codec:
+        """Return the codec of a record whose payload has ``payload_size`` bytes."""
+        codec = self._codecs.get(payload_size)
+        if codec is None:
+            if len(self._codecs) >= CODECS_MAX:
+                self._codecs.clear()
+            declaration = construct.Struct(
+                *RECORD_OF_ENTRY.subcons, "digest" / _VALUES[self.digest_type], "payload" / construct.Bytes(payload_size)
+            )
+            codec = self._codecs[payload_size] = codecs.derive("entry record", declaration)
+        return codec

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.messages import Answered, Buffer
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed

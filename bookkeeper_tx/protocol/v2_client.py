@@ -8,7 +8,7 @@ from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation, RemoteError
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.correlation import Correlation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.v2 import (
     ADD_OVERHEAD,
     ADD_REPLY,

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from twisted.internet.abstract import isIPAddress
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
@@ -107,7 +108,10 @@ class Channel:
         attempt.addCallbacks(self._connected, self._not_connected)
 
     def _open(self, info: BookieServiceInfo) -> Deferred[ClientProtocol]:
-        endpoint = HostnameEndpoint(self._reactor, info.host, info.port, timeout=self._config.connect_timeout_s)
+        timeout_s = self._config.connect_timeout_s
+        # An address needs no resolver, which would cost a turn of a thread pool.
+        kind = TCP4ClientEndpoint if isIPAddress(info.host) else HostnameEndpoint
+        endpoint = kind(self._reactor, info.host, info.port, timeout=timeout_s)
         factory = Factory.forProtocol(self._make_protocol)
         factory.noisy = False
         return endpoint.connect(factory)  # type: ignore[return-value]

@@ -9,8 +9,12 @@ from bookkeeper_tx.protocol import v2, v3
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken
 from protocol_specs import fields, vectors
+from protocol_specs.wire.status import BY_V2_CODE, Status
 
-EXCHANGES = [case for case in vectors.load("wire") if "request" in case]
+NOT_SERVED = ("v3 FORCE", "v3 LIST", "v3 list")
+EXCHANGES = [
+    case for case in vectors.load("wire") if "request" in case and not case["name"].startswith(NOT_SERVED)
+]
 V2_READ = bytes.fromhex("00000014" "02020000" "0000000000000001" "0000000000000002")
 V3_READ = bytes.fromhex("000000100a06080310011805a2060508b1091000")
 BATCH = bytes.fromhex("00000028" "02070000" "0000000000000001" + "00" * 8 + "000000000000004d" "0000000a" + "00" * 8)
@@ -105,11 +109,8 @@ def replay(request: object, reply: bytes) -> bytes:
     if isinstance(request, v2.BatchReadRequest):
         status = v2_status(reply)
         return b"".join(request.reply([reply[36:]])) if status.v2 == 0 else request.error(status)
-    pytest.skip("V3 replies are compared in test_v3.py")
-    raise AssertionError
+    raise AssertionError(f"no reply can be made for {request}")
 
 
-def v2_status(reply: bytes):  # type: ignore[no-untyped-def]
-    from protocol_specs.wire.status import BY_V2_CODE
-
+def v2_status(reply: bytes) -> Status:
     return BY_V2_CODE[int.from_bytes(reply[8:12], "big")]

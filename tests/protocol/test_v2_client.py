@@ -87,7 +87,7 @@ def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:
     client.add_entry("add", 1.5, LEDGER, 6, entry(6), KEY)
     client.batch_read("batch", 2.0, LEDGER, 5, 10, 1000)
     client.read_range("range", 2.5, LEDGER, 10, 11)
-    read, add, batch, both = requests_of(client)
+    read, add, batch, ten, eleven = requests_of(client)
     assert [token for token, _, _ in client.expire(1.2)] == ["read"]
     assert [token for token, _, _ in client.expire(2.2)] == ["add", "batch"]
     ((token, error, answers),) = client.expire(2.5)
@@ -98,7 +98,8 @@ def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:
             *read.replies([entry(5)], fields.NO_ENTRY),
             add.replies(statuses.EOK),
             *batch.reply([]),
-            *both.replies([entry(10), entry(11)], fields.NO_ENTRY),
+            *ten.replies([entry(10)], fields.NO_ENTRY),
+            *eleven.replies([entry(11)], fields.NO_ENTRY),
         ]
     )
     assert client.receive(late) == []

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.protocol.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 
 
 @given(st.lists(st.sampled_from([b"abcd", b"abce", b"xbcd"]), min_size=1, max_size=30), st.integers(0, 3))
