@@ -1,0 +1,280 @@
+"""A disk in memory that forgets, at a crash, what was not synced: the double of bookkeeper_tx.bookie.disk.Disk.
+
+Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole; the
+file's size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its
+own.  A sync that returned holds.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
+middle of one; ``syncs_lie`` makes syncs do nothing.
+"""
+
+import errno
+import os
+from collections.abc import Sequence
+from random import Random
+
+from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+
+SECTOR_SIZE = 512
+
+
+class Crashed(Exception):
+    """The machine has lost its power: every call fails until :meth:`CrashingDisk.restart`."""
+
+
+class _Node:
+    """The bytes of a file: as the process sees them, and as they are on the disk, with the changes between."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.durable = bytearray()
+        self.changes: list[tuple[int, bytes | None]] = []
+        """(offset, bytes written) or (new size, None), since the last sync."""
+
+    def change(self, offset: int, data: bytes | None) -> None:
+        self.changes.append((offset, data))
+        _apply(self.data, offset, data)
+
+    def sync(self) -> None:
+        for offset, data in self.changes:
+            _apply(self.durable, offset, data)
+        self.changes = []
+
+    def crash(self, random: Random) -> None:
+        kept = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
+        for offset, data in self.changes:
+            if data is None:
+                if random.random() < kept:
+                    _apply(self.durable, offset, None)
+                continue
+            start = 0
+            while start < len(data):
+                end = min(len(data), start + SECTOR_SIZE - (offset + start) % SECTOR_SIZE)
+                if random.random() < kept:
+                    _apply(self.durable, offset + start, data[start:end])
+                start = end
+        self.changes = []
+        self.data = bytearray(self.durable)
+
+
+def _apply(target: bytearray, offset: int, data: bytes | None) -> None:
+    if data is None:
+        del target[offset:]
+        target.extend(bytes(offset - len(target)))
+    else:
+        target.extend(bytes(max(offset - len(target), 0)))
+        target[offset : offset + len(data)] = data
+
+
+class CrashingFile(File):
+    """An open file of a CrashingDisk; it dies with the crash."""
+
+    def __init__(self, path: str, disk: "CrashingDisk", node: _Node) -> None:
+        self.path = path
+        self._disk = disk
+        self._node = node
+        self._life = disk.life
+
+    def write(self, data: Buffer, offset: int) -> None:
+        self._check()
+        data = bytes(data)
+        grown = max(offset + len(data) - len(self._node.data), 0)
+        written = self._disk.admit_write(len(data), grown)
+        if written:
+            self._node.change(offset, data[:written])
+        if written < len(data):
+            raise OSError(self._disk.write_errno, os.strerror(self._disk.write_errno))
+        self._disk.step()
+
+    def write_many(self, buffers: Sequence[Buffer], offset: int) -> None:
+        self.write(b"".join(buffers), offset)
+
+    def read(self, size: int, offset: int) -> bytes:
+        self._check()
+        return bytes(self._node.data[offset : offset + size])
+
+    def sync(self) -> None:
+        self._check()
+        self._disk.step()
+        self._disk.admit_sync()
+        if not self._disk.syncs_lie:
+            self._node.sync()
+
+    def size(self) -> int:
+        self._check()
+        return len(self._node.data)
+
+    def truncate(self, size: int) -> None:
+        self._check()
+        self._node.change(size, None)
+        self._disk.step()
+
+    def close(self) -> None:
+        pass
+
+    def _check(self) -> None:
+        if self._life != self._disk.life or self._disk.crashed:
+            raise Crashed
+
+
+class CrashingDisk(Disk):
+    """Files and directories in memory.  ``seed`` decides what a crash leaves."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = Random(seed)
+        self.syncs_lie = False
+        self.life = 0
+        self.crashed = False
+        self.crash_at: int | None = None
+        """Count of disk operations from now on at which the power fails."""
+        self.write_errno = errno.ENOSPC
+        self.capacity: int | None = None
+        """Bytes that files may still grow by; None for no limit."""
+        self._failing_writes = 0
+        self._failing_syncs = 0
+        self._names: dict[str, _Node] = {}
+        self._durable_names: dict[str, _Node] = {}
+        self._name_changes: list[tuple[str, dict[str, _Node | None]]] = []
+        self._directories = {os.sep}
+        self._locks: set[str] = set()
+
+    # Faults -----------------------------------------------------------------------------------------------------
+
+    def fail_writes(self, count: int, error: int = errno.EIO) -> None:
+        """Let the next ``count`` writes fail after part of their bytes."""
+        self._failing_writes, self.write_errno = count, error
+
+    def fail_syncs(self, count: int) -> None:
+        self._failing_syncs = count
+
+    def crash(self) -> None:
+        """Lose the power now: what was not synced is kept or lost as the seed wills; open files are dead."""
+        for directory, names in self._name_changes:
+            del directory
+            if self.random.random() < 0.5:
+                self._put_names(self._durable_names, names)
+        self._name_changes = []
+        for node in {id(node): node for node in (*self._names.values(), *self._durable_names.values())}.values():
+            node.crash(self.random)
+        self._names = dict(self._durable_names)
+        self._locks.clear()
+        self.crashed = True
+
+    def restart(self) -> None:
+        """Power is back."""
+        if not self.crashed:
+            self.crash()
+        self.life += 1
+        self.crashed = False
+        self.crash_at = None
+        self._failing_writes = self._failing_syncs = 0
+
+    def step(self) -> None:
+        """Count a disk operation; the power may fail in it."""
+        if self.crashed:
+            raise Crashed
+        if self.crash_at is not None:
+            self.crash_at -= 1
+            if self.crash_at < 0:
+                self.crash()
+                raise Crashed
+
+    def admit_write(self, size: int, grown: int) -> int:
+        """Return how many of ``size`` bytes are written, ``grown`` of them behind the end of the file."""
+        if self._failing_writes:
+            self._failing_writes -= 1
+            return self.random.randrange(size)
+        if self.capacity is not None:
+            if grown > self.capacity:
+                self.write_errno = errno.ENOSPC
+                return size - grown
+            self.capacity -= grown
+        return size
+
+    def admit_sync(self) -> None:
+        if self._failing_syncs:
+            self._failing_syncs -= 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    # The interface of Disk --------------------------------------------------------------------------------------
+
+    def create(self, path: str) -> File:
+        self.step()
+        if path in self._names:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        if os.path.dirname(path) not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        node = _Node()
+        self._change_names(os.path.dirname(path), {path: node})
+        return CrashingFile(path, self, node)
+
+    def open(self, path: str, writable: bool = False) -> File:
+        return CrashingFile(path, self, self._node(path))
+
+    def lock(self, path: str) -> File:
+        if path in self._locks:
+            raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), path)
+        file = self.open(path) if path in self._names else self.create(path)
+        self._locks.add(path)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return path in self._names or path in self._directories
+
+    def list_directory(self, path: str) -> list[str]:
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return sorted(
+            os.path.basename(each)
+            for each in (*self._names, *self._directories)
+            if each != os.sep and os.path.dirname(each) == path
+        )
+
+    def make_directories(self, path: str) -> None:
+        while path not in self._directories:
+            self._directories.add(path)
+            path = os.path.dirname(path)
+
+    def remove(self, path: str) -> None:
+        self._node(path)
+        self._change_names(os.path.dirname(path), {path: None})
+        self.step()
+
+    def rename(self, path: str, new_path: str) -> None:
+        self._change_names(os.path.dirname(path), {new_path: self._node(path), path: None})
+        self.step()
+
+    def sync_directory(self, path: str) -> None:
+        self.step()
+        self.admit_sync()
+        if self.syncs_lie:
+            return
+        for directory, names in self._name_changes:
+            if directory == path:
+                self._put_names(self._durable_names, names)
+        self._name_changes = [each for each in self._name_changes if each[0] != path]
+
+    def free_bytes(self, path: str) -> int:
+        return self.total_bytes(path) if self.capacity is None else self.capacity
+
+    def total_bytes(self, path: str) -> int:
+        return 2**40
+
+    # ------------------------------------------------------------------------------------------------------------
+
+    def _node(self, path: str) -> _Node:
+        if self.crashed:
+            raise Crashed
+        if path not in self._names:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self._names[path]
+
+    def _change_names(self, directory: str, names: dict[str, _Node | None]) -> None:
+        self._name_changes.append((directory, names))
+        self._put_names(self._names, names)
+
+    @staticmethod
+    def _put_names(target: dict[str, _Node], names: dict[str, _Node | None]) -> None:
+        for path, node in names.items():
+            if node is None:
+                target.pop(path, None)
+            else:
+                target[path] = node
