@@ -136,11 +136,10 @@ def _only_zeros(file: File, position: int) -> bool:
 def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: LogMark, later_ids: list[int]) -> None:
     """Raise RefusedToStart if the bad bytes at ``end`` cannot be a torn last group."""
     damaged = f"journal file {journal_file.path} is damaged at offset {end.offset}"
+    lost = "what was acknowledged there cannot be read"
     later_group = _later_group(journal_file, end.offset)
     if later_group is not None:
-        raise RefusedToStart(
-            f"{damaged}: what was acknowledged there is lost, for a good group follows at {later_group}"
-        )
+        raise RefusedToStart(f"{damaged}: {lost}, for a good group follows at {later_group}")
     for journal_id in later_ids:
         path = file_path(directory, journal_id)
         later = JournalFile.open(disk, path)

@@ -1,8 +1,8 @@
 """A disk in memory that forgets, at a crash, what was not synced: the double of bookkeeper_tx.bookie.disk.Disk.
 
-Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole; the
-file's size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its
-own.  A sync that returned holds.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
+Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
+its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own.
+A sync that returned holds.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
 middle of one; ``syncs_lie`` makes syncs do nothing.
 """
 
@@ -147,8 +147,7 @@ class CrashingDisk(Disk):
 
     def crash(self) -> None:
         """Lose the power now: what was not synced is kept or lost as the seed wills; open files are dead."""
-        for directory, names in self._name_changes:
-            del directory
+        for _, names in self._name_changes:
             if self.random.random() < 0.5:
                 self._put_names(self._durable_names, names)
         self._name_changes = []
