@@ -67,6 +67,15 @@ class Cluster:
             except NoNodeError:
                 return []
 
+    def unregister(self, bookie_id: str) -> None:
+        """Remove a dead bookie's registration, as happens when its session expires; nothing if it has none."""
+        with session(self.zookeeper) as client:
+            for folder in ("available", "available/readonly"):
+                try:
+                    client.delete(f"{self.root}/{folder}/{bookie_id}")
+                except NoNodeError:
+                    continue
+
     def forget_cookie(self, bookie_id: str) -> None:
         """Remove a bookie's cookie, so that a bookie of that id may start on empty directories."""
         with session(self.zookeeper) as client:

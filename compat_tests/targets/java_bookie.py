@@ -134,9 +134,14 @@ class JavaBookie:
         if self._process is not None:
             self._process.stop()
 
-    def kill(self) -> None:
-        """SIGKILL. Its registration stays until its ZooKeeper session expires (setting ``zkTimeout``)."""
+    def kill(self, *, expire: bool = False) -> None:
+        """SIGKILL. Its registration stays until its ZooKeeper session expires (after ``zkTimeout``, 5 s).
+
+        A bookie that starts again waits for that. With ``expire`` the registration goes at once.
+        """
         self.process.kill()
+        if expire:
+            self.cluster.unregister(self.bookie_id)
 
     def pause(self) -> None:
         """Freeze it: connections stay open, nothing is answered."""

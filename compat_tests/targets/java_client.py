@@ -101,16 +101,14 @@ class JavaClient:
         self._driver.submit_values("connect", {"uri": self.cluster.uri, "v2": self.v2, **values}).result(self.timeout_s)
         return self
 
+    def disconnect(self) -> None:
+        """Close the client in order, which takes Java two seconds. Open ledgers stay open."""
+        self.call("disconnect")
+
     def stop(self) -> None:
-        """Close the client, as far as it still answers, and end the process. Open ledgers stay open."""
-        if self._driver is None:
-            return
-        if self._driver.popen.poll() is None:
-            try:
-                self.call("disconnect", timeout_s=10)
-            except (JavaError, DriverEnded, TimeoutError):
-                pass
-        self._driver.end()
+        """End the process without closing anything."""
+        if self._driver is not None:
+            self._driver.end()
 
     def kill(self) -> None:
         """SIGKILL: a writer that is gone without a word."""
@@ -137,7 +135,7 @@ class JavaClient:
         explicit_ids: bool = False,
         deferred_sync: bool = False,
     ) -> JavaLedger:
-        """Create a ledger. A ``ledger_id`` makes it one whose entry ids are given by the writer, as ``explicit_ids``."""
+        """Create a ledger; with a ``ledger_id`` or ``explicit_ids`` the writer gives the ids of its entries."""
         values: dict[str, object] = {
             "ensemble": ensemble,
             "write": write,

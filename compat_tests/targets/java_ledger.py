@@ -60,7 +60,7 @@ class JavaLedger:
         )
 
     def read(self, first: int, last: int, *, unconfirmed: bool = False) -> list[bytes]:
-        """The bodies of entries ``first`` to ``last``, both included; ``unconfirmed`` may pass the last add confirmed."""
+        """The bodies of entries ``first`` to ``last``, both included; ``unconfirmed``: also past the last confirmed."""
         reply = self.client.call("read", handle=self.handle, first=first, last=last, unconfirmed=unconfirmed)
         return _bodies(reply, first)
 
@@ -71,13 +71,22 @@ class JavaLedger:
         )
         return int(reply["count"]), reply["sha256"]
 
-    def batch_read(self, start: int, count: int, size: int = 0, *, unconfirmed: bool = False) -> list[bytes]:
-        """Batch read (from 4.17, on a V2 client): at most ``count`` entries and ``size`` bytes, 0 for no limit.
+    def batch_read(
+        self, start: int, count: int, size: int = 0, *, unconfirmed: bool = False, timeout_s: float | None = None
+    ) -> list[bytes]:
+        """Batch read (from 4.17): at most ``count`` entries and ``size`` bytes, 0 for no limit.
 
-        ``unconfirmed`` needs 4.18. A release without it raises :class:`JavaError` of name ``NoSuchMethodException``.
+        A release without it raises :class:`JavaError` of name ``NoSuchMethodException``. On a client that does not
+        speak V2 it never ends: :class:`TimeoutError`.
         """
         reply = self.client.call(
-            "batch_read", handle=self.handle, start=start, count=count, size=size, unconfirmed=unconfirmed
+            "batch_read",
+            timeout_s,
+            handle=self.handle,
+            start=start,
+            count=count,
+            size=size,
+            unconfirmed=unconfirmed,
         )
         return _bodies(reply, start)
 

@@ -40,6 +40,11 @@ class ServerProcess:
         """Whether the process exists (a paused one does)."""
         return self._popen is not None and self._popen.poll() is None
 
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, ``None`` while it runs; -9 after SIGKILL."""
+        return self._started().poll()
+
     def start(self) -> None:
         """Start it; its output is appended to the log."""
         if self.running:

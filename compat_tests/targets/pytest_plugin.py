@@ -1,0 +1,177 @@
+"""A pytest plugin: cases by BookKeeper release, *not checked here* as an outcome, and the table of results.
+
+* A test that takes the argument ``java_release`` runs once for each release: on 4.16.6 and 4.18.0, with ``--full`` on
+  all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
+  it runs on all of these each time. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for exactly these.
+* A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
+* :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
+  other skip of a test marked ``java``, ``spark`` or ``crash``.
+* Tests with one of these marks, or with a release, are in the table at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
+from compat_tests.targets.selection import Wanted, applicable, parse_releases, selected
+from compat_tests.targets.unavailable import Unavailable
+
+_MUST_RUN_IN_CI = ("java", "spark", "crash")
+_ARGUMENT = "java_release"
+_NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"
+
+_results = pytest.StashKey[Results]()
+_wanted = pytest.StashKey[Wanted]()
+
+#: Case to the releases it is for: what did not run of these is said in the table, and only known at the end.
+_expected = pytest.StashKey[dict[str, tuple[str, ...]]]()
+
+
+def in_ci() -> bool:
+    """Whether a case that cannot be checked is a failure."""
+    return os.environ.get("CI", "").lower() in ("true", "1")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The two options."""
+    group = parser.getgroup("bookkeeper", "BookKeeper releases")
+    group.addoption("--full", action="store_true", help="the long forms too, every case on every release")
+    group.addoption("--java-releases", metavar="R,R", help="run on exactly these BookKeeper releases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options and the environment."""
+    config.addinivalue_line("markers", "releases(since, until, every): the BookKeeper releases a case is for")
+    full = config.getoption("--full", default=False) or os.environ.get("BKTX_FULL") == "1"
+    text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
+    try:
+        config.stash[_wanted] = Wanted(bool(full), parse_releases(text))
+    except ValueError as error:
+        raise pytest.UsageError(f"--java-releases: {error}") from error
+    config.stash[_results] = Results()
+    config.stash[_expected] = {}
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the JVM and the releases: a result without them says little."""
+    try:
+        origin = find_jvm().origin
+    except Unavailable as missing:
+        origin = f"none ({missing.reason})"
+    wanted = config.stash[_wanted]
+    return [
+        f"Java: {origin}; releases: {', '.join(wanted.releases) or ('all' if wanted.full else 'as each case says')}"
+    ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each release it runs on now."""
+    if _ARGUMENT not in metafunc.fixturenames:
+        return
+    case, every = _releases_of(metafunc.definition)
+    releases = selected(case, metafunc.config.stash[_wanted], every)
+    metafunc.parametrize(_ARGUMENT, releases, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long forms out of a usual run; mark what needs a JVM."""
+    for item in items:
+        if _release(item) != NO_RELEASE and item.get_closest_marker("java") is None:
+            item.add_marker("java")
+    if config.stash[_wanted].full:
+        return
+    left_out = [item for item in items if item.get_closest_marker("full")]
+    items[:] = [item for item in items if not item.get_closest_marker("full")]
+    config.hook.pytest_deselected(items=left_out)
+    for item in left_out:
+        if _in_table(item):
+            config.stash[_results].record(_case(item), _release(item), NOT_CHECKED, _NOT_IN_THIS_RUN)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn :class:`Unavailable` into a skip, and what must not be skipped in CI into a failure; fill the table."""
+    report = yield
+    if call.excinfo is not None and call.excinfo.errisinstance(Unavailable):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1] or 0, f"not checked here: {call.excinfo.value}")
+    expected = hasattr(report, "wasxfail")
+    if report.skipped and not expected and in_ci() and _must_run(item):
+        report.outcome = "failed"
+        report.longrepr = f"CI=true: {_reason(report)}"
+    if _in_table(item):
+        _tabulate(item, report, expected)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, Any]:
+    """In CI an integration module must not skip itself as a whole either."""
+    report = yield
+    if report.skipped and in_ci() and "integration" in Path(collector.path).parts:
+        report.outcome = "failed"
+        report.longrepr = f"CI=true: {_reason(report)}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the table."""
+    results = config.stash[_results]
+    if results.empty:
+        return
+    for case, releases in config.stash[_expected].items():
+        results.expect(case, releases, _NOT_IN_THIS_RUN)
+    terminalreporter.section("case by BookKeeper release")
+    for line in results.render():
+        terminalreporter.write_line(line)
+
+
+def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], bool]:
+    marker = node.get_closest_marker("releases")
+    arguments = dict(marker.kwargs) if marker else {}
+    every = bool(arguments.pop("every", False))
+    return applicable(**arguments), every
+
+
+def _release(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get(_ARGUMENT, NO_RELEASE) if callspec else NO_RELEASE
+
+
+def _case(item: pytest.Item) -> str:
+    """``file::test[other parameters]``: the same for every release."""
+    name = getattr(item, "originalname", None) or item.name
+    callspec = getattr(item, "callspec", None)
+    others = [part for part in callspec.id.split("-") if part != _release(item)] if callspec else []
+    parent = f"{item.parent.name}::" if isinstance(item.parent, pytest.Class) else ""
+    return f"{item.path.stem.removeprefix('test_')}::{parent}{name}" + (f"[{'-'.join(others)}]" if others else "")
+
+
+def _must_run(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in _MUST_RUN_IN_CI)
+
+
+def _in_table(item: pytest.Item) -> bool:
+    return _release(item) != NO_RELEASE or _must_run(item)
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ").removeprefix("not checked here: ")
+
+
+def _tabulate(item: pytest.Item, report: pytest.TestReport, expected: bool) -> None:
+    results = item.config.stash[_results]
+    outcome = PASSED if report.passed or expected else (NOT_CHECKED if report.skipped else FAILED)
+    results.record(_case(item), _release(item), outcome, _reason(report) if report.skipped else "")
+    if report.when == "teardown" and _release(item) != NO_RELEASE:
+        item.config.stash[_expected][_case(item)] = _releases_of(item)[0]

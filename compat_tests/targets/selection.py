@@ -1,0 +1,47 @@
+"""Which releases a case is for, and on which of these it runs this time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from compat_tests.targets.lockfile import RELEASES, release_number
+
+#: On these every case runs each time: the newest before batch read, and the newest of all.
+MAIN_RELEASES = ("4.16.6", "4.18.0")
+
+
+@attrs.frozen
+class Wanted:
+    """What was asked for on the command line or in the environment."""
+
+    full: bool = False
+    """Every case on every release it is for."""
+    releases: tuple[str, ...] = ()
+    """If not empty, exactly these, whatever the case says."""
+
+
+def parse_releases(text: str) -> tuple[str, ...]:
+    """``"4.9.2,4.18.0"`` as releases; raises ``ValueError`` for one that has no lock file."""
+    releases = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [release for release in releases if release not in RELEASES]
+    if unknown:
+        raise ValueError(f"unknown BookKeeper releases {unknown}; there are {list(RELEASES)}")
+    return releases
+
+
+def applicable(since: str | None = None, until: str | None = None) -> tuple[str, ...]:
+    """The releases a case is for: from ``since`` to ``until``, both included, as ``"4.17"`` or ``"4.16.6"``."""
+    lowest = release_number(since) if since else (0,)
+    highest = release_number(until) if until else (999,)
+    return tuple(r for r in RELEASES if lowest <= release_number(r) and release_number(r)[: len(highest)] <= highest)
+
+
+def selected(case: Sequence[str], wanted: Wanted, every: bool = False) -> tuple[str, ...]:
+    """The releases on which a case that is for the releases ``case`` runs now; ``every``: on all of them each time."""
+    if wanted.releases:
+        return tuple(release for release in case if release in wanted.releases)
+    if wanted.full or every:
+        return tuple(case)
+    return tuple(release for release in case if release in MAIN_RELEASES)

@@ -1,0 +1,84 @@
+"""What integration tests may use: a real ZooKeeper, real Java bookies and clients of any locked release.
+
+Fixtures:
+
+``zookeeper``      one running server for the session (:class:`ZooKeeper`: ``hosts``, ``pause()``, ``resume()``)
+``cluster``        an empty, initialised cluster for this test (:class:`Cluster`: ``uri``, ``registered()``)
+``java_release``   the release of this run of the test; see ``@pytest.mark.releases`` in the plugin
+``java_bookie``    ``java_bookie(release, **options)`` starts a :class:`JavaBookie` in the test's cluster
+``java_client``    ``java_client(release, v2=..., **options)`` starts a :class:`JavaClient` in the test's cluster
+``java_targets``   what both come from (:class:`JavaTargets`)
+``module_cluster``, ``module_java_targets``  the same for all tests of a module, where starting is what takes time
+
+All that these start is stopped after the test, or module, and the ends of the logs are in the report if it failed.
+A test that stops or pauses the ZooKeeper itself makes one of its own: ``with ZooKeeper(tmp_path) as zookeeper``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+
+import pytest
+
+from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java_client import JavaClient
+from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.zookeeper import ZooKeeper
+
+_PLUGIN = "compat_tests.targets.pytest_plugin"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the plugin even where only this directory is collected; its options come with ``-p`` only."""
+    config.pluginmanager.import_plugin(_PLUGIN)
+
+
+@pytest.fixture(scope="session")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(zookeeper: ZooKeeper) -> Cluster:
+    return new_cluster(zookeeper)
+
+
+@pytest.fixture
+def java_targets(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaTargets]:
+    with JavaTargets(cluster, tmp_path_factory.mktemp("java")) as targets:
+        yield targets
+
+
+@pytest.fixture
+def java_bookie(java_targets: JavaTargets) -> Callable[..., JavaBookie]:
+    return java_targets.bookie
+
+
+@pytest.fixture
+def java_client(java_targets: JavaTargets) -> Callable[..., JavaClient]:
+    return java_targets.client
+
+
+@pytest.fixture(scope="module")
+def module_cluster(zookeeper: ZooKeeper) -> Cluster:
+    return new_cluster(zookeeper)
+
+
+@pytest.fixture(scope="module")
+def module_java_targets(module_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaTargets]:
+    with JavaTargets(module_cluster, tmp_path_factory.mktemp("java")) as targets:
+        yield targets
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the ends of the Java logs under a failed test."""
+    report = yield
+    if report.failed:
+        for name in ("java_targets", "module_java_targets"):
+            targets = getattr(item, "funcargs", {}).get(name)
+            if isinstance(targets, JavaTargets):
+                report.sections.extend(targets.logs())
+    return report
