@@ -1,0 +1,111 @@
+"""``bktx``: the command line of bookkeeper_tx.  Which commands there are, and how their errors are shown."""
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+import click
+from attrs import define
+
+from bookkeeper_tx.errors import BookKeeperError
+
+INTERRUPTED_EXIT_CODE = 130
+"""What shells expect of a program that Ctrl-C ended: 128 + SIGINT."""
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "demo": ("demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
+    "ledger": ("ledger", "Create, write, read, list, show and delete ledgers."),
+    "bookie": ("bookie", "Look at the bookies of a cluster."),
+    "cluster": ("cluster", "Set up a cluster's metadata."),
+    "bench": ("bench", "Measure adds and reads: rates, latencies, CPU per entry."),
+}
+"""Command → the room it lives in and its one line of help, so that only the command that runs is imported."""
+
+
+@define
+class Session:
+    """What one run of ``bktx`` was told before its command."""
+
+    debug: bool = False
+    """Whether errors show a traceback."""
+
+
+class Rooms(click.Group):
+    """Imports a command when it is asked for: start-up stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        room = importlib.import_module(f"bookkeeper_tx.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(room, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="bookkeeper_tx", prog_name="bktx")
+@click.option("--debug", is_flag=True, envvar="BKTX_DEBUG", help="Show a traceback when a command fails.")
+@click.pass_obj
+def bktx(session: Session, debug: bool) -> None:
+    """Apache BookKeeper from the command line.
+
+    \b
+    Try it out:           bktx demo
+    A cluster of yours:   bktx cluster init --metadata sqlite:///tmp/cluster.db
+                          twistd -n bookie --metadata sqlite:///tmp/cluster.db --data /tmp/bookie --port 3181
+                          bktx ledger write --metadata sqlite:///tmp/cluster.db --replicas 1 < README.md
+    """
+    session.debug = debug
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``bktx`` and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    sys.exit(run_command(sys.argv[1:] if arguments is None else arguments))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run ``bktx`` with ``arguments``, show what went wrong in one line, and return the exit code."""
+    session = Session()
+    try:
+        bktx.main(args=list(arguments), prog_name="bktx", standalone_mode=False, obj=session)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED_EXIT_CODE
+    except BrokenPipeError:
+        _forget_stdout()
+        return 1
+    except Exception as error:
+        if session.debug:
+            traceback.print_exc()
+        click.echo(f"error: {describe(error)}", err=True)
+        return 1
+    return 0
+
+
+def describe(error: Exception) -> str:
+    """Return what went wrong as one line for a user."""
+    if isinstance(error, (BookKeeperError, OSError)):
+        text = str(error)
+    else:
+        text = f"unexpected {type(error).__name__}: {error} (bktx --debug … shows where)"
+    return " ".join(text.split())
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter from complaining at exit about a reader that has gone (``bktx ledger read 5 | head``)."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

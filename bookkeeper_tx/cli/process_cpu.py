@@ -1,0 +1,75 @@
+"""What processes use: CPU, memory, bytes written; as Linux tells it in ``/proc``."""
+
+import os
+from pathlib import Path
+
+from attrs import frozen
+
+PROC = Path("/proc")
+NANOSECONDS_PER_SECOND = 1_000_000_000
+
+
+@frozen
+class Usage:
+    """What some processes have used since they started."""
+
+    cpu_ns: int
+    """Nanoseconds on a CPU, over all threads that live."""
+    written_bytes: int
+    """Bytes handed to the disk, page cache written back included; 0 where the kernel does not tell."""
+    resident_bytes: int
+    """Memory in use now."""
+    resident_bytes_max: int
+    """Highest memory use of any of the processes so far."""
+
+    def since(self, before: "Usage") -> "Usage":
+        """Return what was used between ``before`` and this; memory is as it is now."""
+        return Usage(
+            self.cpu_ns - before.cpu_ns,
+            self.written_bytes - before.written_bytes,
+            self.resident_bytes,
+            self.resident_bytes_max,
+        )
+
+
+def cpu_ns(pid: int) -> int:
+    """Return the CPU time of a process, all its threads: ``/proc/PID/schedstat`` alone counts the main thread only.
+
+    A thread that ends takes its time with it, so compare only while no threads come and go.
+    """
+    total = 0
+    for task in (PROC / str(pid) / "task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended while we looked
+    return total
+
+
+def usage(*pids: int) -> Usage:
+    """Return what the processes ``pids`` have used together.  Raises FileNotFoundError for one that is gone."""
+    return Usage(
+        sum(map(cpu_ns, pids)),
+        sum(_field(pid, "io", "write_bytes") for pid in pids),
+        sum(_field(pid, "status", "VmRSS") for pid in pids) * 1024,
+        max((_field(pid, "status", "VmHWM") for pid in pids), default=0) * 1024,
+    )
+
+
+def machine_busy_ns() -> int:
+    """Return the CPU time that all processes of the machine have used since it started."""
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, (PROC / "stat").read_text().split()[1:8])
+    ticks = user + nice + system + irq + softirq
+    return ticks * NANOSECONDS_PER_SECOND // os.sysconf("SC_CLK_TCK")
+
+
+def _field(pid: int, file: str, name: str) -> int:
+    try:
+        text = (PROC / str(pid) / file).read_text()
+    except PermissionError:
+        return 0
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0])
+    return 0
