@@ -1,0 +1,230 @@
+"""Writing entry logs (docs/formats/entry-log.md): runs go in whole, and full logs get their ledgers map."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from attrs import frozen
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from protocol_specs import codecs
+from protocol_specs.disk import entry_log as spec
+
+HEADER = codecs.derive("entry log header", spec.HEADER)
+LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.LEDGERS_MAP_HEAD)
+LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.LEDGERS_MAP_ROW)
+
+WRITE_SIZE = 512 * 1024
+"""Bytes of runs collected before they are written: large enough to be cheap, small enough to be copied in the cache."""
+
+log = Logger()
+
+
+@frozen
+class PlacedRun:
+    """A run and where it was put: the record at offset ``o`` of its buffer has the location ``base + o``."""
+
+    run: EntryRun
+    base: int
+
+
+def log_name(log_id: int) -> str:
+    """Return the file name of an entry log."""
+    return f"{log_id:x}{spec.LOG_SUFFIX}"
+
+
+def location(log_id: int, record_offset: int) -> int:
+    """Return the location of the entry whose length word is at ``record_offset`` of a log."""
+    return (log_id << spec.LOCATION_LOG_ID_SHIFT) + record_offset + RECORD_LENGTH_SIZE
+
+
+def split_location(entry_location: int) -> tuple[int, int]:
+    """Return the log id of a location, and the offset of the entry's length word."""
+    log_id = entry_location >> spec.LOCATION_LOG_ID_SHIFT
+    return log_id, (entry_location & spec.LOCATION_OFFSET_MASK) - RECORD_LENGTH_SIZE
+
+
+def header(map_offset: int = 0, map_count: int = 0) -> bytes:
+    """Return the header of a log whose map of ``map_count`` ledgers is at ``map_offset``."""
+    return HEADER.pack_fixed(spec.MAGIC, spec.VERSION, map_offset, map_count, b"")
+
+
+def ledgers_map(sizes: Mapping[int, int]) -> bytes:
+    """Return the map of a log that holds these bytes of these ledgers."""
+    rows = iter(sizes.items())
+    batches: list[bytes] = []
+    while batch := list(islice(rows, spec.LEDGERS_MAP_BATCH_COUNT_MAX)):
+        size = LEDGERS_MAP_HEAD.size - RECORD_LENGTH_SIZE + len(batch) * LEDGERS_MAP_ROW.size
+        batches.append(
+            LEDGERS_MAP_HEAD.pack_fixed(size, spec.LEDGERS_MAP_LEDGER_ID, spec.LEDGERS_MAP_ENTRY_ID, len(batch))
+        )
+        batches += (LEDGERS_MAP_ROW.pack_fixed(*row) for row in batch)
+    return b"".join(batches)
+
+
+class _Log:
+    """One log that is being written."""
+
+    def __init__(self, file: File, log_id: int) -> None:
+        self.file = file
+        self.log_id = log_id
+        self.written = 0
+        """Bytes in the file."""
+        self.sizes: dict[int, int] = {}
+        """Bytes of each ledger, length words included."""
+        self._unwritten: list[bytes | memoryview] = []
+        self.end = 0
+        """Bytes in the file once all is written."""
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Put ``data`` behind what there is; it is written when enough has come together, or by :meth:`write`."""
+        self._unwritten.append(data)
+        self.end += len(data)
+        if self.end - self.written >= WRITE_SIZE:
+            self.write()
+
+    def write(self) -> None:
+        if self._unwritten:
+            self.file.write_many(self._unwritten, self.written)
+            self._unwritten = []
+            self.written = self.end
+
+    def finish(self) -> None:
+        """Add the ledgers map and close the log; the header follows when the map is on the disk."""
+        map_offset = self.end
+        self.append(ledgers_map(self.sizes))
+        self.write()
+        self.file.sync()
+        self.file.write(header(map_offset, len(self.sizes)), 0)
+        self.file.sync()
+        self.file.close()
+
+    def cut(self, end: int, sizes: dict[int, int]) -> None:
+        """Forget what came after ``end``; gives its space back."""
+        self._unwritten = []
+        self.file.truncate(end)
+        self.written = self.end = end
+        self.sizes = sizes
+
+
+class EntryLogWriter:
+    """Writes the entry logs of one directory.  Calls block, and come from one thread at a time."""
+
+    def __init__(self, disk: Disk, directory: str, size_max: int) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._size_max = size_max
+        self._log: _Log | None = None
+        self._full: list[_Log] = []
+        self._created: list[_Log] = []
+        self._next_id = 0
+        self.first_log_id = 0
+        """The log ids of this process start here; readers need not doubt those locations."""
+
+    def start(self) -> None:
+        """Find out which log ids are taken.  A log of an earlier process is never written to again."""
+        taken = [_log_id(name) for name in self._disk.list_directory(self._directory)]
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            taken.append(int(self._disk.read(os.path.join(self._directory, spec.LAST_ID_NAME)), 16))
+        self._next_id = self.first_log_id = max(taken, default=-1) + 1
+
+    def write(self, ledgers: Iterable[tuple[int, Sequence[EntryRun]]]) -> list[tuple[int, list[PlacedRun]]]:
+        """Write all runs and sync them; returns where each one is, in the order given.
+
+        When it raises, nothing of this call is in a log that is used further, and it can be called again.
+        """
+        log, end, sizes = self._log, 0, {}
+        if log is not None:
+            end, sizes = log.end, log.sizes.copy()
+        synced = True
+        try:
+            placed = [(ledger_id, [self._place(run) for run in runs]) for ledger_id, runs in ledgers]
+            if self._log is not None:
+                self._log.write()
+            synced = False
+            self._sync()
+        except BaseException:
+            self._roll_back(log if synced else None, end, sizes)
+            raise
+        return placed
+
+    def close(self) -> None:
+        """Close the current log; as after a crash, it gets no ledgers map."""
+        if self._log is not None:
+            self._log.file.close()
+            self._log = None
+
+    def _place(self, run: EntryRun) -> PlacedRun:
+        size = run.size
+        log = self._log
+        if log is None or (log.end + size > self._size_max and log.end > spec.HEADER_SIZE):
+            log = self._rotate()
+        base = location(log.log_id, log.end) - run.offsets[0]
+        log.append(run.records(run.first_entry_id, run.count))
+        log.sizes[run.ledger_id] = log.sizes.get(run.ledger_id, 0) + size
+        return PlacedRun(run, base)
+
+    def _rotate(self) -> _Log:
+        if self._log is not None:
+            self._log.write()
+            self._full.append(self._log)
+            self._log = None
+        log_id = self._next_id
+        while self._disk.exists(os.path.join(self._directory, log_name(log_id))):
+            log_id = _following(log_id)
+        file = self._disk.create(os.path.join(self._directory, log_name(log_id)))
+        created = self._log = _Log(file, log_id)
+        self._created.append(created)
+        self._next_id = _following(log_id)
+        created.append(header())
+        created.write()
+        self._disk.replace(os.path.join(self._directory, spec.LAST_ID_NAME), f"{log_id:x}\n".encode())
+        return created
+
+    def _sync(self) -> None:
+        for full in self._full:
+            full.finish()
+            log.info("entry log {name} is full", name=log_name(full.log_id))
+        if self._log is not None:
+            self._log.file.sync()
+        if self._created:
+            self._disk.sync_directory(self._directory)
+        self._full, self._created = [], []
+
+    def _roll_back(self, kept: _Log | None, end: int, sizes: dict[int, int]) -> None:
+        """Go back to before the write that failed; ``kept`` is the log to continue with.
+
+        After a failed sync nobody knows what of a log is on the disk, so the next write starts another one.
+        """
+        for created in self._created:
+            created.file.close()
+            with contextlib.suppress(OSError):
+                self._disk.remove(created.file.path)
+        if kept is None and self._log is not None:
+            self._log.file.close()
+        for full in self._full:
+            if full is not kept:
+                full.file.close()
+        self._full, self._created, self._log = [], [], kept
+        if kept is not None:
+            try:
+                kept.cut(end, sizes)
+            except OSError:
+                kept.file.close()
+                self._log = None
+
+
+def _following(log_id: int) -> int:
+    return 0 if log_id >= spec.LOG_ID_MAX else log_id + 1
+
+
+def _log_id(name: str) -> int:
+    """Return the id that a file name of an entry log takes, compacted logs included; -1 for another file."""
+    stem, dot, suffix = name.partition(".")
+    if dot and suffix.startswith(spec.LOG_SUFFIX[1:]):
+        with contextlib.suppress(ValueError):
+            return int(stem, 16)
+    return -1

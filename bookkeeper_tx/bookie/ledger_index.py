@@ -1,0 +1,218 @@
+"""Index files (docs/formats/ledger-index.md), one per ledger: its header, and where its entries are."""
+
+import contextlib
+import os
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from attrs import frozen
+from construct import ConstructError
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.entry_log import PlacedRun
+from bookkeeper_tx.bookie.open_files import OpenFiles
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.disk import entry_log as entry_log_spec
+from protocol_specs.disk import ledger_index as spec
+from protocol_specs.fields import NO_ENTRY
+
+Page: TypeAlias = "array[int]"
+"""``PAGE_COUNT`` locations as ``array("Q")``."""
+
+NEW_FILE_NAME = "index.new"
+"""A new index file is made under this name and gets its own when it is whole: no crash leaves half a header."""
+
+_EMPTY_PAGE = bytes(spec.PAGE_SIZE)
+
+
+@frozen
+class IndexHeader:
+    """What the header of an index file says of a ledger."""
+
+    master_key: bytes
+    fenced: bool = False
+    explicit_lac: bytes = b""
+    """Body of the last WRITE_LAC request; empty if there was none."""
+
+    def pack(self) -> bytes:
+        return spec.HEADER.build(  # type: ignore[no-any-return]
+            {
+                "version": spec.VERSION,
+                "master_key": self.master_key,
+                "state": spec.FENCED if self.fenced else 0,
+                "explicit_lac": self.explicit_lac,
+            }
+        )
+
+    @classmethod
+    def unpack(cls, path: str, data: bytes) -> "IndexHeader":
+        """Return the header in ``data``; raises StorageFailed."""
+        try:
+            values = spec.HEADER.parse(data)
+        except ConstructError as error:
+            raise StorageFailed(f"index {path} has no valid header: {error}") from error
+        if not 0 <= values.version <= spec.VERSION:
+            raise StorageFailed(f"index {path} is of version {values.version}, the newest known is {spec.VERSION}")
+        explicit_lac = values.explicit_lac or b""
+        if explicit_lac and len(explicit_lac) < spec.EXPLICIT_LAC_SIZE_MIN:
+            raise StorageFailed(f"index {path} has an explicit last add confirmed of {len(explicit_lac)} bytes")
+        return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
+
+
+def explicit_lac_size_max(master_key: bytes) -> int:
+    """Return how many bytes of explicit last add confirmed fit the header behind this key."""
+    return spec.HEADER_SIZE - spec.HEADER_FIXED_SIZE - len(master_key)
+
+
+def page_of(entry_id: int) -> int:
+    """Return the number of the page that holds the location of an entry."""
+    return entry_id // spec.PAGE_COUNT
+
+
+def _page(data: bytes) -> Page:
+    """Return a page from the bytes of a file, which may end before it."""
+    if len(data) < spec.PAGE_SIZE:
+        data = data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE]
+        data += _EMPTY_PAGE[len(data) :]
+    page = array("Q", data)
+    _swap(page)
+    return page
+
+
+def _swap(page: Page) -> None:
+    if sys.byteorder == "little":
+        page.byteswap()
+
+
+class LedgerIndexes:
+    """The index files of one directory.  Calls block; reads may come from any thread, writes from one at a time."""
+
+    def __init__(self, disk: Disk, directory: str, open_files_max: int) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._files = OpenFiles(disk, open_files_max, writable=True)
+
+    def path(self, ledger_id: int) -> str:
+        first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
+        return os.path.join(self._directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
+
+    def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
+        """Return the header of a ledger's index, None if there is no index; raises StorageFailed.
+
+        ``replaying``: a file that a crash left without a header counts as none, since the journal still has what
+        belongs in it.
+        """
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                data = file.read(spec.HEADER_SIZE, 0)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+        if replaying and (len(data) < spec.HEADER_SIZE or not any(data)):
+            return None
+        return IndexHeader.unpack(path, data)
+
+    def read_page(self, ledger_id: int, number: int) -> Page:
+        """Return one page of locations, zeros where the file has none; raises StorageFailed."""
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                return _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+        except FileNotFoundError:
+            return _page(b"")
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+
+    def last_entry(self, ledger_id: int) -> tuple[int, int]:
+        """Return the highest entry id that has a location, and the location; raises StorageFailed."""
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                size = file.size()
+        except FileNotFoundError:
+            return NO_ENTRY, entry_log_spec.NO_LOCATION
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+        for number in range(max(size - spec.HEADER_SIZE - 1, 0) // spec.PAGE_SIZE, -1, -1):
+            page = self.read_page(ledger_id, number)
+            filled = len(page.tobytes().rstrip(b"\0"))
+            if filled:
+                slot = (filled - 1) // spec.LOCATION_SIZE
+                return number * spec.PAGE_COUNT + slot, page[slot]
+        return NO_ENTRY, entry_log_spec.NO_LOCATION
+
+    def write(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun], is_new: bool) -> list[int]:
+        """Write a header, if one is given, and the locations of runs; returns the numbers of the pages written.
+
+        All is synced, except for the name of a new file: sync :meth:`directory_of` for that.  Raises OSError.
+        """
+        if is_new:
+            return self._create(ledger_id, header, placed)
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                if header is not None:
+                    file.write(header.pack(), 0)
+                pages = _write_locations(file, placed)
+                file.sync()
+        except OSError:
+            self._files.forget(path)
+            raise
+        return pages
+
+    def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> list[int]:
+        if header is None:
+            raise ValueError(f"a new index needs a header (ledger {ledger_id})")
+        path, new_path = self.path(ledger_id), os.path.join(self._directory, NEW_FILE_NAME)
+        self._disk.make_directories(os.path.dirname(path))
+        with contextlib.suppress(FileNotFoundError):
+            self._disk.remove(new_path)
+        file = self._disk.create(new_path)
+        try:
+            file.write(header.pack(), 0)
+            pages = _write_locations(file, placed)
+            file.sync()
+        finally:
+            file.close()
+        self._disk.rename(new_path, path)
+        self._files.forget(path)
+        return pages
+
+    def directory_of(self, ledger_id: int) -> str:
+        """Return the directory to sync after a new index was written."""
+        return os.path.dirname(self.path(ledger_id))
+
+    def close(self) -> None:
+        self._files.close()
+
+
+def _write_locations(file: File, placed: Sequence[PlacedRun]) -> list[int]:
+    """Put the locations of runs into their pages, which are read, changed and written whole."""
+    numbers: list[int] = []
+    page: Page | None = None
+    for each in placed:
+        run = each.run
+        locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
+        at, count = 0, len(locations)
+        while at < count:
+            number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
+            if page is None or number != numbers[-1]:
+                if page is not None:
+                    _write_page(file, numbers[-1], page)
+                page = _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+                numbers.append(number)
+            taken = min(spec.PAGE_COUNT - slot, count - at)
+            page[slot : slot + taken] = locations[at : at + taken]
+            at += taken
+    if page is not None:
+        _write_page(file, numbers[-1], page)
+    return numbers
+
+
+def _write_page(file: File, number: int, page: Page) -> None:
+    _swap(page)
+    file.write(page.tobytes(), spec.HEADER_SIZE + number * spec.PAGE_SIZE)

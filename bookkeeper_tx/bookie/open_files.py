@@ -1,0 +1,74 @@
+"""A bounded number of files kept open, shared by the threads that read and write them."""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from bookkeeper_tx.bookie.disk import Disk, File
+
+
+class _Open:
+    __slots__ = ("borrowers", "file", "forgotten")
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.borrowers = 0
+        self.forgotten = False
+
+
+class OpenFiles:
+    """The ``count_max`` files used last stay open; those in use are closed only when their last borrower is done."""
+
+    def __init__(self, disk: Disk, count_max: int, *, writable: bool = False) -> None:
+        self._disk = disk
+        self._count_max = count_max
+        self._writable = writable
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._lock = Lock()
+
+    @contextmanager
+    def borrow(self, path: str) -> Iterator[File]:
+        """Give the file of this path for the length of a ``with`` block; raises OSError."""
+        opened = self._acquire(path)
+        try:
+            yield opened.file
+        finally:
+            self._release(opened)
+
+    def forget(self, path: str) -> None:
+        """Open the file anew the next time: another one has its name now, or a write to it failed."""
+        with self._lock:
+            opened = self._open.pop(path, None)
+            if opened is not None:
+                self._drop(opened)
+
+    def close(self) -> None:
+        """Close all files, each when its last borrower is done."""
+        with self._lock:
+            while self._open:
+                self._drop(self._open.popitem()[1])
+
+    def _acquire(self, path: str) -> _Open:
+        with self._lock:
+            opened = self._open.get(path)
+            if opened is None:
+                opened = self._open[path] = _Open(self._disk.open(path, self._writable))
+                if len(self._open) > self._count_max:
+                    self._drop(self._open.popitem(last=False)[1])
+            else:
+                self._open.move_to_end(path)
+            opened.borrowers += 1
+            return opened
+
+    def _release(self, opened: _Open) -> None:
+        with self._lock:
+            opened.borrowers -= 1
+            if opened.forgotten and not opened.borrowers:
+                opened.file.close()
+
+    @staticmethod
+    def _drop(opened: _Open) -> None:
+        opened.forgotten = True
+        if not opened.borrowers:
+            opened.file.close()

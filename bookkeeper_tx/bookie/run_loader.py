@@ -1,0 +1,106 @@
+"""Loading runs from the entry logs, off the reactor thread."""
+
+from array import array
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.entry_reader import EntryReader
+from bookkeeper_tx.bookie.journal import Threads
+from bookkeeper_tx.bookie.ledger import Ledger
+from bookkeeper_tx.bookie.ledger_cache import LedgerCache, PageKey
+from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, page_of
+from bookkeeper_tx.bookie.read_cache import ReadCache
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import NoSuchEntry
+from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.disk.ledger_index import PAGE_COUNT
+
+READ_AHEAD_BYTES_MIN = 16 * 1024
+"""Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
+
+READ_AHEAD_BYTES_MAX = 512 * 1024
+"""Read at once for a reader that goes on where it ended; it gets there by doubling."""
+
+_Loaded = tuple["array[int]", EntryRun | None]
+
+
+class RunLoader:
+    """Loads runs and keeps them, and the index pages, for the next read."""
+
+    def __init__(
+        self, indexes: LedgerIndexes, reader: EntryReader, pages: LedgerCache, runs: ReadCache, worker: Threads
+    ) -> None:
+        self._indexes = indexes
+        self._reader = reader
+        self._pages = pages
+        self._runs = runs
+        self._worker = worker
+        self._waiting: dict[PageKey, list[tuple[Ledger, int, Deferred[EntryRun]]]] = {}
+        """Who waits for a load in the same page: it probably brings what they want."""
+
+    def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        """Return the run that holds an entry if it was loaded already."""
+        return self._runs.find(ledger_id, entry_id)
+
+    def load(self, ledger: Ledger, entry_id: int) -> Deferred[EntryRun]:
+        """Fire with a run that holds an entry; fails with NoSuchEntry or StorageFailed."""
+        key = (ledger.ledger_id, page_of(entry_id))
+        if key in self._waiting:
+            waiting: Deferred[EntryRun] = Deferred()
+            self._waiting[key].append((ledger, entry_id, waiting))
+            return waiting
+        self._waiting[key] = []
+        size = _read_ahead(ledger, entry_id)
+        page, generation = self._pages.get(key), self._pages.generation
+        loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, size)
+        loading.addCallback(self._loaded, ledger, entry_id, generation)
+        loading.addBoth(self._wake, key)
+        return loading
+
+    def location(self, ledger_id: int, entry_id: int) -> int:
+        """Return where an entry is, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
+
+        Raises StorageFailed.
+        """
+        number = page_of(entry_id)
+        page = self._pages.get((ledger_id, number))
+        if page is None:
+            page = self._indexes.read_page(ledger_id, number)
+            self._pages.put((ledger_id, number), page, self._pages.generation)
+        return page[entry_id % PAGE_COUNT]
+
+    def _read(self, ledger_id: int, entry_id: int, page: "array[int] | None", size: int) -> _Loaded:
+        if page is None:
+            page = self._indexes.read_page(ledger_id, page_of(entry_id))
+        locations = page[entry_id % PAGE_COUNT :]
+        if locations[0] == NO_LOCATION:
+            return page, None
+        return page, self._reader.read_run(ledger_id, entry_id, locations, size)
+
+    def _loaded(self, loaded: _Loaded, ledger: Ledger, entry_id: int, generation: int) -> EntryRun:
+        page, run = loaded
+        self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
+        if run is None:
+            raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger.ledger_id}")
+        self._runs.add(run)
+        ledger.next_read_id = run.last_entry_id + 1
+        return run
+
+    def _wake(self, outcome: EntryRun | Failure, key: PageKey) -> EntryRun | Failure:
+        """Give those who waited what was loaded, or load what they want."""
+        for ledger, entry_id, waiting in self._waiting.pop(key):
+            run = self._runs.find(ledger.ledger_id, entry_id)
+            again = self.load(ledger, entry_id) if run is None else succeed(run)
+            again.chainDeferred(waiting)
+        return outcome
+
+
+def _read_ahead(ledger: Ledger, entry_id: int) -> int:
+    """Return how many bytes to read at once, and note it for the next time."""
+    if entry_id == ledger.next_read_id:
+        size = min(ledger.read_ahead_bytes * 2, READ_AHEAD_BYTES_MAX)
+    else:
+        size = READ_AHEAD_BYTES_MIN
+    ledger.read_ahead_bytes = size
+    return size

@@ -1,0 +1,137 @@
+"""Checkpoints: when the ledger storage is flushed, and then the mark moved and journals removed.
+
+    IDLE --interval over, cache half full, stop--> FLUSHING --mark stored--> IDLE (again at once if asked for meanwhile)
+                                                   FLUSHING --failed--> IDLE, and again after the retry delay
+
+The order is what makes a crash harmless: the mark is sampled, then everything is flushed that was added before, then
+the mark is stored, and only then are journal files behind it removed.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.journal import Threads
+from bookkeeper_tx.bookie.last_mark import LogMark
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+
+RETRY_DELAY_S: Final = 1.0
+"""How long after a failed flush the next one is tried."""
+
+log = Logger()
+
+
+class MarkedJournal(Protocol):
+    """What is needed of the journal."""
+
+    @property
+    def mark(self) -> LogMark: ...
+
+    def remove_behind(self, mark: LogMark) -> Deferred[list[str]]: ...
+
+
+class SyncThread:
+    """Flushes ``storage`` at least every ``flush_interval_s`` seconds while there is anything to flush.
+
+    ``write_mark(mark)`` stores the mark durably; it blocks and runs on ``worker``.
+    """
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        storage: LedgerStorage,
+        journal: MarkedJournal,
+        write_mark: Callable[[LogMark], None],
+        worker: Threads,
+        flush_interval_s: float,
+    ) -> None:
+        self._clock = clock
+        self._storage = storage
+        self._journal = journal
+        self._write_mark = write_mark
+        self._worker = worker
+        self._flush_interval_s = flush_interval_s
+        self._written: LogMark | None = None
+        self._flushing: Deferred[bool] | None = None
+        self._again = False
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin to flush, once the journal has started."""
+        self._storage.on_flush_wanted = self._wanted
+        self._schedule(self._flush_interval_s)
+
+    def stop(self) -> Deferred[bool]:
+        """Flush a last time, and no more; fires with whether that succeeded."""
+        self._stopped = True
+        self._storage.on_flush_wanted = lambda: None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._flushing is None:
+            return self._checkpoint()
+        last: Deferred[bool] = Deferred()
+        self._flushing.addCallback(lambda _: self._checkpoint().chainDeferred(last))
+        return last
+
+    def _wanted(self) -> None:
+        if self._flushing is None:
+            self._begin()
+        else:
+            self._again = True
+
+    def _begin(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._again = False
+        flushing = self._flushing = Deferred()
+        self._checkpoint().addCallback(self._done, flushing)
+
+    def _done(self, succeeded: bool, flushing: Deferred[bool]) -> None:
+        self._flushing = None
+        flushing.callback(succeeded)
+        if self._stopped:
+            return
+        if not succeeded:
+            self._schedule(min(RETRY_DELAY_S, self._flush_interval_s))
+        elif self._again:
+            self._begin()
+        else:
+            self._schedule(self._flush_interval_s)
+
+    def _schedule(self, delay_s: float) -> None:
+        self._timer = self._clock.callLater(delay_s, self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        self._begin()
+
+    def _checkpoint(self) -> Deferred[bool]:
+        """Flush and move the mark; fires with whether that succeeded, never fails."""
+        if not self._storage.dirty and self._journal.mark == self._written:
+            return succeed(True)
+        return (
+            self._storage.flush(lambda: self._journal.mark)
+            .addCallback(self._store_mark)
+            .addCallbacks(lambda _: True, self._failed)
+        )
+
+    def _store_mark(self, mark: LogMark) -> "Deferred[object] | None":
+        if mark == self._written:
+            return None
+        storing: Deferred[object] = self._worker.run(self._write_mark, mark)
+        return storing.addCallback(self._mark_stored, mark)
+
+    def _mark_stored(self, _: object, mark: LogMark) -> Deferred[list[str]]:
+        self._written = mark
+        return self._journal.remove_behind(mark)
+
+    def _failed(self, failure: Failure) -> bool:
+        log.error("no checkpoint, the mark stays at {mark}: {error}", mark=self._written, error=failure.value)
+        return False

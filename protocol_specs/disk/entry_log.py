@@ -1,0 +1,68 @@
+"""Entry log files: entries of many ledgers behind a header, and a map of the ledgers once the log is full.
+
+An entry is stored as :data:`protocol_specs.entry.v1.ENTRY_RECORD`, the same bytes as in the journal and in a batch
+read reply.  The index knows it by its location: log id and the offset just past the length word.
+"""
+
+from construct import Array, BitsInteger, BitStruct, Bytes, Int32sb, Int64sb, Struct, this
+
+from protocol_specs import fields
+
+# File names ----------------------------------------------------------------------------------------------------------
+
+LOG_SUFFIX = ".log"
+"""A log is named by its id in unpadded lower-case hex; ``.log.compacting`` and ``.compacted`` share the ids."""
+
+LAST_ID_NAME = "lastId"
+"""Holds the last log id that was given out, in hex, and a line feed."""
+
+LOG_ID_MAX = 2**31 - 1
+
+# Header --------------------------------------------------------------------------------------------------------------
+
+HEADER_SIZE = 1024
+MAGIC = b"BKLO"
+VERSION = 1
+"""Version 1 has a ledgers map once the log is full, version 0 never has one."""
+
+HEADER = Struct(
+    "magic" / Bytes(len(MAGIC)),
+    "version" / Int32sb,
+    "ledgers_map_offset" / Int64sb,
+    "ledgers_map_count" / Int32sb,
+    "reserved" / Bytes(HEADER_SIZE - 20),
+)
+"""``ledgers_map_offset`` is 0 while there is no map; ``reserved`` is zero."""
+
+# Location ------------------------------------------------------------------------------------------------------------
+
+LOCATION = BitStruct("log_id" / BitsInteger(32), "offset" / BitsInteger(32))
+"""Where an entry is: ``offset`` points past its length word.  A location of 0 says that there is no entry."""
+
+LOCATION_LOG_ID_SHIFT = 32
+LOCATION_OFFSET_MASK = 0xFFFFFFFF
+NO_LOCATION = 0
+
+LOG_SIZE_MAX = 1 << 30
+"""Default and highest limit (``logSizeLimit``): offsets must stay below 2^31 with room for what overruns the limit."""
+
+# Ledgers map ---------------------------------------------------------------------------------------------------------
+
+LEDGERS_MAP_LEDGER_ID = -1
+LEDGERS_MAP_ENTRY_ID = -2
+"""Each batch of the map looks like an entry of this ledger and entry id, so that a scan can step over it."""
+
+LEDGERS_MAP_BATCH_COUNT_MAX = 10_000
+
+LEDGERS_MAP_HEAD = Struct(
+    "length" / fields.record_length,
+    "ledger_id" / fields.ledger_id,
+    "entry_id" / fields.entry_id,
+    "count" / fields.count,
+)
+"""``length`` counts what follows it: 20 bytes and 16 for each ledger."""
+
+LEDGERS_MAP_ROW = Struct("ledger_id" / fields.ledger_id, "size" / fields.size)
+"""Bytes of one ledger in this log, length words included."""
+
+LEDGERS_MAP_BATCH = Struct(*LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, LEDGERS_MAP_ROW))

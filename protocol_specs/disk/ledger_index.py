@@ -1,0 +1,47 @@
+"""Index files: master key, fenced bit and explicit last add confirmed of one ledger, and where each entry lies.
+
+Ledger ``0x12345`` is in ``23/45/12345.idx`` under the index directory: the second lowest and the lowest byte of the id
+as directories, all in unpadded lower-case hex.
+"""
+
+from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Padded, Prefixed, Struct, this
+
+INDEX_SUFFIX = ".idx"
+
+HEADER_SIZE = 1024
+MAGIC = b"BKLE"
+VERSION = 1
+"""Version 1 has room for an explicit last add confirmed, version 0 has none.  Higher ones are refused."""
+
+FENCED = 0x1
+"""The only bit of ``state`` in use."""
+
+HEADER_FIXED_SIZE = 20
+"""Bytes of a version 1 header besides master key and explicit last add confirmed."""
+
+EXPLICIT_LAC_SIZE_MIN = 16
+"""A WRITE_LAC body without digest: ledger id and last add confirmed."""
+
+HEADER = Padded(
+    HEADER_SIZE,
+    Struct(
+        "magic" / Const(MAGIC),
+        "version" / Int32sb,
+        "master_key" / Prefixed(Int32sb, GreedyBytes),
+        "state" / Int32sb,
+        "explicit_lac" / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes)),
+    ),
+)
+"""``explicit_lac`` is the body of a WRITE_LAC request as it came, empty if there was none.  The rest is zero."""
+
+LOCATION_SIZE = 8
+PAGE_COUNT = 1024
+"""Locations in a page."""
+PAGE_SIZE = LOCATION_SIZE * PAGE_COUNT
+
+PAGE = Array(PAGE_COUNT, Int64ub)
+"""Locations of consecutive entries (``protocol_specs.disk.entry_log.LOCATION``), 0 for none.
+
+The location of entry e is at ``HEADER_SIZE + LOCATION_SIZE * e``.  Whole pages are written; readers take a file whose
+last page is cut short as well.
+"""
