@@ -1,0 +1,97 @@
+"""From a request to the operation that serves it, and the brake on clients that send faster than the disks take."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.add_entry import AddEntry
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.batch_read import BatchRead
+from bookkeeper_tx.bookie.bookie_info import BookieInfo
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.fencing import Fencing
+from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.last_add_confirmed import ReadLac, WriteLac
+from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.read_entry import ReadEntry
+from bookkeeper_tx.bookie.stored_runs import StoredRuns
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.protocol import v2, v3
+from bookkeeper_tx.protocol.messages import Request
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+
+Serve = Callable[[Any, BookieProtocol], None]
+
+log = Logger()
+
+
+class Brake(Protocol):
+    """What stops and lets go all clients: the factory of their connections."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class Dispatch:
+    """Serves the requests of all clients, each by the operation that it names."""
+
+    def __init__(
+        self, config: BookieConfig, disk: Disk, storage: LedgerStorage, journal: Journal, availability: Availability
+    ) -> None:
+        keys = LedgerKeys(storage)
+        fencing = Fencing(storage, journal, keys)
+        runs = StoredRuns(storage)
+        add = self._braked(AddEntry(storage, journal, keys, availability, self.look_again).serve)
+        read = ReadEntry(storage, runs, fencing).serve
+        # A larger batch than the frame limit would kill the connection of whoever asked for it.
+        batch_size_max = min(config.batch_read_size_max, config.frame_size_max)
+        self._operations: dict[type[Any], Serve] = {
+            v2.AddRequests: add,
+            v3.AddRequests: add,
+            v2.ReadRequests: read,
+            v3.ReadRequests: read,
+            v2.BatchReadRequest: BatchRead(storage, runs, fencing, batch_size_max).serve,
+            v3.WriteLacRequest: self._braked(WriteLac(storage, journal, keys, availability, self.look_again).serve),
+            v3.ReadLacRequest: ReadLac(storage, runs).serve,
+            v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory).serve,
+        }
+        self._storage = storage
+        self._journal = journal
+        self._queued_bytes_max = config.connection_requests_bytes_max
+        self._availability = availability
+        self._braking = False
+        self.brake: Brake | None = None
+        """Set once there are clients to stop."""
+
+    def serve(self, request: Request, connection: BookieProtocol) -> None:
+        """Serve one request or run of requests."""
+        self._operations[type(request)](request, connection)
+
+    def look_again(self) -> None:
+        """Let the clients go on if storage and journal have room again; called when either may have."""
+        if self._braking and not self._overloaded(self._queued_bytes_max // 2):
+            self._braking = False
+            log.debug("reading from clients again")
+            if self.brake is not None:
+                self.brake.resume()
+
+    def _braked(self, serve: Serve) -> Serve:
+        """Return ``serve`` with a look at the load after each request."""
+
+        def serve_and_look(request: Any, connection: BookieProtocol) -> None:
+            serve(request, connection)
+            if not self._braking and self._overloaded(self._queued_bytes_max):
+                self._braking = True
+                log.debug("reading from no client until the disks catch up")
+                if self.brake is not None:
+                    self.brake.pause()
+
+        return serve_and_look
+
+    def _overloaded(self, queued_bytes_max: int) -> bool:
+        # Without space the cache stays full; then adds are refused, and reads must go on.
+        full = self._storage.full and not self._availability.out_of_space
+        return full or self._journal.queued_bytes > queued_bytes_max

@@ -1,0 +1,150 @@
+"""Reading single entries (docs/protocol/read-entry.md), fencing first where the request says so."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from bookkeeper_tx.bookie.fencing import Fencing
+from bookkeeper_tx.bookie.ledger import Ledger
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.stored_runs import StoredRuns
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.errors import BookKeeperError, status_of
+from bookkeeper_tx.protocol.messages import ReadRequests
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+
+class ReadEntry:
+    """Serves single reads."""
+
+    def __init__(self, storage: LedgerStorage, runs: StoredRuns, fencing: Fencing) -> None:
+        self._storage = storage
+        self._runs = runs
+        self._fencing = fencing
+
+    def serve(self, request: ReadRequests, connection: BookieProtocol) -> None:
+        """Answer ``request``: at once if all its entries are in memory and nothing is fenced."""
+        if request.fencing:
+            self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+        else:
+            self._read(request, connection, statuses.EOK)
+
+    def _read(self, request: ReadRequests, connection: BookieProtocol, fenced: Status) -> None:
+        ledger, status = None, fenced
+        if fenced is statuses.EOK:
+            ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is None:
+            connection.send(request.replies([status] * len(request.entry_ids), fields.NO_ENTRY))
+            return
+        if request.previous_last_add_confirmed is not None and request.piggyback:
+            wanted = _piggybacked(request, ledger)
+            if isinstance(wanted, Status):
+                connection.send(request.replies([wanted], ledger.last_add_confirmed))
+                return
+            _Reading(self._runs, request, connection, ledger, (wanted,)).go_on()
+            return
+        _Reading(self._runs, request, connection, ledger, request.entry_ids).go_on()
+
+
+def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
+    """Return the ledger and EOK, or None and the status to answer."""
+    try:
+        ledger = storage.ledger(ledger_id)
+    except BookKeeperError as error:
+        return None, status_of(error)
+    return ledger, statuses.ENOLEDGER if ledger is None else statuses.EOK
+
+
+def _piggybacked(request: ReadRequests, ledger: Ledger) -> int | Status:
+    """Return which entry a long poll brings home: the one after the last add confirmed that the reader knows."""
+    previous = request.previous_last_add_confirmed
+    assert previous is not None
+    if request.entry_ids[0] != fields.LAST_ENTRY or previous < fields.NO_ENTRY:
+        return statuses.EBADREQ
+    if ledger.last_entry_id == fields.NO_ENTRY:
+        return statuses.ENOENTRY
+    return previous + 1 if ledger.last_add_confirmed > previous else statuses.EOK
+
+
+class _Reading:
+    """One request on its way: the entries found so far, in the order asked for."""
+
+    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs")
+
+    def __init__(
+        self,
+        runs: StoredRuns,
+        request: ReadRequests,
+        connection: BookieProtocol,
+        ledger: Ledger,
+        entry_ids: Sequence[int],
+    ) -> None:
+        self._runs = runs
+        self._request = request
+        self._connection = connection
+        self._ledger = ledger
+        self._ids = entry_ids
+        self._answers: list[bytes | Status] = []
+
+    def go_on(self) -> None:
+        """Collect answers until one has to come from the disk, or reply."""
+        ids, answers, ledger = self._ids, self._answers, self._ledger
+        while len(answers) < len(ids):
+            entry_id = stored_id(ids[len(answers)], ledger)
+            if isinstance(entry_id, Status):
+                answers.append(entry_id)
+                continue
+            found = self._runs.find(ledger.ledger_id, entry_id, self._connection, self._loaded)
+            if found is None:
+                return
+            self._take(found)
+        self._reply()
+
+    def _loaded(self, found: EntryRun | Status) -> None:
+        self._take(found)
+        self.go_on()
+
+    def _take(self, found: EntryRun | Status) -> None:
+        answers, ids = self._answers, self._ids
+        if isinstance(found, Status):
+            answers.append(found)
+            return
+        first = len(answers)
+        if type(ids) is range:
+            index = ids[first] - found.first_entry_id
+            answers += entries_of(found, index, min(len(ids) - first, found.count - index))
+            return
+        for index in range(first, len(ids)):
+            entry_id = stored_id(ids[index], self._ledger)
+            if isinstance(entry_id, Status) or entry_id not in found:
+                break
+            answers.append(found.entry(entry_id))
+
+    def _reply(self) -> None:
+        request, answers = self._request, self._answers
+        if request.piggyback and answers[0] is statuses.ENOENTRY:
+            answers[0] = statuses.EOK
+        self._connection.send(request.replies(answers, self._ledger.last_add_confirmed))
+
+
+def stored_id(entry_id: int, ledger: Ledger) -> int | Status:
+    """Return the id of the entry that a request for ``entry_id`` means, or why there is none."""
+    if entry_id >= 0:
+        return entry_id
+    if entry_id != fields.LAST_ENTRY:
+        return statuses.EBADREQ
+    if ledger.last_entry_id == fields.NO_ENTRY:
+        return statuses.ENOENTRY
+    return ledger.last_entry_id
+
+
+def entries_of(run: EntryRun, index: int, count: int) -> list[bytes]:
+    """Return ``count`` entries of ``run`` from its ``index``-th on."""
+    buffer, offsets = run.buffer, run.offsets
+    if type(offsets) is range:
+        size = offsets.step
+        return [buffer[at + RECORD_LENGTH_SIZE : at + size] for at in offsets[index : index + count]]
+    starts, ends = offsets[index : index + count], offsets[index + 1 : index + count + 1]
+    return [buffer[at + RECORD_LENGTH_SIZE : end] for at, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,238 @@
+"""What the operations of a bookie lean on, in memory and moved by hand: storage, journal, a client's connection."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_record, key_record
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
+from protocol_specs.fields import NO_ENTRY
+from protocol_specs.wire.status import Status
+
+KEY = b"k" * 20
+OTHER_KEY = b"o" * 20
+LEDGER = 7
+EIO = StorageFailed("the disk is full")
+
+
+def entry(entry_id: int, size: int = 41, ledger_id: int = LEDGER, last_add_confirmed: int | None = None) -> bytes:
+    """Make an entry of ``size`` bytes; digest and payload are nothing a bookie looks at."""
+    lac = entry_id - 1 if last_add_confirmed is None else last_add_confirmed
+    head = b"".join(each.to_bytes(8, "big", signed=True) for each in (ledger_id, entry_id, lac))
+    return head + bytes(size - len(head))
+
+
+def run_of(first: int, *sizes: int, ledger_id: int = LEDGER) -> EntryRun:
+    """Make a run of entries of these sizes."""
+    return EntryRun.of_entries(ledger_id, first, [entry(first + i, size, ledger_id) for i, size in enumerate(sizes)])
+
+
+@define
+class StoredLedger:
+    """A ledger in memory."""
+
+    ledger_id: int
+    master_key: bytes
+    fenced: bool = False
+    explicit_lac: bytes | None = None
+    last_add_confirmed: int = NO_ENTRY
+    last_entry_id: int = NO_ENTRY
+
+
+class MemoryStorage:
+    """Ledger storage in memory; runs in ``cold`` have to be loaded, and ``broken`` makes every read fail."""
+
+    def __init__(self) -> None:
+        self.ledgers: dict[int, StoredLedger] = {}
+        self.runs: list[EntryRun] = []
+        self.cold: list[EntryRun] = []
+        self.loads: list[tuple[Deferred[Any], int]] = []
+        self.full = False
+        self.broken = False
+
+    def ledger(self, ledger_id: int) -> StoredLedger | None:
+        return self.ledgers.get(ledger_id)
+
+    def open_for(self, ledger_id: int, master_key: bytes) -> tuple[StoredLedger, bool]:
+        ledger = self.ledgers.get(ledger_id)
+        if ledger is None:
+            ledger = self.ledgers[ledger_id] = StoredLedger(ledger_id, master_key)
+            return ledger, True
+        if ledger.master_key != master_key:
+            raise Unauthorized
+        return ledger, False
+
+    def fence(self, ledger: StoredLedger) -> bool:
+        was_fenced, ledger.fenced = ledger.fenced, True
+        return not was_fenced
+
+    def set_explicit_lac(self, ledger: StoredLedger, body: bytes) -> None:
+        ledger.explicit_lac = body
+
+    def add(self, run: EntryRun) -> None:
+        self.runs.append(run)
+        ledger = self.ledgers[run.ledger_id]
+        ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
+        ledger.last_add_confirmed = max(ledger.last_add_confirmed, run.last_entry_id - 1)
+
+    def store(self, *runs: EntryRun, cold: bool = False) -> None:
+        """Have ``runs``, in memory or on disk."""
+        for run in runs:
+            self.ledgers.setdefault(run.ledger_id, StoredLedger(run.ledger_id, KEY))
+            self.add(run)
+            if cold:
+                self.cold.append(self.runs.pop())
+
+    def cached_run(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        return self._find(self.runs, ledger_id, entry_id)
+
+    def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
+        if self.broken:
+            return fail(StorageFailed("bad bytes"))
+        run = self._find(self.cold, ledger_id, entry_id)
+        if run is None:
+            return fail(NoSuchEntry())
+        loading: Deferred[EntryRun] = Deferred()
+        self.loads.append((loading, entry_id))
+        return loading
+
+    def load_next(self) -> int:
+        """Let the oldest load finish; returns which entry it was for."""
+        loading, entry_id = self.loads.pop(0)
+        run = self._find(self.cold, LEDGER, entry_id)
+        assert run is not None
+        loading.callback(run)
+        return entry_id
+
+    @staticmethod
+    def _find(runs: list[EntryRun], ledger_id: int, entry_id: int) -> EntryRun | None:
+        return next((run for run in runs if run.ledger_id == ledger_id and entry_id in run), None)
+
+
+class MemoryJournal:
+    """A journal whose groups are synced, or fail, by hand."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self.waiting: list[tuple[list[bytes], Callable[[BaseException | None], None]]] = []
+
+    @property
+    def queued_bytes(self) -> int:
+        return sum(len(record) for records, _ in self.waiting for record in records)
+
+    def append(self, records: Sequence[bytes | memoryview], done: Callable[[BaseException | None], None]) -> None:
+        self.waiting.append(([bytes(record) for record in records], done))
+
+    def sync(self, count: int | None = None, error: BaseException | None = None) -> None:
+        """Finish the oldest ``count`` appends, all by default, with ``error``."""
+        for _ in range(len(self.waiting) if count is None else count):
+            records, done = self.waiting.pop(0)
+            if error is None:
+                self.records += records
+            done(error)
+
+
+@define(eq=False)
+class Client:
+    """A client's connection: keeps the replies."""
+
+    replies: list[Any] = field(factory=list)
+    pauses: int = 0
+
+    def send(self, reply: Sequence[Any]) -> None:
+        self.replies.extend(reply)
+
+    def pause(self) -> None:
+        self.pauses += 1
+
+    def resume(self) -> None:
+        self.pauses -= 1
+
+    def take(self) -> list[Any]:
+        """Return the replies since the last call."""
+        replies, self.replies = self.replies, []
+        return replies
+
+
+@define
+class Add:
+    entries: EntryRun
+    master_key: bytes = KEY
+    recovery: bool = False
+    high_priority: bool = False
+
+    def replies(self, status: Status) -> Status:
+        return status
+
+
+@define
+class Read:
+    entry_ids: Sequence[int]
+    ledger_id: int = LEDGER
+    fencing: bool = False
+    master_key: bytes | None = None
+    high_priority: bool = False
+    previous_last_add_confirmed: int | None = None
+    piggyback: bool = False
+
+    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[Any]:
+        assert len(answers) == len(self.entry_ids)
+        return [*answers, last_add_confirmed]
+
+
+@define
+class BatchRead:
+    start_entry_id: int
+    max_count: int = 0
+    max_size: int = 10**9
+    ledger_id: int = LEDGER
+    fencing: bool = False
+    master_key: bytes | None = None
+
+    def reply(self, slices: Sequence[Any]) -> list[bytes]:
+        return [b"".join(slices)]
+
+    def error(self, status: Status) -> Status:
+        return status
+
+
+@define
+class WriteLac:
+    body: bytes
+    master_key: bytes = KEY
+    ledger_id: int = LEDGER
+    last_add_confirmed: int = 0
+
+    def reply(self, status: Status) -> Status:
+        return status
+
+
+@define
+class ReadLac:
+    ledger_id: int = LEDGER
+
+    def reply(self, status: Status, explicit_lac: bytes | None, last_entry: bytes | None) -> tuple[Any, ...]:
+        return status, explicit_lac, last_entry
+
+
+@define
+class BookieInfo:
+    requested: int = 3
+
+    def reply(self, status: Status, total_bytes: int, free_bytes: int) -> tuple[Any, ...]:
+        return status, total_bytes, free_bytes
+
+
+KEY_RECORD = key_record(LEDGER, KEY)
+FENCE_RECORD = fence_record(LEDGER)
+
+
+def lac_record(body: bytes) -> bytes:
+    return explicit_lac_record(LEDGER, body)
+
+
+def loaded(run: EntryRun) -> Deferred[EntryRun]:
+    return succeed(run)
