@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import construct
 import crc32c
@@ -132,6 +132,33 @@ class EntryDigest:
                 break
         return payloads
 
+    def verify_entries(self, ledger_id: int, first_entry_id: int, entries: Sequence[object]) -> list[bytes]:
+        """Return the payloads of the verified prefix of ``entries``; what is no ``bytes`` (an error) ends it."""
+        payloads: list[bytes] = []
+        append, payload_at, checksum, expected = payloads.append, self.payload_offset, self._checksum, first_entry_id
+        if checksum is None:
+            for entry_id, entry in enumerate(entries, first_entry_id):
+                try:
+                    append(self.verify(ledger_id, entry_id, entry)[3])  # type: ignore[arg-type]
+                except (DigestMismatch, TypeError):
+                    break
+            return payloads
+        unpack = self._sealed.unpack_fixed
+        for entry in entries:
+            if type(entry) is not bytes or len(entry) < payload_at:
+                break
+            found_ledger, found_entry, _, _, digest = unpack(entry)
+            payload = entry[payload_at:]
+            if (
+                digest != checksum(payload, checksum(entry[:METADATA_SIZE]))
+                or found_entry != expected
+                or found_ledger != ledger_id
+            ):
+                break
+            append(payload)
+            expected += 1
+        return payloads
+
     def _verify_uneven(self, run: EntryRun, checksum: Checksum) -> list[bytes]:
         buffer, offsets, payload_at = run.buffer, run.offsets, self.payload_offset
         unpack, ledger_id, expected = self._sealed.unpack_fixed, run.ledger_id, run.first_entry_id
@@ -183,7 +210,9 @@ class EntryDigest:
             if len(self._codecs) >= CODECS_MAX:
                 self._codecs.clear()
             declaration = construct.Struct(
-                *RECORD_OF_ENTRY.subcons, "digest" / _VALUES[self.digest_type], "payload" / construct.Bytes(payload_size)
+                *RECORD_OF_ENTRY.subcons,
+                "digest" / _VALUES[self.digest_type],
+                "payload" / construct.Bytes(payload_size),
             )
             codec = self._codecs[payload_size] = codecs.derive("entry record", declaration)
         return codec

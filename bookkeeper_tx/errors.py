@@ -1,4 +1,4 @@
-"""Every error that users of bookkeeper_tx see.  The docstring of a class is the sentence shown when it has no other text.
+"""Every error that users of bookkeeper_tx see.  The docstring of a class is the sentence shown without other text.
 
 Who broke it is in the type: :class:`LocalError` means that this side was misused, :class:`RemoteError` that a bookie or
 the metadata store answered so or did not answer.
@@ -41,6 +41,10 @@ class ClientClosed(LocalError):
 
 class LedgerClosed(LocalError):
     """The ledger is closed: nothing can be appended to it."""
+
+
+class TooManyOutstandingAdds(LocalError):
+    """More appends wait than the writer holds back; wait for some of them first."""
 
 
 class BatchReadNotSupported(LocalError):
@@ -160,8 +164,8 @@ def error_of(status: Status, text: str = "") -> RemoteError:
 
 
 def status_of(error: BaseException) -> Status:
-    """Return the status with which a bookie answers when ``error`` stopped a request; EIO for what has no own status."""
+    """Return the status with which a bookie answers when ``error`` stopped a request; EIO if it has none of its own."""
     for kind in type(error).__mro__:
         if kind in _STATUS_OF_ERROR:
-            return _STATUS_OF_ERROR[kind]  # type: ignore[index]
+            return _STATUS_OF_ERROR[kind]
     return statuses.EIO

@@ -43,7 +43,7 @@ def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int
 
 
 def numbered(template: bytes, id_offset: int, first: int, count: int) -> bytes:
-    """Return ``count`` copies of ``template``, their big-endian id at ``id_offset`` counting up from ``first`` by one."""
+    """Return ``count`` copies of ``template``, the big-endian id at ``id_offset`` counting up from ``first`` by one."""
     if count == 1:
         return template[:id_offset] + _ids(first, 1) + template[id_offset + _ID_SIZE :]
     frames = bytearray(template * count)

@@ -66,7 +66,7 @@ class ServerConnection:
         version, operation, _ = framing.split_header(header)
         if operation == Operation.AUTH:
             return v2.answer_auth(buffer, start, frame_end), frame_end
-        if operation == Operation.BATCH_READ_ENTRY and not self._serves_batch_read or operation not in _READABLE:
+        if (operation == Operation.BATCH_READ_ENTRY and not self._serves_batch_read) or operation not in _READABLE:
             raise ProtocolViolation(f"unknown operation {operation} of a version {version} request")
         if version > framing.VERSION_MAX:
             return v2.answer_bad_version(buffer, start, frame_end, operation), frame_end

@@ -70,8 +70,8 @@ class ReadRequests:
 
     __slots__ = ("entry_ids", "fencing", "header", "high_priority", "ledger_id", "master_key")
 
-    previous_last_add_confirmed = None
-    piggyback = False
+    previous_last_add_confirmed: int | None = None
+    piggyback: bool = False
 
     def __init__(self, header: int, ledger_id: int, entry_ids: Sequence[int], master_key: bytes | None = None) -> None:
         flags = framing.split_header(header)[2]
@@ -156,7 +156,9 @@ def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     if count >= RUN_MIN:
         prefix = _pack_length(length - ADD_OVERHEAD)
         after = start + count * stride
-        entries = prefix + prefix.join([buffer[at : at + stride - ENTRY_AT] for at in range(start + ENTRY_AT, after, stride)])
+        entries = prefix + prefix.join(
+            [buffer[at : at + stride - ENTRY_AT] for at in range(start + ENTRY_AT, after, stride)]
+        )
         size = stride - ENTRY_AT + RECORD_LENGTH_SIZE
         run = EntryRun(ledger_id, first, entries, range(0, (count + 1) * size, size))
         return AddRequests(header, key, run), after

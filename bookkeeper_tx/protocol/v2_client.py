@@ -5,10 +5,10 @@ from typing import Any
 
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation, RemoteError, RequestTimedOut, error_of
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.correlation import Correlation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.v2 import (
     ADD_OVERHEAD,
     ADD_REPLY,
@@ -58,7 +58,14 @@ class V2ClientConnection:
     # Requests --------------------------------------------------------------------------------------------------------
 
     def add_entry(
-        self, token: Any, deadline: float, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int = 0
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        flags: int = 0,
     ) -> None:
         """Ask to add ``entry``; completes with None."""
         self._table(self._adds, ledger_id).add(entry_id, token, deadline)
@@ -106,7 +113,8 @@ class V2ClientConnection:
         length = BATCH_READ_REQUEST.size - LENGTH + len(key)
         header = _BATCH_HEADER | flags
         self._outgoing.append(
-            BATCH_READ_REQUEST.pack_fixed(length, header, ledger_id, start_entry_id, request_id, max_count, max_size) + key
+            BATCH_READ_REQUEST.pack_fixed(length, header, ledger_id, start_entry_id, request_id, max_count, max_size)
+            + key
         )
 
     def data_to_send(self) -> bytes:
@@ -188,7 +196,8 @@ class V2ClientConnection:
         if singles:
             self._complete_read(ledger_id, first, status, buffer[start + READ_REPLY.size : frame_end], done)
             return frame_end
-        entries, expected, position = [buffer[start + _FRAME_AFTER_RECORD : frame_end]], first + 1, frame_end
+        entries: list[bytes | RemoteError] = [buffer[start + _FRAME_AFTER_RECORD : frame_end]]
+        expected, position = first + 1, frame_end
         while end - position >= ADD_REPLY.size:
             length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
             after = position + LENGTH + length
@@ -216,9 +225,7 @@ class V2ClientConnection:
                 done.append((waiting.token, None, waiting.answers))
                 return
 
-    def _complete_read(
-        self, ledger_id: int, entry_id: int, status: int, entry: bytes, done: list[Completion]
-    ) -> None:
+    def _complete_read(self, ledger_id: int, entry_id: int, status: int, entry: bytes, done: list[Completion]) -> None:
         table = self._reads.get(ledger_id)
         token = table.pop(entry_id) if table is not None else None
         error = _error(status)

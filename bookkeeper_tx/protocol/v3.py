@@ -54,16 +54,22 @@ def _frame(response: v3_pb2.Response) -> bytes:
     return _pack_length(len(body)) + body
 
 
+def _response(header: v3_pb2.PacketHeader, code: Any) -> v3_pb2.Response:
+    return v3_pb2.Response(header=header, status=code)
+
+
+def _header(operation: Any, txn_id: int) -> v3_pb2.PacketHeader:
+    return v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id)
+
+
 def _header_copied(message: Decoded, status: Status) -> bytes:
     """Encode a reply without a part, under the request's header as it came: version and priority included."""
-    return _frame(v3_pb2.Response(header=message.header, status=status.v3))
+    return _frame(_response(message.header, status.v3))
 
 
 def _reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
     """Encode a reply whose part for ``operation`` has ``part``'s fields (None: absent), and the status once more."""
-    response = v3_pb2.Response(
-        header=v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id), status=status.v3
-    )
+    response = _response(_header(operation, txn_id), status.v3)
     carried = getattr(response, v3.PARTS[operation].response)
     carried.status = status.v3
     for field, value in part.items():
@@ -259,18 +265,16 @@ def _read_bookie_info(message: Decoded) -> Request:
 
 def _read_auth(message: Decoded) -> Request:
     """Answer that there is nothing to authenticate, whatever plugin and payload the client sent."""
-    response = v3_pb2.Response(
-        header=message.header,
-        status=statuses.EOK.v3,
-        auth_response=v3_pb2.AuthMessage(auth_plugin_name=AUTH_DISABLED_PLUGIN, payload=b""),
-    )
+    response = _response(message.header, statuses.EOK.v3)
+    response.auth_response.auth_plugin_name = AUTH_DISABLED_PLUGIN
+    response.auth_response.payload = b""
     return Answered(_frame(response))
 
 
 def _read_start_tls(message: Decoded) -> Request:
     """Answer that this bookie has no TLS: under a header of its own, but without a part."""
-    header = v3_pb2.PacketHeader(version=v3.VERSION, operation=V3Operation.START_TLS, txn_id=message.header.txn_id)
-    return Answered(_frame(v3_pb2.Response(header=header, status=statuses.EBADREQ.v3)))
+    header = _header(V3Operation.START_TLS, message.header.txn_id)
+    return Answered(_frame(_response(header, statuses.EBADREQ.v3)))
 
 
 _READERS: dict[int, Callable[[Decoded], Request]] = {

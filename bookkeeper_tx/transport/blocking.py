@@ -78,9 +78,7 @@ class BlockingChannel:
     ) -> EntryRun:
         """Return a run of entries, not verified."""
         deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.batch_read(
-            None, deadline, ledger_id, start_entry_id, max_count, max_size, flags, master_key
-        )
+        self._connection.batch_read(None, deadline, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
         run: EntryRun = self._answer(deadline)
         return run
 

@@ -17,22 +17,20 @@ from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
 class BookieChannel:
     """Sends requests to one bookie.
 
-    Adds and reads go over a connection of the configured dialect; what V2 lacks goes over a second, V3 connection, made
-    when first needed, as in Java.  Every ``done`` is called exactly once as ``done(error, value)``, and never before the
+    Adds and reads go over a connection of the configured dialect; what that dialect lacks (batch read in V3, all about
+    the last add confirmed in V2) goes over a second one of the other dialect, made when first needed.
+
+    Every ``done`` is called exactly once as ``done(error, value)``, and never before the
     method has returned.
     """
 
-    def __init__(
-        self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig
-    ) -> None:
+    def __init__(self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig) -> None:
         self._reactor = reactor
         self._resolve = resolve
         self._config = config
+        self._v2 = self._channel(self._v2_connection)
         self._v3 = self._channel(self._v3_connection)
-        if config.protocol is WireProtocol.V3:
-            self._main = self._v3
-        else:
-            self._main = self._channel(self._v2_connection)
+        self._main = self._v3 if config.protocol is WireProtocol.V3 else self._v2
         self._own: set[Channel] = set()
 
     def add_entry(
@@ -85,7 +83,7 @@ class BookieChannel:
         timeout_s = self._config.read_timeout_s
         arguments = (ledger_id, start_entry_id, max_count, max_size, flags, master_key)
         if not own_connection:
-            self._send(self._main, "batch_read", timeout_s, done, *arguments)
+            self._send(self._v2, "batch_read", timeout_s, done, *arguments)
             return
         channel = self._channel(self._v2_connection)
         self._own.add(channel)
@@ -114,7 +112,7 @@ class BookieChannel:
 
     def close(self) -> Deferred[Any]:
         """Drop every connection; what is in flight fails with an error."""
-        return gatherResults([channel.close() for channel in {self._main, self._v3, *self._own}])
+        return gatherResults([channel.close() for channel in (self._v2, self._v3, *self._own)])
 
     def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
         def request(protocol: ClientProtocol) -> None:

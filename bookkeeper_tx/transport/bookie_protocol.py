@@ -1,4 +1,4 @@
-"""A bookie's connection on Twisted: a short driver around :class:`~bookkeeper_tx.protocol.connection.ServerConnection`."""
+"""A bookie's connection on Twisted: a short driver around a ``protocol.connection.ServerConnection``."""
 
 from collections.abc import Callable, Sequence
 

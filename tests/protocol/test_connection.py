@@ -13,9 +13,9 @@ from protocol_specs.wire.status import BY_V2_CODE, Status
 
 EXCHANGES = [case for case in vectors.load("wire") if "request" in case and int(case["request"][8:10], 16) < 3]
 """The captured exchanges in V2; those in V3 are compared in test_v3.py."""
-V2_READ = bytes.fromhex("00000014" "02020000" "0000000000000001" "0000000000000002")
+V2_READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
 V3_READ = bytes.fromhex("000000100a06080310011805a2060508b1091000")
-BATCH = bytes.fromhex("00000028" "02070000" "0000000000000001" + "00" * 8 + "000000000000004d" "0000000a" + "00" * 8)
+BATCH = bytes.fromhex("00000028020700000000000000000001" + "00" * 8 + "000000000000004d0000000a" + "00" * 8)
 
 
 def received(*stream: bytes, **settings: bool) -> list[object]:

@@ -19,7 +19,7 @@ def test_each_reply_answers_the_oldest_equal_request(steps: list[tuple[str, int]
             expected = model[key].pop(0) if model.get(key) else None
             assert correlation.pop(key) == expected
         assert len(correlation) == sum(map(len, model.values()))
-    assert sorted(correlation.take_all()) == sorted(sum(model.values(), []))
+    assert sorted(correlation.take_all()) == sorted(number for numbers in model.values() for number in numbers)
     assert not correlation
 
 

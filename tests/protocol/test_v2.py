@@ -36,7 +36,12 @@ def read_frame(ledger_id: int, entry_id: int, key: bytes = b"", header: int = RE
 
 @given(
     st.lists(
-        st.tuples(st.integers(1, 2), st.sampled_from([1, 1, 1, 2]), st.sampled_from([b"", b"x" * 20, b"y" * 20]), st.booleans()),
+        st.tuples(
+            st.integers(1, 2),
+            st.sampled_from([1, 1, 1, 2]),
+            st.sampled_from([b"", b"x" * 20, b"y" * 20]),
+            st.booleans(),
+        ),
         min_size=1,
         max_size=40,
     )
@@ -66,9 +71,7 @@ def test_add_run_of_equal_entries_is_one_and_answers_each(count: int) -> None:
     run, position = v2.read_adds(stream, 0, len(stream))
     assert position == len(stream)
     assert (run.entries.count, run.entries.first_entry_id, run.recovery) == (count, 5, False)
-    expected = b"".join(
-        frame(ADD.to_bytes(4, "big") + (104).to_bytes(4, "big") + ids(7, 5 + i)) for i in range(count)
-    )
+    expected = b"".join(frame(ADD.to_bytes(4, "big") + (104).to_bytes(4, "big") + ids(7, 5 + i)) for i in range(count))
     assert run.replies(statuses.EFENCED) == expected
 
 

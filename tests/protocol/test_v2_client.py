@@ -79,7 +79,7 @@ def test_equal_reads_are_answered_in_turn(client: V2ClientConnection) -> None:
     client.read_entry("first", 1.0, LEDGER, 5)
     client.read_entry("second", 1.0, LEDGER, 5)
     replies = [request.replies([entry(5)] * len(request.entry_ids), fields.NO_ENTRY) for request in requests_of(client)]
-    assert [token for token, _, _ in client.receive(b"".join(sum(replies, [])))] == ["first", "second"]
+    assert [token for token, _, _ in client.receive(b"".join(part for reply in replies for part in reply))] == ["first", "second"]
 
 
 def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:

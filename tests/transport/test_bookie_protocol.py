@@ -1,0 +1,90 @@
+"""A bookie's connection on Twisted."""
+
+from twisted.internet.testing import StringTransport
+
+from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.v2 import ReadRequests
+from bookkeeper_tx.transport.bookie_protocol import BookieFactory, BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+
+READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
+UNKNOWN_OPERATION = bytes.fromhex("000000140209000000000000000000010000000000000002")
+AUTH = bytes.fromhex("0000000e020300000a03666f6f1203616263")
+
+
+class Transport(StringTransport):
+    """Remembers how the connection ended and whether reading is paused."""
+
+    aborted = False
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        assert enabled
+
+    def abortConnection(self) -> None:
+        self.aborted = True
+
+
+def connected(served: list[object]) -> tuple[BookieFactory, BookieProtocol, Transport]:
+    factory = BookieFactory(ServerConnection, lambda request, _: served.append(request))
+    protocol, transport = factory.buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    return factory, protocol, transport
+
+
+def test_requests_are_served_and_replies_sent() -> None:
+    served: list[object] = []
+    _, protocol, transport = connected(served)
+    protocol.dataReceived(READ[:10])
+    assert served == []
+    protocol.dataReceived(READ[10:])
+    (request,) = served
+    assert isinstance(request, ReadRequests)
+    protocol.send(request.replies([statuses.ENOENTRY], fields.NO_ENTRY))
+    assert transport.value().hex() == "00000018020200000000000200000000000000010000000000000002"
+
+
+def test_what_needs_no_bookie_is_answered_at_once() -> None:
+    served: list[object] = []
+    _, protocol, transport = connected(served)
+    protocol.dataReceived(AUTH)
+    assert (served, b"AuthDisabledPlugin" in transport.value()) == ([], True)
+
+
+def test_a_broken_protocol_aborts_and_later_replies_are_dropped() -> None:
+    served: list[object] = []
+    _, protocol, transport = connected(served)
+    protocol.dataReceived(READ + UNKNOWN_OPERATION + READ)
+    assert (len(served), transport.aborted) == (1, True)
+    protocol.send([b"late"])
+    assert transport.value() == b""
+
+
+def test_reading_stops_while_anybody_asks_for_it() -> None:
+    factory, protocol, transport = connected([])
+    factory.pause()
+    factory.pause()
+    protocol.pauseProducing()
+    assert transport.producerState == "paused"
+    factory.resume()
+    assert transport.producerState == "paused"
+    protocol.resumeProducing()
+    assert transport.producerState == "producing"
+
+
+def test_a_client_that_comes_while_all_are_paused_is_paused() -> None:
+    factory, _, _ = connected([])
+    factory.pause()
+    protocol, transport = factory.buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    assert transport.producerState == "paused"
+    factory.resume()
+    assert transport.producerState == "producing"
+
+
+def test_a_lost_client_is_forgotten() -> None:
+    factory, protocol, transport = connected([])
+    protocol.connectionLost()
+    factory.pause()
+    protocol.send([b"late"])
+    assert (transport.producerState, transport.value()) == ("producing", b"")

@@ -1,0 +1,222 @@
+"""The life of a channel: connections made on demand, failures, time-outs."""
+
+from typing import Any
+
+import pytest
+from twisted.internet import error as net_errors
+from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import BookieUnavailable, ClientClosed, ProtocolViolation, RequestTimedOut
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.channel_pool import ChannelPool
+
+CONFIG = ClientConfig(read_timeout_s=5, add_timeout_s=2, reconnect_delay_s=1, unsent_bytes_max=1000)
+KEY = bytes(20)
+REFUSED_ADD = bytes.fromhex("00000018020100000000006800000000000000010000000000000002")
+
+
+class Transport(StringTransport):
+    aborted = False
+
+    def setTcpNoDelay(self, enabled: bool) -> None: ...
+
+    def abortConnection(self) -> None:
+        self.aborted = True
+
+
+class Puppet:
+    """A bookie on strings: takes or refuses connections, and answers with given bytes."""
+
+    def __init__(self) -> None:
+        self.reactor = MemoryReactorClock()
+        self.channel = BookieChannel(self.reactor, self.resolve, CONFIG)
+        self.resolved: list[Deferred[BookieServiceInfo]] = []
+        self.done: list[tuple[str, Any, Any]] = []
+        self.transport = Transport()
+        self.protocol: Any = None
+
+    def resolve(self) -> Deferred[BookieServiceInfo]:
+        return succeed(BookieServiceInfo("127.0.0.1", 3181))
+
+    def token(self, name: str) -> Any:
+        return lambda error, value: self.done.append((name, error and type(error), value))
+
+    @property
+    def attempts(self) -> int:
+        return len(self.reactor.tcpClients)
+
+    def accept(self) -> None:
+        factory = self.reactor.tcpClients[-1][2]
+        self.protocol = factory.buildProtocol(None)
+        self.transport = Transport()
+        self.protocol.makeConnection(self.transport)
+        self.reactor.advance(0)
+
+    def refuse(self) -> None:
+        factory = self.reactor.tcpClients[-1][2]
+        factory.clientConnectionFailed(None, Failure(net_errors.ConnectionRefusedError()))
+        self.reactor.advance(0)
+
+    def lose(self) -> None:
+        self.protocol.connectionLost(Failure(net_errors.ConnectionDone()))
+        self.reactor.advance(0)
+
+    def sent(self) -> bytes:
+        self.reactor.advance(0)
+        data = self.transport.value()
+        self.transport.clear()
+        return data
+
+    def read(self, name: str, entry_id: int = 2) -> None:
+        self.channel.read_entry(1, entry_id, self.token(name))
+
+
+@pytest.fixture
+def puppet() -> Puppet:
+    return Puppet()
+
+
+def test_nothing_is_connected_before_the_first_request(puppet: Puppet) -> None:
+    assert puppet.attempts == 0
+    puppet.read("a")
+    puppet.read("b", 3)
+    assert puppet.attempts == 1
+    puppet.accept()
+    assert len(puppet.sent()) == 48
+
+
+def test_requests_of_one_turn_are_one_write(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.accept()
+    puppet.sent()
+    puppet.channel.add_entry(1, 2, b"\0" * 32, KEY, puppet.token("add"))
+    puppet.read("b")
+    assert puppet.transport.value() == b""
+    assert len(puppet.sent()) == 28 + 32 + 24
+    puppet.protocol.dataReceived(REFUSED_ADD)
+    assert [name for name, _, _ in puppet.done] == ["add"]
+
+
+def test_a_refused_connection_fails_what_waits_and_rests(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.refuse()
+    assert puppet.done == [("a", BookieUnavailable, None)]
+    puppet.read("b")
+    assert puppet.done == [("a", BookieUnavailable, None)], "never before the call has returned"
+    puppet.reactor.advance(0)
+    assert (len(puppet.done), puppet.attempts) == (2, 1)
+    puppet.reactor.advance(CONFIG.reconnect_delay_s)
+    puppet.read("c")
+    assert puppet.attempts == 2
+
+
+def test_an_unknown_address_fails_what_waits(puppet: Puppet) -> None:
+    puppet.resolve = lambda: fail(BookieUnavailable("not registered"))  # type: ignore[method-assign]
+    channel = BookieChannel(puppet.reactor, puppet.resolve, CONFIG)
+    channel.read_entry(1, 2, puppet.token("a"))
+    puppet.reactor.advance(0)
+    assert puppet.done == [("a", BookieUnavailable, None)]
+
+
+def test_a_lost_connection_fails_what_is_in_flight_and_is_made_again(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.accept()
+    puppet.lose()
+    assert puppet.done == [("a", BookieUnavailable, None)]
+    puppet.read("b")
+    assert puppet.attempts == 2
+    puppet.accept()
+    assert len(puppet.sent()) == 24
+
+
+def test_a_bookie_that_is_silent_times_out_and_its_late_reply_is_inert(puppet: Puppet) -> None:
+    puppet.channel.add_entry(1, 2, b"\0" * 32, KEY, puppet.token("add"))
+    puppet.accept()
+    puppet.reactor.pump([0.5] * 6)
+    assert puppet.done == [("add", RequestTimedOut, None)]
+    puppet.protocol.dataReceived(REFUSED_ADD)
+    assert len(puppet.done) == 1
+
+
+def test_garbage_aborts_the_connection(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.accept()
+    puppet.protocol.dataReceived(b"\xff" * 8)
+    assert puppet.transport.aborted
+    puppet.lose()
+    assert puppet.done == [("a", ProtocolViolation, None)]
+
+
+def test_a_bookie_that_takes_nothing_is_unavailable_for_more(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.accept()
+    puppet.transport.producer.pauseProducing()
+    for entry_id in range(20):
+        puppet.channel.add_entry(1, entry_id, bytes(100), KEY, puppet.token("add"))
+    puppet.reactor.advance(0)
+    puppet.read("b", 9)
+    puppet.reactor.advance(0)
+    assert puppet.done == [("b", BookieUnavailable, None)]
+    puppet.transport.producer.resumeProducing()
+    puppet.read("c", 9)
+    puppet.reactor.advance(0)
+    assert len(puppet.done) == 1
+
+
+def test_a_probe_travels_on_a_connection_of_its_own(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.accept()
+    main = puppet.protocol
+    puppet.channel.batch_read(1, 0, 10, 1000, puppet.token("batch"), own_connection=True)
+    assert puppet.attempts == 2
+    puppet.accept()
+    puppet.lose()
+    assert puppet.done == [("batch", BookieUnavailable, None)]
+    main.dataReceived(bytes.fromhex("00000018020200000000000200000000000000010000000000000002"))
+    assert [name for name, _, _ in puppet.done] == ["batch", "a"]
+
+
+def test_closing_fails_what_waits_and_what_comes(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.channel.close()
+    puppet.read("b")
+    puppet.reactor.advance(0)
+    assert puppet.done == [("a", ClientClosed, None), ("b", ClientClosed, None)]
+
+
+def test_a_connection_made_after_close_is_dropped(puppet: Puppet) -> None:
+    puppet.read("a")
+    puppet.channel.close()
+    puppet.accept()
+    assert puppet.transport.aborted
+
+
+def test_one_callback_that_fails_does_not_keep_the_others_from_their_replies(puppet: Puppet) -> None:
+    def broken(error: Any, value: Any) -> None:
+        raise RuntimeError("a mistake of the caller")
+
+    puppet.channel.read_entry(1, 2, broken)
+    puppet.read("b", 3)
+    puppet.accept()
+    puppet.sent()
+    puppet.lose()
+    assert [name for name, _, _ in puppet.done] == ["b"]
+
+
+def test_the_pool_gives_one_channel_a_bookie() -> None:
+    reactor = MemoryReactorClock()
+    asked: list[str] = []
+
+    def resolve(bookie_id: str) -> Deferred[BookieServiceInfo]:
+        asked.append(bookie_id)
+        return succeed(BookieServiceInfo("127.0.0.1", 1))
+
+    pool = ChannelPool(reactor, resolve, CONFIG)
+    assert pool.channel("b1:3181") is pool.channel("b1:3181")
+    pool.channel("b1:3181").read_entry(1, 2, lambda *_: None)
+    assert asked == ["b1:3181"]
+    assert pool.close().called
