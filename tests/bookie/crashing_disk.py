@@ -2,7 +2,8 @@
 
 Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
 its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own.
-A sync that returned holds.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
+A sync that returned holds.  A write that fails has written whole
+sectors of its bytes, or none.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
 middle of one; ``syncs_lie`` makes syncs do nothing.
 """
 
@@ -77,7 +78,7 @@ class CrashingFile(File):
         self._check()
         data = bytes(data)
         grown = max(offset + len(data) - len(self._node.data), 0)
-        written = self._disk.admit_write(len(data), grown)
+        written = self._disk.admit_write(offset, len(data), grown)
         if written:
             self._node.change(offset, data[:written])
         if written < len(data):
@@ -176,11 +177,12 @@ class CrashingDisk(Disk):
                 self.crash()
                 raise Crashed
 
-    def admit_write(self, size: int, grown: int) -> int:
+    def admit_write(self, offset: int, size: int, grown: int) -> int:
         """Return how many of ``size`` bytes are written, ``grown`` of them behind the end of the file."""
         if self._failing_writes:
             self._failing_writes -= 1
-            return self.random.randrange(size)
+            end = offset + self.random.randrange(size)
+            return max(end - end % SECTOR_SIZE - offset, 0)
         if self.capacity is not None:
             if grown > self.capacity:
                 self.write_errno = errno.ENOSPC

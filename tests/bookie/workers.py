@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.python.failure import Failure
 
 
 class InlineWorker:
@@ -26,7 +27,7 @@ class SteppedWorker:
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[Deferred[Any], Callable[..., Any], tuple[Any, ...]]] = deque()
-        self.results: deque[tuple[Deferred[Any], Deferred[Any]]] = deque()
+        self.results: deque[tuple[Deferred[Any], Any]] = deque()
 
     def run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         done: Deferred[Any] = Deferred()
@@ -35,11 +36,15 @@ class SteppedWorker:
 
     def execute(self) -> None:
         done, function, args = self.jobs.popleft()
-        self.results.append((done, maybeDeferred(function, *args)))
+        try:
+            result = function(*args)
+        except Exception:
+            result = Failure()
+        self.results.append((done, result))
 
     def deliver(self) -> None:
         done, result = self.results.popleft()
-        result.addBoth(done.callback)
+        done.callback(result)
 
     def step(self) -> None:
         self.execute()
