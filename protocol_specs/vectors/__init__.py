@@ -2,8 +2,8 @@
 
 Each file is a list.  A message is ``name``, ``spec`` (the declaration, as in ``wire/v2.READ_REQUEST_FRAME``), ``hex``,
 ``fields`` (decoded; byte strings in hex, enums as numbers) and ``provenance``.  An exchange with a Java bookie is
-``name``, ``provenance`` and, for ``request`` and ``reply`` alike, the frame in hex, ``…_spec`` and ``…_fields``.  Frames
-include their length word.
+``name``, ``provenance`` and, for request and reply alike, the frame in hex (``request``), ``request_spec`` and
+``request_fields``.  Frames include their length word.
 """
 
 import json

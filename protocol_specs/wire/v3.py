@@ -3,9 +3,10 @@
 from enum import IntFlag
 from typing import NamedTuple
 
+from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 
-VERSION = 3
+VERSION = v3_pb2.VERSION_THREE
 """The version of every header that is served; replies of the served operations carry it too."""
 
 PRIORITY_HIGH = 100
