@@ -4,10 +4,11 @@ from zope.interface import Interface
 
 
 class IMetadataStore(Interface):
-    """A cluster's metadata: ledgers, bookie registration, cookies.  Every method that asks the store returns a Deferred.
+    """A cluster's metadata: ledgers, bookie registration, cookies.  What asks the store returns a Deferred.
 
     Errors of all methods: :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within
-    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.
+    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  A change that
+    failed with MetadataUnavailable may have been made all the same.
     """
 
     def start():  # type: ignore[no-untyped-def,misc]
@@ -41,12 +42,17 @@ class IMetadataStore(Interface):
         """Fire with the ids of all ledgers, ascending."""
 
     def watch_ledger(ledger_id, changed):  # type: ignore[no-untyped-def,misc]
-        """Call ``changed()`` after each change until the returned callable is called; read again to see what changed."""
+        """Call ``changed()`` after each change until the returned callable is called; read again to see what changed.
 
-    def register_bookie(bookie_id, info, read_only=False):  # type: ignore[no-untyped-def,misc]
+        Returns that callable, at once.  Watch first and read then: what changes after that read is not missed.  Several
+        changes in quick succession may be one call.
+        """
+
+    def register_bookie(bookie_id, info, read_only=False, lost=None):  # type: ignore[no-untyped-def,misc]
         """Make a bookie visible to clients, and keep it so over lost sessions; call again to change ``read_only``.
 
-        Fails with BookieIdInUse when another process has registered this id.
+        Fails with BookieIdInUse when another process has registered this id.  ``lost(error)`` is called when a session
+        was lost and the registration could not be made again, because another process has taken the id.
         """
 
     def unregister_bookie(bookie_id):  # type: ignore[no-untyped-def,misc]

@@ -4,6 +4,8 @@ Reading is lenient where Java is (unknown fields, comments in text, bytes behind
 bytes that Java gives for the same values.
 """
 
+from collections.abc import Callable
+
 import construct
 from attrs import evolve
 from google.protobuf.message import DecodeError
@@ -11,6 +13,7 @@ from google.protobuf.message import DecodeError
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
 from bookkeeper_tx.metadata import ledger_lines, ledger_message, ledger_text
 from bookkeeper_tx.model import LedgerMetadata
+from protocol_specs import fields
 from protocol_specs.metadata import ledger as spec
 from protocol_specs.metadata.formats_pb2 import LedgerMetadata as Message
 
@@ -36,9 +39,25 @@ def serialize(metadata: LedgerMetadata) -> bytes:
     return record
 
 
+def as_created(metadata: LedgerMetadata, draw_token: Callable[[int], int]) -> LedgerMetadata:
+    """Return ``metadata`` as an attempt to create it stores it: with a token, in the form that has one.
+
+    ``draw_token(bits)`` gives a random number of so many bits.
+    """
+    binary = metadata.format_version == spec.BINARY_PROTOBUF
+    return evolve(metadata, create_token=draw_token(spec.CREATE_TOKEN_BITS) if binary else None)
+
+
 def as_update(metadata: LedgerMetadata) -> LedgerMetadata:
     """Return ``metadata`` as an update stores it: without the token of the create attempt."""
     return evolve(metadata, create_token=spec.UPDATE_TOKEN if metadata.format_version == spec.BINARY_PROTOBUF else None)
+
+
+def check_ledger_id(ledger_id: int) -> int:
+    """Return ``ledger_id`` if a ledger may have it; raises InvalidArgument."""
+    if not 0 <= ledger_id <= fields.LEDGER_ID_MAX:
+        raise InvalidArgument(f"{ledger_id} is no ledger id: it must be from 0 to {fields.LEDGER_ID_MAX}")
+    return ledger_id
 
 
 def parse(record: bytes, ledger_id: int) -> LedgerMetadata:

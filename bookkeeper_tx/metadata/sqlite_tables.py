@@ -1,0 +1,235 @@
+"""The tables of the SQLite store and what is done to them, blocking.  One connection, used by one thread.
+
+Write-ahead logging: readers do not wait for the writer, a commit syncs one file once, and a process that is killed in
+the middle of a commit leaves nothing that others have to undo first.  Its price is that all processes must be on one
+machine, which the kernel locks of :mod:`~bookkeeper_tx.metadata.bookie_locks` ask for anyway.
+"""
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.model import BookieId
+
+APPLICATION_ID = 0x424B5458
+"""``BKTX``: marks the file as a metadata store of ours."""
+
+SCHEMA_VERSION = 1
+
+BUSY_TIMEOUT_S = 5.0
+"""How long a statement waits for another process's transaction; those take a few fsyncs."""
+
+_WAL_RETRY_INTERVAL_S = 0.02
+
+_SCHEMA = (
+    "CREATE TABLE cluster (name TEXT PRIMARY KEY, value NOT NULL)",
+    "CREATE TABLE ledgers (ledger_id INTEGER PRIMARY KEY, version INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE cookies (bookie_id TEXT PRIMARY KEY, version INTEGER NOT NULL, cookie BLOB NOT NULL)",
+    "CREATE TABLE bookies (bookie_id TEXT PRIMARY KEY, read_only INTEGER NOT NULL, info BLOB NOT NULL)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+
+
+class Tables:
+    """The database file at ``path``; opened when first needed, created by :meth:`create` only."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._data_version: int | None = None
+
+    # The file -----------------------------------------------------------------------------------------------------
+
+    def create(self) -> bool:
+        """Make file and tables unless there are any; returns whether this call made them."""
+        os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+        connection = self._connect("rwc")
+        try:
+            _turn_on_wal(connection)
+            with _transaction(connection):
+                if _is_ours(connection, self._path):
+                    return False
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+                values = [("instance_id", str(uuid.uuid4())), ("next_ledger_id", 0)]
+                connection.executemany("INSERT INTO cluster VALUES (?, ?)", values)
+                return True
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if not os.path.exists(self._path):
+                raise MetadataUnavailable(f"no metadata store at {self._path}: make one with `bktx cluster init`")
+            connection = self._connect("rw")
+            try:
+                if not _is_ours(connection, self._path):
+                    raise MetadataUnavailable(f"the metadata store at {self._path} is being made, or is empty")
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"file:{quote(os.path.abspath(self._path))}?mode={mode}"
+        # isolation_level None: transactions begin where _transaction says so, and as writers.
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        return self._opened().execute(statement, values).fetchall()
+
+    def _row(self, statement: str, *values: Any) -> Any:
+        return self._opened().execute(statement, values).fetchone()
+
+    # The cluster --------------------------------------------------------------------------------------------------
+
+    def instance_id(self) -> str:
+        return str(self._row("SELECT value FROM cluster WHERE name = 'instance_id'")[0])
+
+    def next_ledger_id(self) -> int:
+        with _transaction(self._opened()) as connection:
+            (ledger_id,) = self._row("SELECT value FROM cluster WHERE name = 'next_ledger_id'")
+            connection.execute("UPDATE cluster SET value = value + 1 WHERE name = 'next_ledger_id'")
+            return int(ledger_id)
+
+    # Ledgers ------------------------------------------------------------------------------------------------------
+
+    def insert_ledger(self, ledger_id: int, record: bytes) -> int:
+        with _transaction(self._opened()) as connection:
+            if self._row("SELECT 1 FROM ledgers WHERE ledger_id = ?", ledger_id):
+                raise LedgerExists(f"ledger {ledger_id} exists already")
+            connection.execute("INSERT INTO ledgers VALUES (?, 0, ?)", (ledger_id, record))
+            return 0
+
+    def ledger(self, ledger_id: int) -> tuple[bytes, int]:
+        row = self._row("SELECT record, version FROM ledgers WHERE ledger_id = ?", ledger_id)
+        if row is None:
+            raise NoSuchLedger(f"there is no ledger {ledger_id}")
+        return bytes(row[0]), int(row[1])
+
+    def update_ledger(self, ledger_id: int, record: bytes, version: int) -> int:
+        with _transaction(self._opened()) as connection:
+            current = self.ledger(ledger_id)[1]
+            if current != version:
+                raise MetadataConflict(f"metadata of ledger {ledger_id} has version {current}, not {version}")
+            connection.execute(
+                "UPDATE ledgers SET record = ?, version = ? WHERE ledger_id = ?", (record, version + 1, ledger_id)
+            )
+            return version + 1
+
+    def delete_ledger(self, ledger_id: int) -> None:
+        with _transaction(self._opened()) as connection:
+            self.ledger(ledger_id)
+            connection.execute("DELETE FROM ledgers WHERE ledger_id = ?", (ledger_id,))
+
+    def ledger_ids(self) -> list[int]:
+        return [ledger_id for (ledger_id,) in self._rows("SELECT ledger_id FROM ledgers ORDER BY ledger_id")]
+
+    def ledger_versions(self, ledger_ids: Iterable[int]) -> dict[int, int | None]:
+        """Return the version of each ledger, None for one that there is not."""
+        versions: dict[int, int | None] = {}
+        for ledger_id in ledger_ids:
+            row = self._row("SELECT version FROM ledgers WHERE ledger_id = ?", ledger_id)
+            versions[ledger_id] = row and row[0]
+        return versions
+
+    # Cookies ------------------------------------------------------------------------------------------------------
+
+    def cookie(self, bookie_id: BookieId) -> tuple[bytes, int] | None:
+        row = self._row("SELECT cookie, version FROM cookies WHERE bookie_id = ?", bookie_id)
+        return (bytes(row[0]), int(row[1])) if row else None
+
+    def put_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> int:
+        with _transaction(self._opened()) as connection:
+            self._expect_cookie(bookie_id, version)
+            after = 0 if version is None else version + 1
+            connection.execute("REPLACE INTO cookies VALUES (?, ?, ?)", (bookie_id, after, cookie))
+            return after
+
+    def delete_cookie(self, bookie_id: BookieId, version: int) -> None:
+        with _transaction(self._opened()) as connection:
+            self._expect_cookie(bookie_id, version)
+            connection.execute("DELETE FROM cookies WHERE bookie_id = ?", (bookie_id,))
+
+    def _expect_cookie(self, bookie_id: BookieId, version: int | None) -> None:
+        current = self.cookie(bookie_id)
+        if version != (None if current is None else current[1]):
+            state = "does not exist" if current is None else f"has version {current[1]}"
+            raise MetadataConflict(f"the cookie of bookie {bookie_id} {state}, expected was {version}")
+
+    # Bookies ------------------------------------------------------------------------------------------------------
+
+    def put_bookie(self, bookie_id: BookieId, read_only: bool, info: bytes) -> None:
+        with _transaction(self._opened()) as connection:
+            connection.execute("REPLACE INTO bookies VALUES (?, ?, ?)", (bookie_id, int(read_only), info))
+
+    def delete_bookie(self, bookie_id: BookieId) -> None:
+        with _transaction(self._opened()) as connection:
+            connection.execute("DELETE FROM bookies WHERE bookie_id = ?", (bookie_id,))
+
+    def bookies(self) -> list[tuple[BookieId, bool, bytes]]:
+        """Return id, whether read-only, and info of all that have registered, alive or not."""
+        rows = self._rows("SELECT bookie_id, read_only, info FROM bookies ORDER BY bookie_id")
+        return [(bookie_id, bool(read_only), bytes(info)) for bookie_id, read_only, info in rows]
+
+    # Changes ------------------------------------------------------------------------------------------------------
+
+    def changed_by_others(self) -> bool:
+        """Tell whether another connection has committed since the last call; one's own commits do not count."""
+        before, (self._data_version,) = self._data_version, self._row("PRAGMA data_version")
+        return before != self._data_version
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    # IMMEDIATE: what is read in the transaction cannot change before it is written.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_ours(connection: sqlite3.Connection, path: str) -> bool:
+    """Tell whether the tables are there; raises InvalidConfig for somebody else's database."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application_id == APPLICATION_ID and version == SCHEMA_VERSION:
+        return True
+    if application_id == APPLICATION_ID:
+        raise InvalidConfig(f"metadata store {path}: schema version {version}, this program knows {SCHEMA_VERSION}")
+    if application_id or version or connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise InvalidConfig(f"metadata store {path}: this is some other program's SQLite database; name another file")
+    return False
+
+
+def _turn_on_wal(connection: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging; the busy timeout does not cover two processes that do so at once."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_WAL_RETRY_INTERVAL_S)

@@ -1,0 +1,21 @@
+"""Open the metadata store that a URI names."""
+
+from typing import Any
+
+from bookkeeper_tx.metadata.sqlite import SqliteMetadataStore
+from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+
+
+def open_metadata_store(uri: str, reactor: Any) -> Any:
+    """Return the IMetadataStore of ``uri``, not yet started; raises InvalidConfig for a URI that names none.
+
+    ``sqlite:///path/to/file``; ``zk://h1:2181;h2:2181/ledgers`` (also ``zk+null://``), which takes the cluster's own
+    layout; ``zk+hierarchical://…``, which insists on that layout.
+    """
+    parsed = parse_metadata_uri(uri)
+    if isinstance(parsed, SqliteUri):
+        return SqliteMetadataStore(parsed.path, reactor)
+    # Only here: kazoo starts threads and is of no use to those who do not need it.
+    from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
+
+    return ZooKeeperMetadataStore(parsed, reactor)

@@ -1,0 +1,77 @@
+"""Metadata URIs: ``sqlite:///path``, ``zk://h1:2181;h2:2181/ledgers``, ``zk+hierarchical://…``, ``zk+null://…``."""
+
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from bookkeeper_tx.errors import InvalidConfig
+
+ZOOKEEPER_PORT = 2181
+
+_BUILT_LAYOUTS = {"": None, "null": None, "hierarchical": "hierarchical"}
+_OTHER_LAYOUTS = ("flat", "longhierarchical", "legacyhierarchical", "ms")
+
+
+@frozen
+class SqliteUri:
+    """An SQLite file."""
+
+    path: str
+
+
+@frozen
+class ZooKeeperUri:
+    """A cluster in ZooKeeper."""
+
+    hosts: tuple[str, ...]
+    """``host:port`` each."""
+    root: str
+    """Path of the cluster's root node, without a slash at the end."""
+    layout: str | None
+    """The layout that the cluster must have; None takes what it has."""
+
+
+def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:
+    """Return what ``uri`` names; raises InvalidConfig that says what is wrong with it."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        raise _invalid(uri, "it has no scheme; write sqlite:///path/to/file or zk://host:2181/ledgers")
+    store, plus, layout = scheme.partition("+")
+    if store == "sqlite" and not plus:
+        return _sqlite(uri, rest)
+    if store == "zk":
+        return _zookeeper(uri, rest, layout)
+    if store == "etcd":
+        raise _invalid(uri, "the etcd store is not built yet; use sqlite:// or zk://")
+    raise _invalid(uri, f"there is no metadata store {scheme!r}; use sqlite:// or zk://")
+
+
+def _sqlite(uri: str, rest: str) -> SqliteUri:
+    if not rest.startswith("/") or rest.endswith("/"):
+        raise _invalid(uri, "an absolute path of a file follows sqlite://, as in sqlite:///var/lib/bookkeeper/meta.db")
+    return SqliteUri(unquote(rest))
+
+
+def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:
+    if layout not in _BUILT_LAYOUTS:
+        known = "is not built yet" if layout in _OTHER_LAYOUTS else "is not known"
+        raise _invalid(uri, f"the layout {layout!r} {known}; use zk+hierarchical:// or zk://")
+    hosts, slash, root = rest.partition("/")
+    parts = root.rstrip("/").split("/")
+    if not slash or not all(parts):
+        raise _invalid(uri, "the path of the cluster's root follows the hosts, as in zk://host:2181/ledgers")
+    addresses = tuple(_address(uri, each.strip()) for each in hosts.replace(",", ";").split(";"))
+    return ZooKeeperUri(addresses, "/" + "/".join(parts), _BUILT_LAYOUTS[layout])
+
+
+def _address(uri: str, text: str) -> str:
+    host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    if not colon:
+        host, port = text, str(ZOOKEEPER_PORT)
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise _invalid(uri, f"{text!r} is no host:port")
+    return f"{host}:{port}"
+
+
+def _invalid(uri: str, reason: str) -> InvalidConfig:
+    return InvalidConfig(f"metadata URI {uri!r}: {reason}")

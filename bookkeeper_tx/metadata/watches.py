@@ -1,0 +1,69 @@
+"""Who wants to hear of which change, told by comparing what was seen with what is seen now.
+
+Both stores learn only that something may have changed (a poll, a ZooKeeper event, a lost connection).  So a change is
+what makes the *stamp* of a key differ from the last one seen, and nobody is called for less.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from twisted.logger import Logger
+
+Key = Hashable
+_UNSEEN = object()
+
+
+class Watches:
+    """Callbacks by key.  Reactor thread only."""
+
+    _log = Logger()
+
+    def __init__(self) -> None:
+        self._callbacks: dict[Key, dict[object, Callable[[], None]]] = {}
+        self._stamps: dict[Key, Any] = {}
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """The keys that somebody watches."""
+        return frozenset(self._callbacks)
+
+    def add(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed()`` after each change of ``key``, until the returned callable is called.
+
+        The first stamp seen is no change.
+        """
+        token = object()
+        self._callbacks.setdefault(key, {})[token] = changed
+
+        def end() -> None:
+            callbacks = self._callbacks.get(key, {})
+            callbacks.pop(token, None)
+            if not callbacks:
+                self._callbacks.pop(key, None)
+                self._stamps.pop(key, None)
+
+        return end
+
+    def saw(self, stamps: Mapping[Key, Any]) -> None:
+        """Take note of what was seen, and call those whose key has changed; keys that nobody watches are ignored."""
+        for key, stamp in stamps.items():
+            if key not in self._callbacks:
+                continue
+            before = self._stamps.get(key, _UNSEEN)
+            self._stamps[key] = stamp
+            if before is not _UNSEEN and before != stamp:
+                self._call(key)
+
+    def clear(self) -> None:
+        """Forget everybody."""
+        self._callbacks.clear()
+        self._stamps.clear()
+
+    def _call(self, key: Key) -> None:
+        for token, changed in list(self._callbacks.get(key, {}).items()):
+            if token not in self._callbacks.get(key, {}):
+                continue  # ended by one that was called before it
+            try:
+                changed()
+            except Exception:
+                self._log.failure("a metadata watch failed")

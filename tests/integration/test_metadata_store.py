@@ -1,0 +1,91 @@
+"""The contract of tests/metadata/contract.py on real stores: an SQLite file, and a real ZooKeeper."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+from twisted.internet import reactor, task
+
+from bookkeeper_tx.metadata import zookeeper_paths
+from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.metadata.store import open_metadata_store
+from tests.metadata import contract
+from tests.reactor_thread import run_in_reactor
+
+
+class RealCluster(contract.Cluster):
+    """Stores at one metadata URI, on the real reactor."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.stores: list[Any] = []
+
+    async def open(self) -> Any:
+        store = open_metadata_store(self.uri, reactor)
+        self.stores.append(store)
+        await store.start()
+        return store
+
+    async def until(self, condition: Callable[[], bool | Awaitable[bool]], timeout_s: float = 10) -> None:
+        for _ in range(int(timeout_s / 0.02)):
+            if condition():
+                return
+            await task.deferLater(reactor, 0.02, lambda: None)
+        raise AssertionError(f"not so within {timeout_s} s")
+
+    async def close(self) -> None:
+        for store in self.stores:
+            await store.stop()
+
+
+class SqliteCluster(RealCluster):
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"sqlite://{path}")
+        self.path = str(path)
+
+    async def raw_ledger(self, ledger_id: int) -> bytes:
+        return Tables(self.path).ledger(ledger_id)[0]
+
+    async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
+        Tables(self.path).insert_ledger(ledger_id, record)
+
+
+class ZooKeeperCluster(RealCluster):
+    def __init__(self, hosts: str, root: str) -> None:
+        super().__init__(f"zk+hierarchical://{hosts.replace(',', ';')}{root}")
+        self.root = root
+        self.client = KazooClient(hosts)
+        self.client.start(10)
+
+    async def raw_ledger(self, ledger_id: int) -> bytes:
+        return self.client.get(zookeeper_paths.ledger_path(self.root, ledger_id))[0]
+
+    async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
+        self.client.create(zookeeper_paths.ledger_path(self.root, ledger_id), record, makepath=True)
+
+    async def close(self) -> None:
+        await super().close()
+        self.client.stop()
+        self.client.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("zookeeper", marks=pytest.mark.java)])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "sqlite":
+        return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
+    zookeeper = request.getfixturevalue("zookeeper")
+    return ZooKeeperCluster(zookeeper.hosts, f"/made/{uuid.uuid4()}/ledgers")
+
+
+@pytest.mark.parametrize("scenario", contract.SCENARIOS)
+def test_contract(cluster: RealCluster, scenario: contract.Scenario) -> None:
+    async def run() -> None:
+        try:
+            await scenario(cluster)
+        finally:
+            await cluster.close()
+
+    run_in_reactor(run, timeout_s=45)

@@ -1,0 +1,180 @@
+"""The SQLite store without threads and with a clock in the test's hand; its contract is in tests/integration."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.errors import BookieUnavailable, InvalidConfig, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.metadata import sqlite_tables
+from bookkeeper_tx.metadata.sqlite import POLL_INTERVAL_S, SqliteMetadataStore
+from bookkeeper_tx.metadata.sqlite_tables import Tables
+from tests.bookie.workers import InlineWorker
+from tests.conftest import failure_of, result_of
+from tests.metadata.contract import INFO, METADATA
+
+
+class Stores:
+    """Stores on one file, with one clock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.clock = Clock()
+        self.opened: list[Any] = []
+
+    def open(self) -> Any:
+        store = SqliteMetadataStore(self.path, self.clock, lambda reactor, name: InlineWorker())
+        result_of(store.start())
+        self.opened.append(store)
+        return store
+
+    def initialized(self) -> Any:
+        store = self.open()
+        result_of(store.initialize())
+        return store
+
+    def poll(self) -> None:
+        self.clock.advance(POLL_INTERVAL_S)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    stores = Stores(tmp_path / "meta.sqlite")
+    yield stores
+    for store in stores.opened:
+        result_of(store.stop())
+    assert not stores.clock.getDelayedCalls()
+
+
+def test_polls_only_while_somebody_watches(stores: Stores) -> None:
+    store = stores.initialized()
+    assert not stores.clock.getDelayedCalls()
+    ends = [store.watch_bookies(lambda: None), store.watch_ledger(1, lambda: None)]
+    assert len(stores.clock.getDelayedCalls()) == 1
+    for end in ends:
+        end()
+        end()
+    assert not stores.clock.getDelayedCalls()
+
+
+def test_a_change_here_is_told_at_once_and_one_elsewhere_at_the_next_poll(stores: Stores) -> None:
+    here, elsewhere = stores.initialized(), stores.open()
+    calls: list[str] = []
+    result_of(here.create_ledger(1, METADATA))
+    here.watch_ledger(1, lambda: calls.append("here"))
+    elsewhere.watch_ledger(1, lambda: calls.append("elsewhere"))
+    result_of(here.write_ledger(1, METADATA, 0))
+    assert calls == ["here"]
+    stores.poll()
+    assert sorted(calls) == ["elsewhere", "here"]
+    stores.poll()
+    assert len(calls) == 2
+
+
+def test_a_bookie_whose_process_ended_is_told_by_the_poll(stores: Stores) -> None:
+    store, dying = stores.initialized(), stores.open()
+    result_of(dying.register_bookie("a:1", INFO))
+    calls: list[int] = []
+    store.watch_bookies(lambda: calls.append(1))
+    stores.poll()
+    assert not calls
+    dying._locks.release("a:1")  # what the kernel does for a killed process
+    stores.poll()
+    assert calls == [1]
+    assert result_of(store.writable_bookies()) == frozenset()
+    failure_of(store.bookie_info("a:1"), BookieUnavailable)
+
+
+def test_a_watch_outlives_a_store_that_cannot_be_read_for_a_while(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = stores.initialized(), stores.open()
+    calls: list[int] = []
+    store.watch_bookies(lambda: calls.append(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "changed_by_others", lambda self: 1 / sqlite3_error())
+        stores.poll()
+    result_of(other.register_bookie("a:1", INFO))
+    stores.poll()
+    assert calls == [1]
+
+
+def sqlite3_error() -> int:
+    raise sqlite3.OperationalError("disk I/O error")
+
+
+def test_a_foreign_database_is_refused(stores: Stores) -> None:
+    connection = sqlite3.connect(stores.path)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    store = stores.open()
+    for attempt in (store.initialize(), store.list_ledgers()):
+        assert "some other program's" in str(failure_of(attempt, InvalidConfig))
+
+
+def test_a_newer_schema_is_refused(stores: Stores) -> None:
+    result_of(stores.initialized().stop())
+    connection = sqlite3.connect(stores.path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert "99" in str(failure_of(stores.open().list_ledgers(), InvalidConfig))
+
+
+def test_a_file_that_is_no_database(stores: Stores) -> None:
+    Path(stores.path).write_bytes(b"garbage " * 1000)
+    assert stores.path in str(failure_of(stores.open().list_ledgers(), MetadataCorrupt))
+
+
+def test_an_empty_file_is_not_yet_a_store(stores: Stores) -> None:
+    Path(stores.path).touch()
+    failure_of(stores.open().list_ledgers(), MetadataUnavailable)
+    assert result_of(stores.open().initialize()) is True
+
+
+def test_a_directory_in_the_place_of_the_file(stores: Stores) -> None:
+    Path(stores.path).mkdir()
+    failure_of(stores.open().initialize(), MetadataUnavailable)
+    failure_of(stores.open().list_ledgers(), MetadataUnavailable)
+
+
+def test_a_lock_held_too_long_is_unavailable(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    result_of(stores.initialized().stop())
+    monkeypatch.setattr(sqlite_tables, "BUSY_TIMEOUT_S", 0.0)
+    store = stores.open()
+    writer = sqlite3.connect(stores.path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    assert "locked" in str(failure_of(store.new_ledger_id(), MetadataUnavailable))
+    assert result_of(store.list_ledgers()) == []  # readers do not wait for a writer
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert result_of(store.new_ledger_id()) == 0
+
+
+def test_corrupt_metadata_names_the_ledger(stores: Stores) -> None:
+    store = stores.initialized()
+    tables = Tables(stores.path)
+    tables.insert_ledger(5, b"nonsense")
+    tables.close()
+    assert "ledger 5" in str(failure_of(store.read_ledger(5), MetadataCorrupt))
+
+
+def test_commits_are_synced(stores: Stores) -> None:
+    stores.initialized()
+    connection = Tables(stores.path)._opened()
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_not_started(stores: Stores) -> None:
+    store = SqliteMetadataStore(stores.path, stores.clock)
+    failure_of(store.list_ledgers(), MetadataUnavailable)
+    result_of(store.stop())
+
+
+def test_a_failed_registration_gives_the_lock_back(stores: Stores) -> None:
+    store = stores.open()
+    failure_of(store.register_bookie("a:1", INFO), MetadataUnavailable)
+    assert not store._locks.held

@@ -1,0 +1,52 @@
+import pytest
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.metadata.uri import SqliteUri, ZooKeeperUri, parse_metadata_uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("sqlite:///var/lib/meta.db", SqliteUri("/var/lib/meta.db")),
+        ("sqlite:///a%20b/c", SqliteUri("/a b/c")),
+        ("zk://h/ledgers", ZooKeeperUri(("h:2181",), "/ledgers", None)),
+        ("zk+null://h:1/ledgers/", ZooKeeperUri(("h:1",), "/ledgers", None)),
+        ("zk+hierarchical://h1:2181;h2:2182/a/b", ZooKeeperUri(("h1:2181", "h2:2182"), "/a/b", "hierarchical")),
+        ("zk://h1:1,h2:2;h3/l", ZooKeeperUri(("h1:1", "h2:2", "h3:2181"), "/l", None)),
+        ("zk://[::1]:2181;[::1]/l", ZooKeeperUri(("[::1]:2181", "[::1]:2181"), "/l", None)),
+    ],
+)
+def test_good(uri: str, expected: object) -> None:
+    assert parse_metadata_uri(uri) == expected
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("", "no scheme"),
+        ("/var/lib", "no scheme"),
+        ("http://h/l", "no metadata store 'http'"),
+        ("sqlite+x:///a", "no metadata store 'sqlite"),
+        ("etcd://h:1/l", "not built yet"),
+        ("sqlite://", "absolute path"),
+        ("sqlite://relative/path", "absolute path"),
+        ("sqlite:///directory/", "absolute path"),
+        ("zk+flat://h/l", "'flat' is not built yet"),
+        ("zk+longhierarchical://h/l", "not built yet"),
+        ("zk+ms://h/l", "not built yet"),
+        ("zk+strange://h/l", "'strange' is not known"),
+        ("zk://h:2181", "path of the cluster's root"),
+        ("zk://h:2181/", "path of the cluster's root"),
+        ("zk://h:2181/a//b", "path of the cluster's root"),
+        ("zk:///ledgers", "no host:port"),
+        ("zk://h:x/ledgers", "no host:port"),
+        ("zk://h:0/ledgers", "no host:port"),
+        ("zk://h:70000/ledgers", "no host:port"),
+        ("zk://h1:1;;h2:1/ledgers", "no host:port"),
+    ],
+)
+def test_bad(uri: str, reason: str) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        parse_metadata_uri(uri)
+    assert reason in str(caught.value)
+    assert repr(uri) in str(caught.value)
