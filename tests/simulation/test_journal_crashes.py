@@ -1,7 +1,7 @@
 """The journal on a disk that forgets: whatever was acknowledged before a power failure is found after it.
 
 One seed is one history: the bookie runs, crashes at some disk operation, restarts, replays, runs on, several times
-over, with failing writes, a full disk, rolled files, marks and removed files in between.  The seed of a failing history is
+over, with failing writes, a full disk, rolled files, marks and removed files in between.  The seed of a failing one is
 printed; ``_History(seed).run()`` repeats it.
 """
 
