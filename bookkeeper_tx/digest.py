@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, takewhile
 
 import construct
 import crc32c
@@ -12,7 +13,7 @@ from bookkeeper_tx.entry_run import ENTRY_METADATA, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.model import DigestType
-from protocol_specs import codecs, fields
+from protocol_specs import codecs
 from protocol_specs.entry import v1
 
 LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
@@ -24,8 +25,6 @@ _CHECKSUMS: dict[DigestType, Checksum] = {DigestType.CRC32: zlib.crc32, DigestTy
 _VALUES = {DigestType.CRC32: construct.Int64ub, DigestType.CRC32C: construct.Int32ub}
 _CRC32_VALUE = codecs.derive("CRC32 digest", construct.Struct("value" / construct.Int64ub)).pack_fixed
 _CRC32C_VALUE = codecs.derive("CRC32C digest", construct.Struct("value" / construct.Int32ub)).pack_fixed
-
-RECORD_OF_ENTRY = construct.Struct("length" / fields.record_length, "metadata" / construct.Bytes(METADATA_SIZE))
 
 EQUAL_MIN = 8
 """Fewer entries than this are verified faster one by one."""
@@ -75,7 +74,7 @@ class EntryDigest:
         if self._checksum is not None:
             sealed = construct.Struct(*v1.ENTRY_METADATA.subcons, "digest" / _VALUES[digest_type])
             self._sealed = codecs.derive("sealed entry", sealed)
-        self._codecs: dict[int, codecs.Codec] = {}
+        self._codecs: dict[tuple[int, int], codecs.Codec] = {}
         self._compute: Callable[[bytes, bytes], bytes]
         if digest_type is DigestType.MAC:
             self._compute = _mac(password)
@@ -120,51 +119,49 @@ class EntryDigest:
 
     def verify_run(self, run: EntryRun) -> list[bytes]:
         """Return the payloads of the verified prefix of ``run``: all of them, or those before the first bad entry."""
-        if self._checksum is not None and type(run.offsets) is range and run.count >= EQUAL_MIN:
-            return self._verify_equal(run, self._checksum)
-        if self._checksum is not None:
-            return self._verify_uneven(run, self._checksum)
+        if self._checksum is None:
+            return self._verify_each(run.ledger_id, run.first_entry_id, run)
+        if type(run.offsets) is range and run.count >= EQUAL_MIN:
+            return self._verify_equal(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, RECORD_LENGTH_SIZE)
+        return self._verify_uneven(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, RECORD_LENGTH_SIZE)
+
+    def verify_entries(self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes | Exception]) -> list[bytes]:
+        """Return the payloads of the verified prefix of ``entries``, whose ids count up from ``first_entry_id``.
+
+        An exception in the place of an entry is a bad one.
+        """
+        good: list[bytes] = list(takewhile(_is_bytes, entries))  # type: ignore[arg-type]
+        if self._checksum is None:
+            return self._verify_each(ledger_id, first_entry_id, good)
+        sizes = [len(entry) for entry in good]
+        if len(good) >= EQUAL_MIN and sizes.count(sizes[0]) == len(sizes):
+            offsets = range(0, len(good) * sizes[0] + 1, sizes[0])
+            return self._verify_equal(ledger_id, first_entry_id, b"".join(good), offsets, 0)
+        return self._verify_uneven(ledger_id, first_entry_id, b"".join(good), list(accumulate(sizes, initial=0)), 0)
+
+    def _verify_each(self, ledger_id: int, first_entry_id: int, entries: Iterable[bytes]) -> list[bytes]:
         payloads: list[bytes] = []
-        for entry_id, entry in enumerate(run, run.first_entry_id):
+        for entry_id, entry in enumerate(entries, first_entry_id):
             try:
-                payloads.append(self.verify(run.ledger_id, entry_id, entry)[3])
+                payloads.append(self.verify(ledger_id, entry_id, entry)[3])
             except DigestMismatch:
                 break
         return payloads
 
-    def verify_entries(self, ledger_id: int, first_entry_id: int, entries: Sequence[object]) -> list[bytes]:
-        """Return the payloads of the verified prefix of ``entries``; what is no ``bytes`` (an error) ends it."""
-        payloads: list[bytes] = []
-        append, payload_at, checksum, expected = payloads.append, self.payload_offset, self._checksum, first_entry_id
-        if checksum is None:
-            for entry_id, entry in enumerate(entries, first_entry_id):
-                try:
-                    append(self.verify(ledger_id, entry_id, entry)[3])  # type: ignore[arg-type]
-                except (DigestMismatch, TypeError):
-                    break
-            return payloads
-        unpack = self._sealed.unpack_fixed
-        for entry in entries:
-            if type(entry) is not bytes or len(entry) < payload_at:
-                break
-            found_ledger, found_entry, _, _, digest = unpack(entry)
-            payload = entry[payload_at:]
-            if (
-                digest != checksum(payload, checksum(entry[:METADATA_SIZE]))
-                or found_entry != expected
-                or found_ledger != ledger_id
-            ):
-                break
-            append(payload)
-            expected += 1
-        return payloads
-
-    def _verify_uneven(self, run: EntryRun, checksum: Checksum) -> list[bytes]:
-        buffer, offsets, payload_at = run.buffer, run.offsets, self.payload_offset
-        unpack, ledger_id, expected = self._sealed.unpack_fixed, run.ledger_id, run.first_entry_id
+    def _verify_uneven(
+        self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: Sequence[int], prefix: int
+    ) -> list[bytes]:
+        """Verify entries of any size; each starts ``prefix`` bytes behind its offset and ends at the next one."""
+        unpack, payload_at, checksum, expected = (
+            self._sealed.unpack_fixed,
+            self.payload_offset,
+            self._checksum,
+            first_entry_id,
+        )
+        assert checksum is not None
         payloads: list[bytes] = []
         append = payloads.append
-        start = offsets[0] + RECORD_LENGTH_SIZE
+        start = offsets[0] + prefix
         for end in offsets[1:]:
             if end - start < payload_at:
                 break
@@ -178,41 +175,48 @@ class EntryDigest:
                 break
             append(payload)
             expected += 1
-            start = end + RECORD_LENGTH_SIZE
+            start = end + prefix
         return payloads
 
-    def _verify_equal(self, run: EntryRun, checksum: Checksum) -> list[bytes]:
-        """Verify entries of one size: their ids a byte column at a time, their digests in one pass."""
-        start, stride = run.offsets[0], run.offsets[1] - run.offsets[0]
-        size = stride - RECORD_LENGTH_SIZE - self.payload_offset
-        if size < 0:
+    def _verify_equal(
+        self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: range, prefix: int
+    ) -> list[bytes]:
+        """Verify entries of one size: their ids a byte column at a time, their digests in one pass.
+
+        Each starts ``prefix`` bytes behind its offset.
+        """
+        start, stride, count = offsets.start, offsets.step, len(offsets) - 1
+        payload_size = stride - prefix - self.payload_offset
+        if payload_size < 0 or ENTRY_METADATA.unpack_fixed(buffer, start + prefix)[0] != ledger_id:
             return []
-        first_id = start + RECORD_LENGTH_SIZE
-        count = equal_frames(run.buffer, first_id, stride, run.count, ENTRY_METADATA.offsets["entry_id"])
-        count = ascending_ids(
-            run.buffer, first_id + ENTRY_METADATA.offsets["entry_id"], stride, count, run.first_entry_id
-        )
-        if ENTRY_METADATA.unpack_fixed(run.buffer, first_id)[0] != run.ledger_id:
-            return []
+        entry_id_at = ENTRY_METADATA.offsets["entry_id"]
+        count = equal_frames(buffer, start + prefix, stride, count, entry_id_at)
+        count = ascending_ids(buffer, start + prefix + entry_id_at, stride, count, first_entry_id)
         payloads: list[bytes] = []
-        append = payloads.append
-        records = self._equal_records(size).iter_fixed(memoryview(run.buffer)[start : start + count * stride])
+        append, checksum = payloads.append, self._checksum
+        assert checksum is not None
+        records = self._records(prefix, payload_size).iter_fixed(memoryview(buffer)[start : start + count * stride])
         for _, metadata, digest, payload in records:
             if digest != checksum(payload, checksum(metadata)):
                 break
             append(payload)
         return payloads
 
-    def _equal_records(self, payload_size: int) -> codecs.Codec:
-        """Return the codec of a record whose payload has ``payload_size`` bytes."""
-        codec = self._codecs.get(payload_size)
+    def _records(self, prefix: int, payload_size: int) -> codecs.Codec:
+        """Return the codec of an entry with a payload of ``payload_size`` bytes, behind ``prefix`` bytes."""
+        codec = self._codecs.get((prefix, payload_size))
         if codec is None:
             if len(self._codecs) >= CODECS_MAX:
                 self._codecs.clear()
             declaration = construct.Struct(
-                *RECORD_OF_ENTRY.subcons,
+                "prefix" / construct.Bytes(prefix),
+                "metadata" / construct.Bytes(METADATA_SIZE),
                 "digest" / _VALUES[self.digest_type],
                 "payload" / construct.Bytes(payload_size),
             )
-            codec = self._codecs[payload_size] = codecs.derive("entry record", declaration)
+            codec = self._codecs[prefix, payload_size] = codecs.derive("entry", declaration)
         return codec
+
+
+def _is_bytes(entry: object) -> bool:
+    return type(entry) is bytes

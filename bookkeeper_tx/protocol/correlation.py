@@ -1,7 +1,8 @@
 """Which request a reply belongs to.
 
 V2 replies to adds and reads carry no request id: equal requests in flight are kept in the order they were sent, and
-each reply answers the oldest.  The values kept are ``(token, deadline)``; a token is the caller's own and never looked into.
+each reply answers the oldest.  The values kept are ``(token, deadline)``; a token is the caller's own and never looked
+into.
 """
 
 from collections import deque

@@ -34,7 +34,6 @@ _BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
 _ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _unpack_add_reply = ADD_REPLY.unpack_fixed
-_FRAME_AFTER_RECORD = READ_REPLY.size
 
 
 class V2ClientConnection:
@@ -190,13 +189,29 @@ class V2ClientConnection:
 
     def _read_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         """Read the run of good replies at ``start`` into the range that waits for them."""
-        unpack = _unpack_add_reply
-        _, header, status, ledger_id, first = unpack(buffer, start)
+        _, _, status, ledger_id, first = _unpack_add_reply(buffer, start)
         singles = self._reads.get(ledger_id)
         if singles:
             self._complete_read(ledger_id, first, status, buffer[start + READ_REPLY.size : frame_end], done)
             return frame_end
-        entries: list[bytes | RemoteError] = [buffer[start + _FRAME_AFTER_RECORD : frame_end]]
+        stride = frame_end - start
+        count = (end - start) // stride
+        if count >= RUN_MIN:
+            count = equal_frames(buffer, start, stride, count, READ_REPLY.offsets["entry_id"])
+            count = ascending_ids(buffer, start + READ_REPLY.offsets["entry_id"], stride, count, first)
+        if count >= RUN_MIN:
+            position = start + count * stride
+            size = stride - READ_REPLY.size
+            starts = range(start + READ_REPLY.size, position, stride)
+            self._fill_ranges(ledger_id, first, [buffer[at : at + size] for at in starts], done)
+            return position
+        return self._read_uneven_range(buffer, start, end, frame_end, done)
+
+    def _read_uneven_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        """Read a run one by one: good replies of any size, as long as the ids count up."""
+        unpack = _unpack_add_reply
+        _, header, status, ledger_id, first = unpack(buffer, start)
+        entries: list[bytes | RemoteError] = [buffer[start + READ_REPLY.size : frame_end]]
         expected, position = first + 1, frame_end
         while end - position >= ADD_REPLY.size:
             length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
@@ -210,7 +225,7 @@ class V2ClientConnection:
                 or after - position < ADD_REPLY.size
             ):
                 break
-            entries.append(buffer[position + _FRAME_AFTER_RECORD : after])
+            entries.append(buffer[position + READ_REPLY.size : after])
             expected += 1
             position = after
         self._fill_ranges(ledger_id, first, entries, done)
