@@ -1,0 +1,115 @@
+"""Cookies: proof that directories, bookie id and cluster belong together (docs/formats/cookie.md).
+
+A bookie that serves with a wrong or an empty directory answers "no such entry" for what it had stored, and recovering
+clients then cut ledgers short.  So a start with anything that does not fit is refused.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from bookkeeper_tx.errors import RefusedToStart
+from protocol_specs.codecs import Malformed
+from protocol_specs.disk import cookie as spec
+
+
+@frozen
+class Cookie:
+    """The fields of a cookie, as texts in their stored form."""
+
+    bookie_id: str
+    journal_directories: str
+    """Joined by commas."""
+    ledger_directories: str
+    """Their number, then for each a tab and its path."""
+    instance_id: str = ""
+    """The cluster's; empty if the cluster has none."""
+    index_directories: str = ""
+    """Like the ledger directories; empty where index files lie in those."""
+    layout_version: int = spec.LAYOUT_VERSION
+
+    @classmethod
+    def of(cls, bookie_id: str, journal_directory: str, ledger_directory: str, instance_id: str | None) -> "Cookie":
+        """Make the cookie of a bookie with these directories, written as they are configured."""
+        return cls(bookie_id, journal_directory, f"1\t{ledger_directory}", instance_id or "")
+
+    @classmethod
+    def decode(cls, data: bytes, source: str) -> "Cookie":
+        """Read a cookie; raises RefusedToStart, naming ``source``, for what is none or of a foreign version."""
+        try:
+            layout_version, values = spec.parse(data)
+        except Malformed as error:
+            raise RefusedToStart(f"the cookie in {source} cannot be read: {error}") from error
+        if not spec.LAYOUT_VERSION_MIN <= layout_version <= spec.LAYOUT_VERSION:
+            raise RefusedToStart(
+                f"the cookie in {source} has layout version {layout_version}; "
+                f"{spec.LAYOUT_VERSION_MIN} to {spec.LAYOUT_VERSION} are supported"
+            )
+        bookie_id, journals, ledgers, instance_id, indexes = (values.get(name, "") for name in spec.FIELDS)
+        return cls(bookie_id, journals, ledgers, instance_id, indexes, layout_version)
+
+    def encode(self) -> bytes:
+        values = (
+            self.bookie_id,
+            self.journal_directories,
+            self.ledger_directories,
+            self.instance_id,
+            self.index_directories,
+        )
+        return spec.build(self.layout_version, dict(zip(spec.FIELDS, values, strict=True)))
+
+    def verify(self, stored: "Cookie", source: str) -> None:
+        """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie."""
+        indexes = (
+            self.index_directories or self.ledger_directories,
+            stored.index_directories or stored.ledger_directories,
+        )
+        compared = {
+            "bookie id (bookieHost)": (self.bookie_id, stored.bookie_id),
+            "journal directory (journalDir)": (self.journal_directories, stored.journal_directories),
+            "ledger directories (ledgerDirs)": (self.ledger_directories, stored.ledger_directories),
+            "index directories (indexDirs)": (indexes, stored_indexes),
+            "cluster (instanceId)": (self.instance_id, stored.instance_id),
+        }
+        differing = [
+            f"{name}: {theirs!r} there, {ours!r} here" for name, (ours, theirs) in compared.items() if ours != theirs
+        ]
+        if differing:
+            raise RefusedToStart(f"the cookie in {source} is another bookie's; {'; '.join(differing)}")
+
+
+@frozen
+class CookiePlan:
+    """What is to be written before the bookie may serve: the files first, then the store."""
+
+    data: bytes
+    files: tuple[str, ...] = ()
+    to_store: bool = False
+
+
+def plan_cookie(expected: Cookie, stored: bytes | None, files: Mapping[str, bytes | None], empty: bool) -> CookiePlan:
+    """Compare ``expected`` with the cookies found; return what is missing, which is all of it at the first start.
+
+    ``stored`` is the metadata store's, ``files`` maps each cookie's path to its content or None; ``empty`` says that no
+    directory holds anything but cookies.  Raises RefusedToStart.
+    """
+    found = {path: data for path, data in files.items() if data is not None}
+    missing = tuple(path for path in files if path not in found)
+    for source, data in [*found.items(), *([("the metadata store", stored)] if stored is not None else [])]:
+        expected.verify(Cookie.decode(data, source), source)
+    if stored is not None and missing:
+        raise RefusedToStart(
+            f"the metadata store knows bookie {expected.bookie_id}, but there is no cookie {missing[0]}: the directory "
+            "is empty or not this bookie's.  Bring back its data; or, if it is lost, let the cluster recover it from "
+            "other bookies and delete the cookie in the metadata store"
+        )
+    if stored is None and not empty:
+        raise RefusedToStart(
+            f"the directories hold data, but the metadata store does not know bookie {expected.bookie_id}: "
+            "check that the metadata URI is that of their cluster"
+        )
+    if stored is not None:
+        return CookiePlan(stored)
+    # Nothing anywhere, or a first start that did not get to its end: the same bytes go everywhere.
+    data = next(iter(found.values()), None) or expected.encode()
+    return CookiePlan(data, missing, True)

@@ -1,0 +1,117 @@
+"""The data directories of a bookie: Java's layout, refusals, and the lock that keeps a second bookie out.
+
+``<journal directory>/current`` holds journal files, ``<ledger directory>/current`` entry logs, index files and the
+mark; both may be one directory.
+"""
+
+import contextlib
+import os
+from typing import Final
+
+from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.errors import RefusedToStart
+from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
+from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
+
+CURRENT: Final = "current"
+
+LOCK_NAME: Final = "bookie.lock"
+"""Locked by the kernel while a bookie of ours runs.  A Java bookie does not look at it."""
+
+OLD_LAYOUT: Final = (".txn", ".idx", ".log")
+"""What ends the names of files that lay beside ``current`` in layouts before version 3."""
+
+ROCKSDB_NAMES: Final = ("ledgers", "locations")
+
+
+class Directories:
+    """The directories of one bookie.  Calls block."""
+
+    def __init__(self, disk: Disk, journal: str, ledger: str) -> None:
+        self._disk = disk
+        self._configured = list(dict.fromkeys((journal, ledger)))
+        self._locks: list[File] = []
+        self.journal = os.path.join(journal, CURRENT)
+        """Where journal files are."""
+        self.ledger = os.path.join(ledger, CURRENT)
+        """Where entry logs, index files and the mark are."""
+
+    def open(self) -> None:
+        """Check, make and lock the directories.  Raises RefusedToStart; then nothing is locked."""
+        directory = ""
+        try:
+            for directory in self._configured:
+                self._check(directory)
+            for directory in self._configured:
+                self._disk.make_directories(os.path.join(directory, CURRENT))
+                self._lock(directory)
+        except OSError as error:
+            self.close()
+            raise RefusedToStart(f"directory {directory} cannot be used: {error}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Give the locks back."""
+        while self._locks:
+            self._locks.pop().close()
+
+    def plan_cookie(self, expected: Cookie, stored: bytes | None) -> CookiePlan:
+        """Compare the cookies here and in the store with ``expected``; return what to write.  Raises RefusedToStart."""
+        files: dict[str, bytes | None] = {}
+        for current in self._currents:
+            path = os.path.join(current, COOKIE_NAME)
+            files[path] = None
+            with contextlib.suppress(FileNotFoundError):
+                files[path] = self._disk.read(path)
+        return plan_cookie(expected, stored, files, empty=self._empty)
+
+    def write_cookies(self, plan: CookiePlan) -> None:
+        """Write the plan's files, durably; the caller writes to the store afterwards."""
+        for path in plan.files:
+            self._disk.replace(path, plan.data)
+
+    @property
+    def _currents(self) -> list[str]:
+        return [os.path.join(directory, CURRENT) for directory in self._configured]
+
+    @property
+    def _empty(self) -> bool:
+        names = {name for current in self._currents for name in self._disk.list_directory(current)}
+        return not {name for name in names if not name.startswith(COOKIE_NAME)}
+
+    def _lock(self, directory: str) -> None:
+        try:
+            self._locks.append(self._disk.lock(os.path.join(directory, LOCK_NAME)))
+        except BlockingIOError:
+            raise RefusedToStart(f"a bookie is already running on {directory}: stop it first") from None
+
+    def _check(self, directory: str) -> None:
+        """Raise RefusedToStart if ``directory`` holds data that would be served as missing."""
+        if not self._disk.exists(directory):
+            return
+        names = self._disk.list_directory(directory)
+        if CURRENT not in names:
+            stray = [name for name in names if name.endswith(OLD_LAYOUT) or name == COOKIE_NAME]
+            if stray:
+                raise RefusedToStart(
+                    f"{os.path.join(directory, stray[0])} is of a layout older than version 3: "
+                    "upgrade the directory with the tools of the release that wrote it"
+                )
+            return
+        current = os.path.join(directory, CURRENT)
+        names = self._disk.list_directory(current)
+        rocksdb = [name for name in ROCKSDB_NAMES if name in names]
+        if rocksdb:
+            raise RefusedToStart(
+                f"{os.path.join(current, rocksdb[0])} was written by DbLedgerStorage, which is not supported: "
+                "convert the directory to interleaved storage, or give an empty one"
+            )
+        marks = [name for name in names if name.startswith(MARK_NAME + ".") and name[len(MARK_NAME) + 1 :].isdigit()]
+        if marks:
+            raise RefusedToStart(
+                f"{os.path.join(current, marks[0])} was written by a bookie with several journal directories, "
+                "which are not supported"
+            )
