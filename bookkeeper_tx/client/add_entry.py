@@ -1,0 +1,252 @@
+"""Adding entries: to the whole write quorum at once, acknowledged by the ack quorum, completed strictly in order.
+
+The writer and recovery share this; they differ in where a new ensemble is written down, which is what ``replace`` is
+for.  This is the hot path of appending: a handful of operations an entry, one C-made callable a replica.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LedgerFenced, NotEnoughBookies, Unauthorized
+from bookkeeper_tx.model import BookieId
+
+Replace = Callable[[Mapping[int, BookieId], int], Awaitable[Sequence[BookieId]]]
+"""``replace(broken, first_entry_id)`` writes down and gives the ensemble of the entries from ``first_entry_id`` on."""
+
+
+class Slot:
+    """One place of the ensemble and the bookie that fills it now.
+
+    A replaced bookie leaves its slot with it, so whatever it still answers is recognised and inert.
+    """
+
+    __slots__ = ("bit", "bookie_id", "broken_at", "channel", "index", "replaced")
+
+    def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
+        self.index = index
+        self.bit = 1 << index
+        self.bookie_id = bookie_id
+        self.channel = channel
+        self.replaced = False
+        self.broken_at: int | None = None
+        """Generation of the set of bookies in which this one failed, once it has."""
+
+
+class PendingAdd:
+    """One entry on its way."""
+
+    __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
+
+    def __init__(
+        self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Deferred[Any] | None, result: Any
+    ) -> None:
+        self.entry_id = entry_id
+        self.entry = entry
+        self.length = length
+        self.missing = missing
+        """Acknowledgements still missing; negative when more than the ack quorum have come."""
+        self.acknowledged = 0
+        self.refused = 0
+        self.deferred = deferred
+        self.result = result
+
+
+class Adds:
+    """The entries of one ledger that wait for their ack quorum."""
+
+    def __init__(
+        self,
+        context: ClientContext,
+        ledger_id: int,
+        quorum: Quorum,
+        master_key: bytes,
+        ensemble: Sequence[BookieId],
+        replace: Replace,
+        *,
+        last_add_confirmed: int,
+        length: int,
+        flags: int = 0,
+    ) -> None:
+        self._context = context
+        self._ledger_id = ledger_id
+        self._quorum = quorum
+        self._ack_quorum_size = quorum.ack_quorum_size
+        self._ensemble_size = quorum.ensemble_size
+        self._master_key = master_key
+        self._flags = flags
+        self._replace = replace
+        self._slots = [self._slot(index, bookie_id) for index, bookie_id in enumerate(ensemble)]
+        self._write_slots: list[tuple[Slot, ...]] = []
+        self._arrange()
+        self._broken: list[Slot] = []
+        self._changing = False
+        self._waiting: list[tuple[int, Deferred[None]]] = []
+        self.pending: deque[PendingAdd] = deque()
+        self.last_add_confirmed = last_add_confirmed
+        self.length = length
+        """Payload bytes of the ledger up to the last add confirmed."""
+        self.error: BookKeeperError | None = None
+        """What ended this, if it has ended."""
+        self.on_progress: Callable[[], None] | None = None
+        """Called after entries were completed or have failed, while it is set."""
+
+    @property
+    def ensemble(self) -> tuple[BookieId, ...]:
+        """The bookies that fill the slots now."""
+        return tuple(slot.bookie_id for slot in self._slots)
+
+    def push(self, entry_id: int, entry: bytes, length: int, deferred: Deferred[Any] | None, result: Any) -> None:
+        """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
+        if self.error is not None:
+            if deferred is not None:
+                deferred.errback(self.error)
+            return
+        add = PendingAdd(entry_id, entry, length, self._ack_quorum_size, deferred, result)
+        self.pending.append(add)
+        ledger_id, key, flags, replied = self._ledger_id, self._master_key, self._flags, self._replied
+        for slot in self._write_slots[entry_id % self._ensemble_size]:
+            slot.channel.add_entry(ledger_id, entry_id, entry, key, partial(replied, add, slot), flags)
+
+    def when_fewer(self, count: int) -> Deferred[None]:
+        """Fire when fewer than ``count`` entries are pending, or all have failed."""
+        deferred: Deferred[None] = Deferred()
+        if len(self.pending) < count:
+            deferred.callback(None)
+        else:
+            self._waiting.append((count, deferred))
+        return deferred
+
+    def fail(self, error: BookKeeperError) -> None:
+        """End with ``error``: every pending entry fails, and every later one must not be pushed."""
+        if self.error is None:
+            self.error = error
+        failed = list(self.pending)
+        self.pending.clear()
+        for add in failed:
+            if add.deferred is not None:
+                add.deferred.errback(error)
+        self._progressed()
+
+    def _replied(self, add: PendingAdd, slot: Slot, error: BookKeeperError | None, _: None) -> None:
+        if error is not None:
+            self._failed(add, slot, error)
+        elif not slot.replaced:
+            add.acknowledged |= slot.bit
+            add.missing = missing = add.missing - 1
+            if missing == 0 and self.pending and self.pending[0] is add:
+                self._complete()
+
+    def _complete(self) -> None:
+        # While the ensemble changes the last add confirmed must stand still: the new fragment starts behind it, and
+        # an entry acknowledged by a bookie that is being replaced would lie in a fragment without that bookie.
+        pending = self.pending
+        while pending and pending[0].missing <= 0 and not self._changing:
+            add = pending.popleft()
+            self.last_add_confirmed = add.entry_id
+            self.length = add.length
+            if add.deferred is not None:
+                add.deferred.callback(add.result)
+        if self._waiting or self.on_progress is not None:
+            self._progressed()
+
+    def _progressed(self) -> None:
+        if self.on_progress is not None:
+            self.on_progress()
+        if self._waiting:
+            ready = [waiter for waiter in self._waiting if len(self.pending) < waiter[0]]
+            self._waiting = [waiter for waiter in self._waiting if waiter not in ready]
+            for _, deferred in ready:
+                deferred.callback(None)
+
+    # Failing bookies -------------------------------------------------------------------------------------------------
+
+    def _failed(self, add: PendingAdd, slot: Slot, error: BookKeeperError) -> None:
+        if self.error is not None or slot.replaced:
+            return
+        if isinstance(error, (LedgerFenced, Unauthorized, ClientClosed)):
+            self.fail(error)
+            return
+        add.refused |= slot.bit
+        if slot.broken_at != self._context.bookies.generation:
+            slot.broken_at = self._context.bookies.generation
+            self._context.bookies.suspect(slot.bookie_id, error)
+            self._broken.append(slot)
+            if not self._changing:
+                self._changing = True
+                Deferred.fromCoroutine(self._change_ensemble())
+        elif not self._changing:
+            self._require_ack_quorum((add,), NotEnoughBookies(self._no_replacement(slot, error)))
+
+    async def _change_ensemble(self) -> None:
+        """Replace broken bookies until none is left that can be replaced."""
+        shortage: NotEnoughBookies | None = None
+        try:
+            while self._broken and self.error is None:
+                broken = {slot.index: slot.bookie_id for slot in self._broken if not slot.replaced}
+                self._broken = []
+                shortage = await self._replace_all(broken) or shortage
+            if shortage is not None:
+                # No other bookie to turn to: go on with those left as long as they make an ack quorum.
+                self._require_ack_quorum(self.pending, shortage)
+        except BookKeeperError as error:
+            self.fail(error)
+        except Exception as error:
+            self.fail(BookKeeperError(f"the ensemble of ledger {self._ledger_id} could not be changed: {error!r}"))
+        finally:
+            self._changing = False
+        self._complete()
+
+    async def _replace_all(self, broken: Mapping[int, BookieId]) -> NotEnoughBookies | None:
+        """Replace the ``broken`` bookies together, or as many as there are others for; say whether they were too few."""
+        try:
+            self._adopt(await self._replace(broken, self.last_add_confirmed + 1))
+        except NotEnoughBookies as error:
+            if len(broken) > 1:
+                for index, bookie_id in broken.items():
+                    await self._replace_all({index: bookie_id})
+            return error
+        return None
+
+    def _adopt(self, ensemble: Sequence[BookieId]) -> None:
+        """Give changed slots their new bookies and send them the pending entries; what the old ones said is forgotten."""
+        if self.error is not None:
+            return
+        changed = 0
+        for index, bookie_id in enumerate(ensemble):
+            former = self._slots[index]
+            if former.bookie_id != bookie_id:
+                former.replaced = True
+                self._slots[index] = self._slot(index, bookie_id)
+                changed |= former.bit
+        self._arrange()
+        for add in self.pending:
+            for slot in self._write_slots[add.entry_id % self._ensemble_size]:
+                if slot.bit & changed:
+                    if add.acknowledged & slot.bit:
+                        add.missing += 1
+                    add.acknowledged &= ~slot.bit
+                    add.refused &= ~slot.bit
+                    done = partial(self._replied, add, slot)
+                    slot.channel.add_entry(
+                        self._ledger_id, add.entry_id, add.entry, self._master_key, done, self._flags
+                    )
+
+    def _require_ack_quorum(self, adds: Iterable[PendingAdd], error: BookKeeperError) -> None:
+        spare = self._quorum.absence_size - 1
+        if any(add.missing > 0 and add.refused.bit_count() > spare for add in adds):
+            self.fail(error)
+
+    def _no_replacement(self, slot: Slot, error: BookKeeperError) -> str:
+        return f"no bookie can replace {slot.bookie_id}, which failed: {error}; start more bookies"
+
+    def _slot(self, index: int, bookie_id: BookieId) -> Slot:
+        return Slot(index, bookie_id, self._context.channels.channel(bookie_id))
+
+    def _arrange(self) -> None:
+        self._write_slots = [tuple(self._slots[index] for index in each) for each in self._quorum.write_sets]

@@ -1,0 +1,133 @@
+"""Batch read from one bookie, and finding out whether it has it at all (docs/protocol/batch-read.md).
+
+A bookie without batch read closes the connection on such a request, which would fail everything else under way on it.
+So the first batch read to a bookie of unknown capability travels on a connection of its own, and when that is closed a
+plain read tells an old bookie from one that is down.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from bookkeeper_tx.client.capability import Capability
+from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import (
+    BadRequest,
+    BatchReadNotSupported,
+    BookieUnavailable,
+    BookKeeperError,
+    LocalError,
+    ProtocolViolation,
+    RequestTimedOut,
+)
+from bookkeeper_tx.model import BookieId
+
+COUNT_MAX = 2**31 - 1
+"""``maxCount`` is an int32 on the wire."""
+
+RECORD_OVERHEAD = 4
+REPLY_OVERHEAD = 36
+"""What a batch reply is taken to need beside its records when it is held against ``maxSize``."""
+
+NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation, LocalError)
+"""Errors that were made on this side of the connection: the bookie has not answered the request."""
+
+
+class BatchAttempt:
+    """One batch read from one bookie.
+
+    ``done(error, run)`` gets the unverified run, :class:`BatchReadNotSupported` from a bookie that lacks batch read, or
+    the error of this bookie.
+    """
+
+    __slots__ = ("_bookie_id", "_channel", "_context", "_done", "_ledger_id", "_max_count", "_max_size", "_start")
+
+    def __init__(
+        self,
+        context: ClientContext,
+        bookie_id: BookieId,
+        channel: Channel,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        done: Callable[[BookKeeperError | None, Any], None],
+    ) -> None:
+        self._context = context
+        self._bookie_id = bookie_id
+        self._channel = channel
+        self._ledger_id = ledger_id
+        self._start = start_entry_id
+        self._max_count = max_count
+        self._max_size = max_size
+        self._done = done
+
+    def start(self) -> None:
+        """Send the request, or wait for the probe that somebody else has sent."""
+        capabilities = self._context.capabilities
+        capability = capabilities.of(self._bookie_id)
+        if capability is Capability.SERVES:
+            self._send(self._replied, own_connection=False)
+        elif capability is Capability.LACKS:
+            self._not_supported()
+        elif capability is Capability.PROBED:
+            capabilities.wait(self._bookie_id, self._probe_ended)
+        else:
+            capabilities.begin_probe(self._bookie_id)
+            self._send(self._probe_replied, own_connection=True)
+
+    def _send(self, done: Callable[[BookKeeperError | None, EntryRun], None], own_connection: bool) -> None:
+        self._channel.batch_read(
+            self._ledger_id, self._start, self._max_count, self._max_size, done, own_connection=own_connection
+        )
+
+    def _replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
+        if isinstance(error, BookieUnavailable):
+            # Down, or replaced by an older release: the next batch read probes, so that it can do no harm twice.
+            self._context.capabilities.unknown(self._bookie_id, error)
+        self._done(error, run)
+
+    def _probe_ended(self, error: BookKeeperError | None) -> None:
+        if error is None:
+            self.start()
+        else:
+            self._done(error, None)
+
+    def _probe_replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
+        capabilities, bookie_id = self._context.capabilities, self._bookie_id
+        if isinstance(error, BadRequest) and not capabilities.ever_served(bookie_id):
+            capabilities.lacks(bookie_id)
+            self._not_supported()
+        elif isinstance(error, BookieUnavailable):
+            self._channel.read_entry(self._ledger_id, self._start, self._plain_read_replied)
+        elif isinstance(error, NO_ANSWER):
+            capabilities.unknown(bookie_id, error)
+            self._done(error, None)
+        else:
+            capabilities.serves(bookie_id)
+            self._done(error, run)
+
+    def _plain_read_replied(self, error: BookKeeperError | None, _: Any) -> None:
+        """The probe's connection was closed: a bookie that still answers plain reads lacks batch read."""
+        if isinstance(error, NO_ANSWER):
+            self._context.capabilities.unknown(self._bookie_id, error)
+            self._done(error, None)
+        else:
+            self._context.capabilities.lacks(self._bookie_id)
+            self._not_supported()
+
+    def _not_supported(self) -> None:
+        self._done(BatchReadNotSupported(f"bookie {self._bookie_id} has no batch read"), None)
+
+
+def require_batch_read(striped: bool, config: ClientConfig) -> None:
+    """Raise :class:`BatchReadNotSupported` when no bookie need be asked to know."""
+    if config.protocol is not WireProtocol.V2:
+        raise BatchReadNotSupported("batch read exists in the V2 protocol only (ClientConfig.protocol)")
+    if not config.batch_read_enabled:
+        raise BatchReadNotSupported("batch read is switched off (ClientConfig.batch_read_enabled)")
+    if striped:
+        raise BatchReadNotSupported(
+            "the ledger is striped (its ensemble is larger than its write quorum), so no bookie holds a run of entries"
+        )

@@ -1,0 +1,83 @@
+"""The bookies that can be written to, and those that failed lately."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+
+from bookkeeper_tx.client.context import MetadataStore
+from bookkeeper_tx.client.placement import Placement
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.model import BookieId
+
+SUSPICION_S = 30.0
+"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out."""
+
+
+class BookieWatcher:
+    """Keeps the set of writable bookies as the metadata store tells it, and chooses among them."""
+
+    def __init__(self, store: MetadataStore, clock: IReactorTime, placement: Placement) -> None:
+        self._store = store
+        self._clock = clock
+        self._placement = placement
+        self._stop_watching: Callable[[], None] | None = None
+        self._suspected_until: dict[BookieId, float] = {}
+        self.writable: frozenset[BookieId] = frozenset()
+        self.generation = 0
+        """Grows whenever the set of writable bookies changes: a failed replacement is worth another try."""
+
+    async def start(self) -> None:
+        self._stop_watching = self._store.watch_bookies(self._changed)
+        await self.refresh()
+
+    def stop(self) -> None:
+        if self._stop_watching is not None:
+            self._stop_watching()
+            self._stop_watching = None
+
+    async def refresh(self) -> None:
+        """Ask the store for the set now."""
+        writable = await self._store.writable_bookies()
+        if writable != self.writable:
+            self.writable = frozenset(writable)
+            self.generation += 1
+
+    def _changed(self) -> None:
+        # A store that cannot be reached leaves us with the set we know; the next change or want of bookies asks.
+        Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote)
+
+    def suspect(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        """Remember that ``bookie_id`` failed with ``error``, if that says something about the bookie."""
+        if isinstance(error, (BookieUnavailable, RequestTimedOut, TooManyRequests)):
+            self._suspected_until[bookie_id] = self._clock.seconds() + SUSPICION_S
+
+    @property
+    def suspected(self) -> Mapping[BookieId, float]:
+        """The bookies to ask last."""
+        if self._suspected_until:
+            now = self._clock.seconds()
+            for bookie_id in [each for each, until in self._suspected_until.items() if until <= now]:
+                del self._suspected_until[bookie_id]
+        return self._suspected_until
+
+    async def choose(self, size: int) -> tuple[BookieId, ...]:
+        """Return a new ensemble.  Raises :class:`NotEnoughBookies`."""
+        try:
+            return self._placement.choose(size, self.writable, (), self.suspected)
+        except NotEnoughBookies:
+            await self.refresh()
+            return self._placement.choose(size, self.writable, (), self.suspected)
+
+    async def replace(self, ensemble: tuple[BookieId, ...], broken: Mapping[int, BookieId]) -> tuple[BookieId, ...]:
+        """Return ``ensemble`` with other bookies at the indices of ``broken``.  Raises :class:`NotEnoughBookies`."""
+        try:
+            return self._placement.replace(ensemble, broken, self.writable, self.suspected)
+        except NotEnoughBookies:
+            await self.refresh()
+            return self._placement.replace(ensemble, broken, self.writable, self.suspected)
+
+
+def _ignore_remote(failure: Any) -> None:
+    failure.trap(BookKeeperError)

@@ -1,0 +1,81 @@
+"""What each bookie can: whether it serves batch read (docs/protocol/batch-read.md).
+
+A bookie that lacks batch read may say so by closing the connection, so the first batch read to a bookie of unknown
+capability is a probe, of which one at a time is under way; others wait for what it finds.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+
+from attrs import frozen
+from twisted.internet.interfaces import IReactorTime
+
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+
+class Capability(Enum):
+    """What is known of a bookie."""
+
+    UNKNOWN = "unknown"
+    PROBED = "a probe is under way"
+    SERVES = "serves"
+    LACKS = "lacks"
+
+
+@frozen
+class _Knowledge:
+    capability: Capability
+    expires_s: float
+
+
+class BatchReadCapabilities:
+    """Remembers for each bookie whether it serves batch read, until that expires."""
+
+    def __init__(self, clock: IReactorTime, expiry_s: float) -> None:
+        self._clock = clock
+        self._expiry_s = expiry_s
+        self._known: dict[BookieId, _Knowledge] = {}
+        self._waiting: dict[BookieId, list[Callable[[BookKeeperError | None], None]]] = {}
+        self._ever_served: set[BookieId] = set()
+
+    def of(self, bookie_id: BookieId) -> Capability:
+        """Return what is known of ``bookie_id`` now."""
+        known = self._known.get(bookie_id)
+        if known is not None:
+            if known.expires_s > self._clock.seconds():
+                return known.capability
+            del self._known[bookie_id]
+        return Capability.PROBED if bookie_id in self._waiting else Capability.UNKNOWN
+
+    def ever_served(self, bookie_id: BookieId) -> bool:
+        """Return whether the bookie has answered a batch read before: then "bad request" is about the request."""
+        return bookie_id in self._ever_served
+
+    def begin_probe(self, bookie_id: BookieId) -> None:
+        """Say that a batch read to a bookie of unknown capability is sent; one of the three below must follow."""
+        self._waiting[bookie_id] = []
+
+    def wait(self, bookie_id: BookieId, ended: Callable[[BookKeeperError | None], None]) -> None:
+        """Call ``ended(None)`` when the probe under way has found out, ``ended(error)`` when it has not."""
+        self._waiting[bookie_id].append(ended)
+
+    def serves(self, bookie_id: BookieId) -> None:
+        """The bookie has answered a batch read."""
+        self._ever_served.add(bookie_id)
+        self._learn(bookie_id, Capability.SERVES)
+
+    def lacks(self, bookie_id: BookieId) -> None:
+        """The bookie has said in one way or another that it has no batch read."""
+        self._learn(bookie_id, Capability.LACKS)
+
+    def unknown(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        """Nothing was learnt, because of ``error``; what was known holds no more."""
+        self._known.pop(bookie_id, None)
+        for ended in self._waiting.pop(bookie_id, ()):
+            ended(error)
+
+    def _learn(self, bookie_id: BookieId, capability: Capability) -> None:
+        self._known[bookie_id] = _Knowledge(capability, self._clock.seconds() + self._expiry_s)
+        for ended in self._waiting.pop(bookie_id, ()):
+            ended(None)

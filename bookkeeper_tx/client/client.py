@@ -1,0 +1,190 @@
+"""The BookKeeper client: create, open, delete and list ledgers."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from random import Random
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.bookie_watcher import BookieWatcher
+from bookkeeper_tx.client.capability import BatchReadCapabilities
+from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
+from bookkeeper_tx.client.create_ledger import create_ledger
+from bookkeeper_tx.client.delete_ledger import delete_ledger
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery, require_ledger_id
+from bookkeeper_tx.client.placement import Placement
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import ClientClosed
+from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
+
+T = TypeVar("T")
+
+
+class BookKeeper:
+    """A client of one BookKeeper cluster, on one Twisted reactor.
+
+    ``metadata`` is the URI of the cluster's metadata (``sqlite:///path``, ``zk+hierarchical://host:port/ledgers``) or a
+    store that is not started yet.  Every method that asks the cluster returns a Deferred, which can be awaited::
+
+        bk = BookKeeper("sqlite:////var/lib/cluster/metadata.db")
+        await bk.start()
+        writer = await bk.create_ledger()
+        entry_id = await writer.append(b"payload")
+        await writer.close()
+        await bk.close()
+
+    ``channels`` and ``random`` replace the connections and the source of placement in tests.
+    """
+
+    def __init__(
+        self,
+        metadata: str | MetadataStore,
+        config: ClientConfig | None = None,
+        reactor: Any = None,
+        *,
+        channels: Channels | None = None,
+        random: Random | None = None,
+    ) -> None:
+        if reactor is None:
+            from twisted.internet import reactor
+        self._random = random or Random()
+        config = config or ClientConfig()
+        store = _store_of(metadata, reactor) if isinstance(metadata, str) else metadata
+        self._context = ClientContext(
+            store=store,
+            channels=channels or _pool(reactor, store.bookie_info, config),
+            config=config,
+            clock=reactor,
+            bookies=BookieWatcher(store, reactor, Placement(self._random)),
+            capabilities=BatchReadCapabilities(reactor, config.batch_read_capability_expiry_s),
+        )
+        self._closed = False
+
+    @property
+    def config(self) -> ClientConfig:
+        """The settings of this client."""
+        return self._context.config
+
+    @property
+    def metadata(self) -> MetadataStore:
+        """The metadata store, for what has no method here."""
+        return self._context.store
+
+    def start(self) -> Deferred[None]:
+        """Connect to the metadata store.  Fails with MetadataUnavailable."""
+        return self._run(self._start)
+
+    def close(self) -> Deferred[None]:
+        """Close the connections and the store.  Ledgers stay as they are: one that is open can be recovered."""
+        if self._closed:
+            return Deferred.fromCoroutine(_nothing())
+        self._closed = True
+        return Deferred.fromCoroutine(self._close())
+
+    def create_ledger(
+        self,
+        ensemble_size: int = 3,
+        write_quorum_size: int = 3,
+        ack_quorum_size: int = 2,
+        digest_type: DigestType = DigestType.CRC32C,
+        password: bytes = b"",
+        custom_metadata: Mapping[str, bytes] | None = None,
+    ) -> Deferred[LedgerWriter]:
+        """Create a ledger and fire with its writer.
+
+        Each entry goes to ``write_quorum_size`` of ``ensemble_size`` bookies and is acknowledged when
+        ``ack_quorum_size`` have it on disk; batch read needs an ensemble no larger than the write quorum.  Fails with
+        NotEnoughBookies.
+        """
+
+        async def create() -> LedgerWriter:
+            quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
+            return await create_ledger(self._context, self._random, quorum, digest_type, password, custom_metadata)
+
+        return self._run(create)
+
+    def open_ledger(
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None
+    ) -> Deferred[LedgerReader]:
+        """Take a ledger over and fire with its reader.
+
+        Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
+        ``digest_type`` is needed only when the metadata names none.  Fails with NoSuchLedger, with Unauthorized for a
+        wrong password, and with the error of a bookie when the last entry cannot be told: then try again later.
+        """
+        return self._run(lambda: open_ledger(self._context, ledger_id, password, digest_type))
+
+    def open_ledger_no_recovery(
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None
+    ) -> Deferred[LedgerReader]:
+        """Fire with a reader of a ledger that may still be written, up to its last add confirmed."""
+        return self._run(lambda: open_ledger_no_recovery(self._context, ledger_id, password, digest_type))
+
+    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        """Delete a ledger.  Fails with NoSuchLedger."""
+        return self._run(lambda: delete_ledger(self._context, ledger_id))
+
+    def list_ledgers(self) -> Deferred[list[int]]:
+        """Fire with the ids of all ledgers, ascending."""
+        return self._run(self._list_ledgers)
+
+    def ledger_metadata(self, ledger_id: int) -> Deferred[LedgerMetadata]:
+        """Fire with what the metadata store knows of a ledger.  Fails with NoSuchLedger."""
+        return self._run(lambda: self._ledger_metadata(ledger_id))
+
+    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
+        """Fire with the ids of the bookies that can be written to."""
+        return self._run(self._writable_bookies)
+
+    # Inner part ------------------------------------------------------------------------------------------------------
+
+    def _run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Deferred[T]:
+        async def guarded() -> T:
+            if self._closed:
+                raise ClientClosed("this client was closed")
+            return await operation()
+
+        return Deferred.fromCoroutine(guarded())
+
+    async def _start(self) -> None:
+        await self._context.store.start()
+        await self._context.bookies.start()
+
+    async def _close(self) -> None:
+        self._context.bookies.stop()
+        await self._context.channels.close()
+        await self._context.store.stop()
+
+    async def _list_ledgers(self) -> list[int]:
+        return list(await self._context.store.list_ledgers())
+
+    async def _ledger_metadata(self, ledger_id: int) -> LedgerMetadata:
+        require_ledger_id(ledger_id)
+        metadata: LedgerMetadata = (await self._context.store.read_ledger(ledger_id)).metadata
+        return metadata
+
+    async def _writable_bookies(self) -> frozenset[BookieId]:
+        await self._context.bookies.refresh()
+        return self._context.bookies.writable
+
+
+async def _nothing() -> None:
+    """The client is closed already."""
+
+
+def _store_of(uri: str, reactor: Any) -> MetadataStore:
+    # Only now: a test that brings its own store needs none of ours.
+    from bookkeeper_tx.metadata.store import open_metadata_store
+
+    store: MetadataStore = open_metadata_store(uri, reactor)
+    return store
+
+
+def _pool(reactor: Any, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:
+    from bookkeeper_tx.transport.channel_pool import ChannelPool
+
+    pool: Channels = ChannelPool(reactor, resolve, config)  # type: ignore[arg-type]
+    return pool

@@ -1,0 +1,55 @@
+"""Creating a ledger."""
+
+from collections.abc import Mapping
+from random import Random
+
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import InvalidArgument, LedgerExists
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from protocol_specs import fields
+
+FIRST_ENTRY_ID = fields.NO_ENTRY + 1
+
+
+async def create_ledger(
+    context: ClientContext,
+    random: Random,
+    quorum: Quorum,
+    digest_type: DigestType,
+    password: bytes,
+    custom_metadata: Mapping[str, bytes] | None,
+) -> LedgerWriter:
+    """Choose an ensemble, take an id and store the metadata; return the writer.  Raises NotEnoughBookies."""
+    if not isinstance(digest_type, DigestType):
+        raise InvalidArgument(f"digest_type {digest_type!r} must be one of {', '.join(map(str, DigestType))}")
+    password = require_password(password)
+    ensemble = await context.bookies.choose(quorum.ensemble_size)
+    metadata = LedgerMetadata(
+        ensemble_size=quorum.ensemble_size,
+        write_quorum_size=quorum.write_quorum_size,
+        ack_quorum_size=quorum.ack_quorum_size,
+        fragments=(Fragment(FIRST_ENTRY_ID, ensemble),),
+        digest_type=digest_type,
+        password=password,
+        custom_metadata=dict(custom_metadata or {}),
+        ctime_ms=int(context.clock.seconds() * 1000),
+        # By this a store that lost the answer to its create knows its own ledger again.
+        create_token=random.randint(1, 2**62),
+    )
+    while True:
+        ledger_id = await context.store.new_ledger_id()
+        try:
+            versioned = await context.store.create_ledger(ledger_id, metadata)
+        except LedgerExists:
+            continue
+        return LedgerWriter(context, ledger_id, versioned, EntryDigest(digest_type, password))
+
+
+def require_password(password: bytes) -> bytes:
+    """Return ``password`` as bytes; raise InvalidArgument for anything else, without showing it."""
+    if not isinstance(password, (bytes, bytearray, memoryview)):
+        raise InvalidArgument(f"password must be bytes, not {type(password).__name__}")
+    return bytes(password)

@@ -1,0 +1,49 @@
+"""Changing the ensemble of a ledger: a new fragment behind the last add confirmed, by compare and set."""
+
+from collections.abc import Mapping
+
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.errors import LedgerClosed, LedgerFenced, MetadataConflict
+from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, LedgerState, Versioned
+
+
+def require_open(ledger_id: int, metadata: LedgerMetadata) -> None:
+    """Raise the error of a writer that finds its ledger taken over or closed."""
+    if metadata.state is LedgerState.IN_RECOVERY:
+        raise LedgerFenced(
+            f"ledger {ledger_id} is being recovered by another client; entries that were not acknowledged may exist or "
+            f"not, only the closed ledger tells"
+        )
+    if metadata.state is LedgerState.CLOSED:
+        raise LedgerClosed(
+            f"ledger {ledger_id} was closed by another client at entry {metadata.last_entry_id}; entries that were not "
+            f"acknowledged may exist or not"
+        )
+
+
+async def change_ensemble(
+    context: ClientContext, ledger_id: int, versioned: Versioned, broken: Mapping[int, BookieId], first_entry_id: int
+) -> Versioned:
+    """Replace the ``broken`` bookies (by index) from ``first_entry_id`` on, in the metadata.
+
+    The new fragment takes the place of one that starts at the same entry.  A bookie that somebody else replaced
+    already is left as found.  Raises LedgerFenced, LedgerClosed, NotEnoughBookies, or what the store raises.
+    """
+    while True:
+        metadata = versioned.metadata
+        require_open(ledger_id, metadata)
+        ensemble = metadata.last_fragment.ensemble
+        still_there = {index: bookie for index, bookie in broken.items() if ensemble[index] == bookie}
+        if not still_there:
+            return versioned
+        replaced = await context.bookies.replace(ensemble, still_there)
+        changed = metadata.with_fragment(Fragment(first_entry_id, replaced))
+        try:
+            return await _write(context, ledger_id, changed, versioned.version)
+        except MetadataConflict:
+            versioned = await context.store.read_ledger(ledger_id)
+
+
+async def _write(context: ClientContext, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
+    written: Versioned = await context.store.write_ledger(ledger_id, metadata, version)
+    return written

@@ -1,0 +1,64 @@
+"""What a read of several entries gives."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
+from bookkeeper_tx.model import Entry
+
+Source = EntryRun | Sequence[bytes]
+"""Verified entries as they came: a run, or a list of entries each from its ledger id on."""
+
+
+class LedgerEntries(Sequence[Entry]):
+    """Verified entries ``first_entry_id`` … ``last_entry_id`` of one ledger.
+
+    :attr:`payloads` is what was read; :class:`Entry` objects are made when asked for.  Whoever wants the payloads only
+    keeps ``entries.payloads`` and lets the rest go.
+    """
+
+    __slots__ = ("_sources", "_starts", "first_entry_id", "ledger_id", "payloads")
+
+    def __init__(
+        self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], sources: Sequence[tuple[int, Source]]
+    ) -> None:
+        self.ledger_id = ledger_id
+        self.first_entry_id = first_entry_id
+        self.payloads = payloads
+        """One ``bytes`` an entry."""
+        self._sources = [source for _, source in sources]
+        self._starts = [start for start, _ in sources]
+
+    @property
+    def last_entry_id(self) -> int:
+        return self.first_entry_id + len(self.payloads) - 1
+
+    def __len__(self) -> int:
+        return len(self.payloads)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Entry]: ...
+
+    def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self.payloads)))]
+        payload = self.payloads[index]
+        entry_id = self.first_entry_id + (index if index >= 0 else index + len(self.payloads))
+        _, _, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(self._stored(entry_id))
+        return Entry(self.ledger_id, entry_id, payload, last_add_confirmed, length)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for index in range(len(self.payloads)):
+            yield self[index]
+
+    def _stored(self, entry_id: int) -> bytes:
+        which = bisect_right(self._starts, entry_id) - 1
+        source = self._sources[which]
+        return source.entry(entry_id) if isinstance(source, EntryRun) else source[entry_id - self._starts[which]]
+
+    def __repr__(self) -> str:
+        return f"<LedgerEntries ledger {self.ledger_id} entries {self.first_entry_id}..{self.last_entry_id}>"

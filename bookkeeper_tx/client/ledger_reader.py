@@ -1,0 +1,320 @@
+"""The handle of a reader of a ledger."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD, require_batch_read
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.ledger_entries import LedgerEntries, Source
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.client.read_prefix import ReadStyle
+from bookkeeper_tx.client.read_range import SEGMENTS_IN_FLIGHT, RangeRead
+from bookkeeper_tx.client.read_striped import start_prefix_read
+from bookkeeper_tx.client.replicas import Replicas
+from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
+from bookkeeper_tx.model import Entry, LedgerMetadata, Versioned
+from protocol_specs import fields
+
+SEGMENT_SIZE = 1024 * 1024
+"""Bytes that one segment of a range read aims at."""
+
+ENTRY_SIZE_GUESS = 1024
+"""Payload bytes an entry is taken to have before any has been seen."""
+
+
+class LedgerReader:
+    """Reads one ledger; every entry is checked against its digest.
+
+    A closed ledger ends at its last entry, another one at the last add confirmed that this handle knows:
+    :meth:`read_last_add_confirmed` asks for a newer one, the ``_unconfirmed`` reads go past it.
+    """
+
+    def __init__(
+        self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest, last_add_confirmed: int
+    ) -> None:
+        self.ledger_id = ledger_id
+        self.context = context
+        self._digest = digest
+        self.verify = digest.verify
+        self.verify_run = digest.verify_run
+        metadata = versioned.metadata
+        self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._versioned = versioned
+        self._replicas: list[Replicas] = []
+        self._current: Replicas
+        self._last_add_confirmed = last_add_confirmed
+        self._stale = not metadata.closed
+        """Whether the metadata may have changed since it was read; at first, as it was read before it was watched."""
+        self._stop_watching: Callable[[], None] | None = None
+        self._entry_size = float(ENTRY_SIZE_GUESS)
+        self._adopt(versioned)
+        if metadata.closed and metadata.last_entry_id >= 0:
+            self._entry_size = max(1.0, metadata.length / (metadata.last_entry_id + 1))
+        elif not metadata.closed:
+            self._stop_watching = context.store.watch_ledger(ledger_id, self._changed)
+
+    # What is known ---------------------------------------------------------------------------------------------------
+
+    @property
+    def metadata(self) -> LedgerMetadata:
+        """The ledger's metadata as this reader last knew it."""
+        return self._versioned.metadata
+
+    @property
+    def closed(self) -> bool:
+        """Whether the ledger is known to be closed: then nothing will be appended to it."""
+        return self.metadata.closed
+
+    @property
+    def last_add_confirmed(self) -> int:
+        """Id of the last entry that may be read, NO_ENTRY if there is none."""
+        return self._last_add_confirmed
+
+    @property
+    def length(self) -> int:
+        """Payload bytes of a closed ledger; 0 while it is not closed."""
+        return self.metadata.length
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    def read_entry(self, entry_id: int) -> Deferred[Entry]:
+        """Read one entry.  Fails with InvalidArgument for one past the last add confirmed."""
+        if not 0 <= entry_id <= self._last_add_confirmed:
+            return fail(self._out_of_range("entry_id", entry_id))
+        read = EntryRead(self, entry_id)
+        read.start()
+        return read.deferred
+
+    def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
+        """Read all entries from ``first_entry_id`` to ``last_entry_id``, both included.
+
+        By batch reads where ledger, configuration and bookies have them, else by pipelined single reads; ``batch``
+        False uses single reads only.  The result and the errors are the same either way.
+        """
+        if not 0 <= first_entry_id <= self._last_add_confirmed:
+            return fail(self._out_of_range("first_entry_id", first_entry_id))
+        if not first_entry_id <= last_entry_id <= self._last_add_confirmed:
+            return fail(self._out_of_range("last_entry_id", last_entry_id, first_entry_id))
+        return self._read_range(first_entry_id, last_entry_id, batch)
+
+    def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
+        """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
+        end = self._readable_end(confirmed=False)
+        if not 0 <= first_entry_id <= end:
+            return fail(self._out_of_range("first_entry_id", first_entry_id, last=end))
+        if not first_entry_id <= last_entry_id <= end:
+            return fail(self._out_of_range("last_entry_id", last_entry_id, first_entry_id, end))
+        return self._read_range(first_entry_id, last_entry_id, batch)
+
+    def read_batch(
+        self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
+    ) -> Deferred[LedgerEntries]:
+        """Read entries from ``start_entry_id`` on with one request: at least one entry, possibly fewer than asked for.
+
+        ``max_count`` and ``max_size`` (bytes, as in BP-62: 36 and, for each entry, 4 more than its stored size) bound
+        the result, 0 means no limit; the first entry comes whatever its size.  Where batch read is not to be had,
+        single reads give a result of the same kind, or with ``fallback`` False it fails with BatchReadNotSupported.
+        """
+        return self._read_batch(start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
+
+    def read_batch_unconfirmed(
+        self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
+    ) -> Deferred[LedgerEntries]:
+        """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
+        end = self._readable_end(confirmed=False)
+        return self._read_batch(start_entry_id, max_count, max_size, fallback, end)
+
+    async def entries(self, first_entry_id: int = 0, last_entry_id: int | None = None) -> AsyncIterator[LedgerEntries]:
+        """Iterate over ``first_entry_id`` … ``last_entry_id`` (default: the last add confirmed now) in pieces.
+
+        The next piece is read while the caller works on this one.
+        """
+        last = self._last_add_confirmed if last_entry_id is None else last_entry_id
+        if last_entry_id is None and first_entry_id == last + 1:
+            return
+        ahead = self.read(first_entry_id, self._piece_end(first_entry_id, last))
+        try:
+            while True:
+                piece = await ahead
+                cursor = piece.last_entry_id + 1
+                if cursor <= last:
+                    ahead = self.read(cursor, self._piece_end(cursor, last))
+                yield piece
+                if cursor > last:
+                    return
+        finally:
+            ahead.addErrback(lambda _: None)
+            ahead.cancel()
+
+    def read_last_add_confirmed(self, explicit: bool | None = None) -> Deferred[int]:
+        """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on.
+
+        ``explicit`` asks for what writers publish between appends too, over a V3 connection (default: if the client
+        speaks V3).  A closed ledger answers from its metadata.
+        """
+        if self.closed:
+            return succeed(self._last_add_confirmed)
+        if explicit is None:
+            explicit = self.context.config.protocol is WireProtocol.V3
+        return Deferred.fromCoroutine(self._read_last_add_confirmed(explicit))
+
+    def close(self) -> None:
+        """Stop watching the metadata.  The ledger itself is not touched; reads go on working."""
+        if self._stop_watching is not None:
+            self._stop_watching()
+            self._stop_watching = None
+
+    # For the operations ----------------------------------------------------------------------------------------------
+
+    def replicas_of(self, entry_id: int) -> Replicas:
+        """Return the replicas of the fragment that ``entry_id`` lies in."""
+        current = self._current
+        if current.first_entry_id <= entry_id <= current.last_entry_id:
+            return current
+        for replicas in reversed(self._replicas):
+            if replicas.first_entry_id <= entry_id:
+                break
+        self._current = replicas
+        return replicas
+
+    def verify_entries(self, first_entry_id: int, entries: Sequence[Any]) -> list[bytes]:
+        """Return the payloads of the verified prefix of ``entries``."""
+        return self._digest.verify_entries(self.ledger_id, first_entry_id, entries)
+
+    def segment_count(self, style: ReadStyle) -> int:
+        """Return how many entries one segment of a range read asks for."""
+        config = self.context.config
+        if style is not ReadStyle.SINGLES:
+            return config.batch_read_count
+        share = max(1, config.outstanding_reads_max // SEGMENTS_IN_FLIGHT)
+        return min(share, self.single_reads_for(SEGMENT_SIZE))
+
+    def single_reads_for(self, size: int) -> int:
+        """Return how many single reads are worth sending for a reply of ``size`` bytes."""
+        entry = self._entry_size + self._digest.payload_offset + RECORD_OVERHEAD
+        worth = int((size - REPLY_OVERHEAD) / entry) + 1
+        return max(1, min(worth, self.context.config.outstanding_reads_max))
+
+    def learn_size(self, payloads: Sequence[bytes]) -> None:
+        """Remember how large entries are here."""
+        self._entry_size = max(1.0, sum(map(len, payloads)) / len(payloads))
+
+    def after_failure(
+        self, entry_id: int, tried: Replicas, again: Callable[[], None], give_up: Callable[[], None]
+    ) -> None:
+        """Every replica has failed: read the metadata again and try ``again`` if others store the entry now."""
+        if self.closed and not self._stale:
+            give_up()
+            return
+
+        def refreshed(_: Any) -> None:
+            if self.replicas_of(entry_id).bookies != tried.bookies:
+                again()
+            else:
+                give_up()
+
+        Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote).addCallback(refreshed)
+
+    async def refresh(self) -> None:
+        """Read the metadata again."""
+        self._stale = False
+        self._adopt(await self.context.store.read_ledger(self.ledger_id))
+
+    # Inner part ------------------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._stale = True
+
+    def _adopt(self, versioned: Versioned) -> None:
+        self._versioned = versioned
+        fragments = versioned.metadata.fragments
+        nexts = [fragment.first_entry_id for fragment in fragments[1:]] + [None]
+        self._replicas = [
+            Replicas(self.context, self.quorum, fragment, following)
+            for fragment, following in zip(fragments, nexts, strict=True)
+        ]
+        self._current = self._replicas[-1]
+        if versioned.metadata.closed:
+            self._last_add_confirmed = versioned.metadata.last_entry_id
+            self.close()
+        else:
+            # A fragment starts behind the last add confirmed of its time.
+            self._last_add_confirmed = max(self._last_add_confirmed, fragments[-1].first_entry_id - 1)
+
+    def _readable_end(self, confirmed: bool) -> int:
+        return self._last_add_confirmed if confirmed or self.closed else fields.ENTRY_ID_MAX
+
+    def _read_range(self, first: int, last: int, batch: bool) -> Deferred[LedgerEntries]:
+        style = ReadStyle.SINGLES
+        if batch:
+            with suppress(BatchReadNotSupported):
+                require_batch_read(self.quorum.striped, self.context.config)
+                style = ReadStyle.BATCH_ELSE_SINGLES
+        read = RangeRead(self, first, last, style)
+        read.start()
+        return read.deferred
+
+    def _read_batch(
+        self, start: int, max_count: int, max_size: int, fallback: bool, end: int
+    ) -> Deferred[LedgerEntries]:
+        for name, value in (("start_entry_id", start), ("max_count", max_count), ("max_size", max_size)):
+            if not isinstance(value, int) or value < 0:
+                return fail(InvalidArgument(f"{name} {value!r} must be an integer of at least 0"))
+        if start > end:
+            return fail(self._out_of_range("start_entry_id", start, last=end))
+        style = ReadStyle.BATCH_ELSE_SINGLES if fallback else ReadStyle.BATCH_ONLY
+        try:
+            require_batch_read(self.quorum.striped, self.context.config)
+        except BatchReadNotSupported as error:
+            if not fallback:
+                return fail(error)
+            style = ReadStyle.SINGLES
+        frame_size = self.context.config.frame_size_max
+        size = min(max_size, frame_size) if max_size else frame_size
+        last = min(end, start + max_count - 1) if max_count else end
+        deferred: Deferred[LedgerEntries] = Deferred()
+
+        def done(error: BookKeeperError | None, payloads: list[bytes], source: Source) -> None:
+            if error is not None:
+                deferred.errback(error)
+            else:
+                self.learn_size(payloads)
+                deferred.callback(LedgerEntries(self.ledger_id, start, payloads, [(start, source)]))
+
+        start_prefix_read(self, start, last, size, style, done)
+        return deferred
+
+    async def _read_last_add_confirmed(self, explicit: bool) -> int:
+        if self._stale:
+            await self.refresh()
+        fragment = self.metadata.last_fragment
+        read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self._digest, explicit=explicit)
+        found = await read.start()
+        if not self.closed:
+            self._last_add_confirmed = max(self._last_add_confirmed, found.last_add_confirmed)
+        return self._last_add_confirmed
+
+    def _piece_end(self, first: int, last: int) -> int:
+        style = ReadStyle.SINGLES
+        return min(last, first + SEGMENTS_IN_FLIGHT * self.segment_count(style) - 1)
+
+    def _out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:
+        last = self._last_add_confirmed if last is None else last
+        if not isinstance(value, int) or last < first:
+            return InvalidArgument(f"{name} {value!r}: ledger {self.ledger_id} has no entry to read there yet")
+        return InvalidArgument(
+            f"{name} {value}: must be from {first} to {last}, the last entry of ledger {self.ledger_id} that is "
+            f"confirmed; read_last_add_confirmed() may find more"
+        )
+
+
+def _ignore_remote(failure: Any) -> None:
+    """The error of the read is the one to report, not that of this second attempt."""
+    failure.trap(BookKeeperError)

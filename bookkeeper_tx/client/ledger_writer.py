@@ -1,0 +1,218 @@
+"""The handle of the one writer of a ledger."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    InvalidArgument,
+    LedgerClosed,
+    MetadataConflict,
+    TooManyOutstandingAdds,
+)
+from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned
+from protocol_specs import fields
+
+ADD_OVERHEAD = {WireProtocol.V2: 28, WireProtocol.V3: 128}
+"""Bytes of a frame beside the entry: V2's are exact, V3's varints make it an upper bound."""
+
+
+class LedgerWriter:
+    """Appends to one ledger, and closes it.
+
+    Appends are sent in the order of the calls and complete in that order.  At most
+    ``ClientConfig.outstanding_adds_max`` are on their way; as many again are held back, and more than that fail.
+    """
+
+    def __init__(self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest) -> None:
+        metadata = versioned.metadata
+        self.ledger_id = ledger_id
+        self._context = context
+        self._versioned = versioned
+        self._digest = digest
+        self._seal = digest.seal
+        self._payload_size_max = (
+            context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset
+        )
+        self._outstanding_max = context.config.outstanding_adds_max
+        self._next_entry_id = fields.NO_ENTRY + 1
+        self._pushed_length = 0
+        self._held: deque[tuple[bytes, Deferred[Any] | None, Any]] = deque()
+        self._refusal: BookKeeperError | None = None
+        """Why appends are refused, once this writer was told to close."""
+        self._closing: Deferred[None] | None = None
+        self._adds = Adds(
+            context,
+            ledger_id,
+            Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size),
+            digest.master_key,
+            metadata.last_fragment.ensemble,
+            self._replace,
+            last_add_confirmed=fields.NO_ENTRY,
+            length=0,
+        )
+        self._pending = self._adds.pending
+
+    @property
+    def last_add_confirmed(self) -> int:
+        """Id of the last entry of which it and all before it are acknowledged; NO_ENTRY at first."""
+        return self._adds.last_add_confirmed
+
+    @property
+    def length(self) -> int:
+        """Payload bytes up to the last add confirmed."""
+        return self._adds.length
+
+    @property
+    def metadata(self) -> LedgerMetadata:
+        """The ledger's metadata as this writer last knew it."""
+        return self._versioned.metadata
+
+    def append(self, payload: bytes) -> Deferred[int]:
+        """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
+
+        Fails with LedgerFenced when another client took the ledger over: the entry may exist or not.
+        """
+        if type(payload) is not bytes or len(payload) > self._payload_size_max:
+            try:
+                payload = self._checked(payload)
+            except InvalidArgument as error:
+                return fail(error)
+        if self._held or self._refusal is not None or len(self._pending) >= self._outstanding_max:
+            return self._append_later([payload], one=True)
+        adds = self._adds
+        entry_id = self._next_entry_id
+        self._next_entry_id = entry_id + 1
+        self._pushed_length = length = self._pushed_length + len(payload)
+        deferred: Deferred[int] = Deferred()
+        entry = self._seal(self.ledger_id, entry_id, adds.last_add_confirmed, length, payload)
+        adds.push(entry_id, entry, length, deferred, entry_id)
+        return deferred
+
+    def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
+        """Append entries in order; fires once with the range of their ids when all are acknowledged.
+
+        When it fails, a prefix of them may have been stored.
+        """
+        try:
+            checked = [
+                payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self._checked(payload)
+                for payload in payloads
+            ]
+        except InvalidArgument as error:
+            return fail(error)
+        return self._append_later(checked, one=False)
+
+    def close(self) -> Deferred[None]:
+        """Wait for what is outstanding, then close the ledger at the last add confirmed.
+
+        Fires at once when this handle has closed it.  Fails with LedgerFenced when another client is recovering the
+        ledger or has closed it elsewhere: entries that were not acknowledged may exist or not.
+        """
+        if self._closing is None or self._closing.called:
+            self._closing = Deferred.fromCoroutine(self._close())
+        answer: Deferred[None] = Deferred()
+        self._closing.addBoth(_pass_on, answer)
+        return answer
+
+    # Appends that cannot be sent at once -----------------------------------------------------------------------------
+
+    def _append_later(self, payloads: Sequence[bytes], one: bool) -> Deferred[Any]:
+        if self._refusal is not None:
+            return fail(self._refusal)
+        if self._adds.error is not None:
+            return fail(self._adds.error)
+        first = self._next_entry_id + len(self._held)
+        if not payloads:
+            return succeed(range(first, first))
+        if len(self._held) >= self._outstanding_max:
+            return fail(
+                TooManyOutstandingAdds(
+                    f"ledger {self.ledger_id}: {len(self._pending)} appends are on their way and {len(self._held)} "
+                    f"held back; wait for some, or raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
+                )
+            )
+        deferred: Deferred[Any] = Deferred()
+        result = first if one else range(first, first + len(payloads))
+        self._held.extend((payload, None, None) for payload in payloads[:-1])
+        self._held.append((payloads[-1], deferred, result))
+        self._adds.on_progress = self._release
+        self._release()
+        return deferred
+
+    def _release(self) -> None:
+        """Send appends held back, or fail them when there is no way to send them any more."""
+        held, adds = self._held, self._adds
+        if adds.error is not None:
+            failed = [deferred for _, deferred, _ in held if deferred is not None]
+            held.clear()
+            adds.on_progress = None
+            for deferred in failed:
+                deferred.errback(adds.error)
+            return
+        while held and len(self._pending) < self._outstanding_max:
+            payload, deferred_or_none, result = held.popleft()
+            entry_id = self._next_entry_id
+            self._next_entry_id = entry_id + 1
+            self._pushed_length += len(payload)
+            entry = self._seal(self.ledger_id, entry_id, adds.last_add_confirmed, self._pushed_length, payload)
+            adds.push(entry_id, entry, self._pushed_length, deferred_or_none, result)
+        if not held:
+            adds.on_progress = None
+
+    def _checked(self, payload: Any) -> bytes:
+        if not isinstance(payload, (bytes, bytearray, memoryview)):
+            raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
+        checked = bytes(payload)
+        if len(checked) > self._payload_size_max:
+            raise InvalidArgument(
+                f"payload of {len(checked)} bytes: at most {self._payload_size_max} fit into a frame of "
+                f"{self._context.config.frame_size_max} bytes (ClientConfig.frame_size_max)"
+            )
+        return checked
+
+    # Metadata --------------------------------------------------------------------------------------------------------
+
+    async def _replace(self, broken: Mapping[int, BookieId], first_entry_id: int) -> Sequence[BookieId]:
+        self._versioned = await change_ensemble(self._context, self.ledger_id, self._versioned, broken, first_entry_id)
+        return self._versioned.metadata.last_fragment.ensemble
+
+    async def _close(self) -> None:
+        if self._refusal is None:
+            self._refusal = LedgerClosed(f"ledger {self.ledger_id} is closed: this writer has closed it")
+        while self._pending or self._held:
+            await self._adds.when_fewer(1)
+        while True:
+            metadata = self._versioned.metadata
+            if metadata.closed and self._closed_here(metadata):
+                return
+            require_open(self.ledger_id, metadata)
+            closed = metadata.with_close(self.last_add_confirmed, self.length)
+            try:
+                self._versioned = await self._context.store.write_ledger(
+                    self.ledger_id, closed, self._versioned.version
+                )
+                return
+            except MetadataConflict:
+                self._versioned = await self._context.store.read_ledger(self.ledger_id)
+
+    def _closed_here(self, metadata: LedgerMetadata) -> bool:
+        return (
+            metadata.state is LedgerState.CLOSED
+            and metadata.last_entry_id == self.last_add_confirmed
+            and metadata.length == self.length
+        )
+
+
+def _pass_on(result: Any, answer: Deferred[Any]) -> None:
+    """Hand ``result`` of a shared Deferred to one that a single caller waits on (and may cancel)."""
+    answer.callback(result)

@@ -1,0 +1,68 @@
+"""Opening a ledger to read it: with recovery, which fences its writer and closes it, or without."""
+
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.create_ledger import require_password
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.recovery import RULES, Recovery, RecoveryRules
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import DigestMismatch, InvalidArgument, Unauthorized
+from bookkeeper_tx.model import DigestType, LedgerMetadata, Versioned
+from protocol_specs import fields
+
+
+async def open_ledger(
+    context: ClientContext,
+    ledger_id: int,
+    password: bytes,
+    digest_type: DigestType | None,
+    rules: RecoveryRules = RULES,
+) -> LedgerReader:
+    """Recover the ledger unless it is closed; return its reader."""
+    versioned, digest = await _read(context, ledger_id, password, digest_type)
+    versioned = await Recovery(context, ledger_id, versioned, digest, rules).run()
+    return LedgerReader(context, ledger_id, versioned, digest, fields.NO_ENTRY)
+
+
+async def open_ledger_no_recovery(
+    context: ClientContext, ledger_id: int, password: bytes, digest_type: DigestType | None
+) -> LedgerReader:
+    """Return a reader of the ledger as it is, up to the last add confirmed of now."""
+    versioned, digest = await _read(context, ledger_id, password, digest_type)
+    reader = LedgerReader(context, ledger_id, versioned, digest, fields.NO_ENTRY)
+    try:
+        await reader.read_last_add_confirmed()
+    except BaseException:
+        reader.close()
+        raise
+    return reader
+
+
+async def _read(
+    context: ClientContext, ledger_id: int, password: bytes, digest_type: DigestType | None
+) -> tuple[Versioned, EntryDigest]:
+    require_ledger_id(ledger_id)
+    password = require_password(password)
+    versioned: Versioned = await context.store.read_ledger(ledger_id)
+    return versioned, _digest_of(ledger_id, versioned.metadata, password, digest_type)
+
+
+def _digest_of(
+    ledger_id: int, metadata: LedgerMetadata, password: bytes, digest_type: DigestType | None
+) -> EntryDigest:
+    if metadata.digest_type is None:
+        if digest_type is None:
+            raise InvalidArgument(f"ledger {ledger_id}: its metadata names no digest type, so give digest_type")
+        return EntryDigest(digest_type, password)
+    if metadata.password is not None and metadata.password != password:
+        raise Unauthorized(f"ledger {ledger_id}: wrong password")
+    if digest_type not in (None, metadata.digest_type):
+        raise DigestMismatch(
+            f"ledger {ledger_id} is protected by {metadata.digest_type.name}, it was opened with {digest_type}"
+        )
+    return EntryDigest(metadata.digest_type, password)
+
+
+def require_ledger_id(ledger_id: int) -> None:
+    """Raise InvalidArgument for what is no ledger id."""
+    if not isinstance(ledger_id, int) or not 0 <= ledger_id <= fields.LEDGER_ID_MAX:
+        raise InvalidArgument(f"ledger_id {ledger_id!r} must be an integer from 0 to {fields.LEDGER_ID_MAX}")

@@ -1,0 +1,184 @@
+"""Reading what one replica gives of a range: a verified, non-empty prefix, by batch or by single reads."""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, cast
+
+from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
+from bookkeeper_tx.client.ledger_entries import Source
+from bookkeeper_tx.client.replicas import Replicas, more_telling
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, NoSuchEntry, ProtocolViolation
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.client.ledger_reader import LedgerReader
+
+
+class ReadStyle(Enum):
+    """How entries are asked for."""
+
+    SINGLES = "pipelined single reads"
+    BATCH_ELSE_SINGLES = "batch reads; single reads from bookies that lack them"
+    BATCH_ONLY = "batch reads, or the error that there are none"
+
+
+PrefixDone = Callable[[BookKeeperError | None, list[bytes], Source], None]
+"""``done(error, payloads, source)`` gets an error or at least one payload."""
+
+
+def count_within(entries: Sequence[bytes], max_size: int) -> int:
+    """Return how many of ``entries`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
+    used = REPLY_OVERHEAD
+    for count, entry in enumerate(entries):
+        used += RECORD_OVERHEAD + len(entry)
+        if used > max_size and count:
+            return count
+    return len(entries)
+
+
+class PrefixRead:
+    """Reads entries from ``first_entry_id`` on, at most to ``last_entry_id`` or the end of the fragment.
+
+    ``done(error, payloads, source)`` gets at least one payload.  ``max_size`` bounds the reply as a bookie counts it:
+    36 bytes and 4 more than the size of each entry; the first entry comes whatever its size.
+    """
+
+    __slots__ = (
+        "_at",
+        "_done",
+        "_error",
+        "_first",
+        "_lacking",
+        "_last",
+        "_max_size",
+        "_order",
+        "_reader",
+        "_replicas",
+        "_retried",
+        "_style",
+    )
+
+    def __init__(
+        self,
+        reader: "LedgerReader",
+        first_entry_id: int,
+        last_entry_id: int,
+        max_size: int,
+        style: ReadStyle,
+        done: PrefixDone,
+    ) -> None:
+        self._reader = reader
+        self._first = first_entry_id
+        self._last = last_entry_id
+        self._max_size = max_size
+        self._style = style
+        self._done = done
+        self._replicas: Replicas
+        self._order: Sequence[int] = ()
+        self._at = 0
+        self._error: BookKeeperError | None = None
+        self._lacking: BatchReadNotSupported | None = None
+        self._retried = False
+
+    def start(self) -> None:
+        """Ask the first replica."""
+        self._replicas = self._reader.replicas_of(self._first)
+        self._order = self._replicas.order(self._first, self._reader.context)
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._style is ReadStyle.SINGLES:
+            self._ask_by_singles()
+            return
+        index = self._order[self._at]
+        last = min(self._last, self._replicas.last_entry_id)
+        BatchAttempt(
+            self._reader.context,
+            self._replicas.bookies[index],
+            self._replicas.channels[index],
+            self._reader.ledger_id,
+            self._first,
+            min(last - self._first + 1, COUNT_MAX),
+            self._max_size,
+            self._batch_replied,
+        ).start()
+
+    def _ask_by_singles(self) -> None:
+        reader = self._reader
+        last = min(self._last, self._replicas.last_entry_id, self._first + reader.single_reads_for(self._max_size) - 1)
+        channel = self._replicas.channels[self._order[self._at]]
+        channel.read_range(reader.ledger_id, self._first, last, self._singles_replied)
+
+    def _batch_replied(self, error: BookKeeperError | None, run: Any) -> None:
+        if isinstance(error, BatchReadNotSupported):
+            if self._style is ReadStyle.BATCH_ELSE_SINGLES:
+                self._ask_by_singles()
+            else:
+                self._lacking = error
+                self._ask_next(error)
+        elif error is not None:
+            self._ask_next(error)
+        else:
+            self._verify_run(run)
+
+    def _verify_run(self, run: EntryRun) -> None:
+        reader = self._reader
+        if run.ledger_id != reader.ledger_id or run.first_entry_id != self._first or not run.count:
+            self._ask_next(ProtocolViolation(f"asked for ledger {reader.ledger_id} from {self._first}, got {run!r}"))
+            return
+        payloads = reader.verify_run(run)
+        # What lies past the end was never acknowledged; a bookie that has it serves it all the same.
+        del payloads[self._last - self._first + 1 :]
+        if payloads:
+            self._done(None, payloads, run)
+        else:
+            self._refuse_first(run.entry(self._first))
+
+    def _singles_replied(self, error: BookKeeperError | None, entries: Sequence[bytes | BookKeeperError]) -> None:
+        if error is None and not entries:
+            error = NoSuchEntry(f"ledger {self._reader.ledger_id} entry {self._first}: the bookie sent nothing")
+        if error is None and isinstance(entries[0], BookKeeperError):
+            error = entries[0]
+        if error is not None:
+            self._ask_next(error)
+            return
+        payloads = self._reader.verify_entries(self._first, entries)
+        if not payloads:
+            self._refuse_first(entries[0])
+            return
+        stored = cast(Sequence[bytes], entries)
+        del payloads[count_within(stored[: len(payloads)], self._max_size) :]
+        self._done(None, payloads, stored)
+
+    def _refuse_first(self, entry: Any) -> None:
+        """The first entry is bad: let the verification say how."""
+        try:
+            self._reader.verify(self._reader.ledger_id, self._first, entry)
+        except BookKeeperError as error:
+            self._ask_next(error)
+        else:
+            raise AssertionError("an entry verifies alone but not in a run")
+
+    def _ask_next(self, error: BookKeeperError) -> None:
+        reader = self._reader
+        if error is not self._lacking:
+            reader.context.bookies.suspect(self._replicas.bookies[self._order[self._at]], error)
+            self._error = more_telling(self._error, error)
+        self._at += 1
+        if self._at < len(self._order):
+            self._ask()
+        elif self._retried:
+            self._give_up()
+        else:
+            self._retried = True
+            reader.after_failure(self._first, self._replicas, self._again, self._give_up)
+
+    def _again(self) -> None:
+        """The ledger has another fragment there now: ask its bookies."""
+        self._error, self._lacking, self._at = None, None, 0
+        self.start()
+
+    def _give_up(self) -> None:
+        error = self._lacking or self._error
+        assert error is not None
+        self._done(error, [], ())

@@ -1,0 +1,102 @@
+"""Reading a complete range of entries: in segments, several under way at a time, joined in order."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.ledger_entries import LedgerEntries, Source
+from bookkeeper_tx.client.read_prefix import ReadStyle
+from bookkeeper_tx.client.read_striped import start_prefix_read
+from bookkeeper_tx.errors import BookKeeperError
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.client.ledger_reader import LedgerReader
+
+SEGMENTS_IN_FLIGHT = 4
+"""Enough to keep client and bookie busy at the same time; each may hold ``SEGMENT_SIZE`` bytes."""
+
+
+class _Segment:
+    """Entries that are read one after another from wherever they can be had."""
+
+    __slots__ = ("last", "next", "payloads", "sources")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.next = first
+        self.last = last
+        self.payloads: list[bytes] = []
+        self.sources: list[tuple[int, Source]] = []
+
+
+class RangeRead:
+    """One range read under way; ``deferred`` fires with :class:`LedgerEntries` when every entry is there."""
+
+    def __init__(self, reader: "LedgerReader", first_entry_id: int, last_entry_id: int, style: ReadStyle) -> None:
+        self._reader = reader
+        self._first = first_entry_id
+        self._next = first_entry_id
+        self._last = last_entry_id
+        self._style = style
+        self._segments: list[_Segment] = []
+        self._in_flight = 0
+        self._failed = False
+        self.deferred: Deferred[LedgerEntries] = Deferred(lambda _: self._stop())
+
+    def start(self) -> None:
+        """Send the first requests."""
+        while self._in_flight < SEGMENTS_IN_FLIGHT and self._next <= self._last and not self._failed:
+            reader = self._reader
+            count = reader.segment_count(self._style)
+            segment = _Segment(self._next, min(self._last, self._next + count - 1))
+            self._next = segment.last + 1
+            self._segments.append(segment)
+            self._in_flight += 1
+            self._read_on(segment)
+
+    def _read_on(self, segment: _Segment) -> None:
+        reader, done = self._reader, partial(self._prefix_read, segment)
+        start_prefix_read(reader, segment.next, segment.last, reader.context.config.frame_size_max, self._style, done)
+
+    def _prefix_read(
+        self, segment: _Segment, error: BookKeeperError | None, payloads: list[bytes], source: Source
+    ) -> None:
+        if error is not None:
+            self._segment_done(error)
+            return
+        segment.sources.append((segment.next, source))
+        segment.next += len(payloads)
+        if segment.payloads:
+            segment.payloads += payloads
+        else:
+            segment.payloads = payloads
+        if segment.next > segment.last:
+            self._reader.learn_size(segment.payloads)
+            self._segment_done(None)
+        elif not self._failed:
+            self._read_on(segment)
+
+    def _segment_done(self, error: BookKeeperError | None) -> None:
+        self._in_flight -= 1
+        if self._failed:
+            return
+        if error is not None:
+            self._stop()
+            self.deferred.errback(error)
+        elif self._next <= self._last:
+            self.start()
+        elif not self._in_flight:
+            self.deferred.callback(self._joined())
+
+    def _joined(self) -> LedgerEntries:
+        segments, self._segments = self._segments, []
+        payloads = segments[0].payloads
+        for segment in segments[1:]:
+            payloads += segment.payloads
+        sources = [source for segment in segments for source in segment.sources]
+        return LedgerEntries(self._reader.ledger_id, self._first, payloads, sources)
+
+    def _stop(self) -> None:
+        """Send nothing more; what is still answered is inert."""
+        self._failed = True
+        self._segments = []

@@ -1,0 +1,60 @@
+"""Reading a prefix of a range of a striped ledger: no bookie holds a run of entries, so each is read on its own."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bookkeeper_tx.client.read_entry import StoredEntryRead
+from bookkeeper_tx.client.read_prefix import PrefixDone, PrefixRead, ReadStyle, count_within
+from bookkeeper_tx.errors import BookKeeperError
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.client.ledger_reader import LedgerReader
+
+
+def start_prefix_read(
+    reader: "LedgerReader", first_entry_id: int, last_entry_id: int, max_size: int, style: ReadStyle, done: PrefixDone
+) -> None:
+    """Read a verified, non-empty prefix of a range in the way that the ledger allows."""
+    if reader.quorum.striped:
+        StripedPrefixRead(reader, first_entry_id, last_entry_id, max_size, done).start()
+    else:
+        PrefixRead(reader, first_entry_id, last_entry_id, max_size, style, done).start()
+
+
+class StripedPrefixRead:
+    """Reads entries from their write sets, all at once; what lies behind the first that cannot be read is dropped."""
+
+    __slots__ = ("_done", "_entries", "_errors", "_first", "_max_size", "_missing", "_payloads", "_reader")
+
+    def __init__(
+        self, reader: "LedgerReader", first_entry_id: int, last_entry_id: int, max_size: int, done: PrefixDone
+    ) -> None:
+        self._reader = reader
+        self._first = first_entry_id
+        self._max_size = max_size
+        self._done = done
+        self._missing = min(last_entry_id - first_entry_id + 1, reader.single_reads_for(max_size))
+        self._entries = [b""] * self._missing
+        self._payloads = [b""] * self._missing
+        self._errors: dict[int, BookKeeperError] = {}
+
+    def start(self) -> None:
+        """Send the reads."""
+        for index in range(self._missing):
+            StoredEntryRead(self._reader, self._first + index, partial(self._read, index)).start()
+
+    def _read(self, index: int, error: BookKeeperError | None, entry: bytes, payload: bytes) -> None:
+        if error is not None:
+            self._errors[index] = error
+        self._entries[index], self._payloads[index] = entry, payload
+        self._missing -= 1
+        if not self._missing:
+            self._finish()
+
+    def _finish(self) -> None:
+        good = min(self._errors, default=len(self._payloads))
+        if good == 0:
+            self._done(self._errors[0], [], ())
+            return
+        del self._payloads[count_within(self._entries[:good], self._max_size) :]
+        self._done(None, self._payloads, self._entries)

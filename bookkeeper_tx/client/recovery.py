@@ -1,0 +1,250 @@
+"""Recovery: fence a ledger that somebody else was writing, find its last entry, and close it there.
+
+In this order (docs/protocol/recovery.md): IN_RECOVERY by compare and set; a fencing read of the last entry at a
+covering set of the last ensemble; from the last add confirmed so found, each entry is read with fencing and written
+back to its whole write set, until one is surely absent; CLOSED by compare and set.  Whatever cannot be decided fails
+the recovery and leaves the ledger IN_RECOVERY, for the next attempt to go on.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    ClientClosed,
+    DigestMismatch,
+    MetadataConflict,
+    NoSuchEntry,
+    NoSuchLedger,
+    Unauthorized,
+)
+from bookkeeper_tx.model import BookieId, Entry, Fragment, LedgerMetadata, LedgerState, Versioned
+from protocol_specs import fields
+from protocol_specs.wire.operations import Flag
+
+WRITE_BACKS_MAX = 100
+"""Entries that may be on their way back to their write sets while the next one is read."""
+
+
+@frozen
+class RecoveryRules:
+    """The two rules without which recovery loses acknowledged entries; tests switch them off to see that it does."""
+
+    reads_fence: bool = True
+    """Every recovery read fences, not only those of the last entry (BK#2614)."""
+    floor_at_last_fragment: bool = True
+    """Reading starts no lower than the last fragment (BK#2615)."""
+
+
+RULES = RecoveryRules()
+
+
+class RecoveryRead:
+    """Asks the whole write set for one entry; ``deferred`` fires with (entry, length), or None if it is surely absent.
+
+    Surely absent: so many bookies of the write set say "no such entry" or "no such ledger" that the entry can never
+    reach its ack quorum, being fenced there.  No other error counts, and one silent bookie does not hold it up.
+    """
+
+    def __init__(
+        self, context: ClientContext, ledger_id: int, entry_id: int, quorum: Quorum, digest: EntryDigest
+    ) -> None:
+        self._context = context
+        self._ledger_id = ledger_id
+        self._entry_id = entry_id
+        self._quorum = quorum
+        self._digest = digest
+        self._absent = 0
+        self._waiting = quorum.write_quorum_size
+        self._errors: list[tuple[BookieId, BookKeeperError]] = []
+        self.deferred: Deferred[tuple[bytes, int] | None] = Deferred()
+
+    def start(self, ensemble: Sequence[BookieId], fence: bool) -> "Deferred[tuple[bytes, int] | None]":
+        """Send the reads to the write set of the entry in ``ensemble``."""
+        flags = Flag.HIGH_PRIORITY | Flag.FENCING if fence else Flag.HIGH_PRIORITY
+        key = self._digest.master_key if fence else None
+        for index in self._quorum.write_set(self._entry_id):
+            bookie_id = ensemble[index]
+            self._context.channels.channel(bookie_id).read_entry(
+                self._ledger_id, self._entry_id, partial(self._replied, bookie_id), flags=flags, master_key=key
+            )
+        return self.deferred
+
+    def _replied(self, bookie_id: BookieId, error: BookKeeperError | None, entry: Any) -> None:
+        if self.deferred.called:
+            return
+        self._waiting -= 1
+        if error is None:
+            try:
+                _, _, length, _ = self._digest.verify(self._ledger_id, self._entry_id, entry)
+            except DigestMismatch as mismatch:
+                error = mismatch
+            else:
+                self.deferred.callback((entry, length))
+                return
+        if isinstance(error, (Unauthorized, ClientClosed)):
+            self.deferred.errback(error)
+            return
+        if isinstance(error, (NoSuchEntry, NoSuchLedger)):
+            self._absent += 1
+        else:
+            self._context.bookies.suspect(bookie_id, error)
+            self._errors.append((bookie_id, error))
+        if self._absent >= self._quorum.absence_size:
+            self.deferred.callback(None)
+        elif not self._waiting:
+            self.deferred.errback(self._undecided())
+
+    def _undecided(self) -> BookKeeperError:
+        reasons = "; ".join(f"{bookie}: {error}" for bookie, error in self._errors)
+        return type(self._errors[0][1])(
+            f"entry {self._entry_id} of ledger {self._ledger_id} can neither be read nor is it surely absent "
+            f"({reasons}); the ledger stays in recovery: open it again when these bookies are back"
+        )
+
+
+class Recovery:
+    """One recovery of one ledger."""
+
+    def __init__(
+        self,
+        context: ClientContext,
+        ledger_id: int,
+        versioned: Versioned,
+        digest: EntryDigest,
+        rules: RecoveryRules = RULES,
+    ) -> None:
+        self._context = context
+        self._ledger_id = ledger_id
+        self._digest = digest
+        self._rules = rules
+        metadata = versioned.metadata
+        self._quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._versioned = versioned
+        self._outcome: LedgerMetadata
+        """The metadata to close with: that of the store and the fragments chosen while writing back."""
+
+    async def run(self) -> Versioned:
+        """Close the ledger, or find that somebody else has; return its metadata."""
+        while not self._versioned.metadata.closed:
+            await self._enter()
+            if self._versioned.metadata.closed:
+                break
+            recovered = self._versioned
+            self._outcome = recovered.metadata
+            last_entry_id, length = await self._recover()
+            await self._close(recovered, last_entry_id, length)
+        return self._versioned
+
+    async def _enter(self) -> None:
+        """Set IN_RECOVERY, so that no writer can change the ensemble any more."""
+        store = self._context.store
+        while self._versioned.metadata.state is LedgerState.OPEN:
+            try:
+                self._versioned = await store.write_ledger(
+                    self._ledger_id,
+                    self._versioned.metadata.with_state(LedgerState.IN_RECOVERY),
+                    self._versioned.version,
+                )
+            except MetadataConflict:
+                self._versioned = await store.read_ledger(self._ledger_id)
+
+    async def _recover(self) -> tuple[int, int]:
+        """Fence, read forward and write back; return last entry id and length."""
+        fragment = self._versioned.metadata.last_fragment
+        fencing = LastEntriesRead(self._context, self._ledger_id, fragment, self._quorum, self._digest, fence=True)
+        known = await fencing.start()
+        floor = known.last_add_confirmed
+        if self._rules.floor_at_last_fragment:
+            floor = max(floor, fragment.first_entry_id - 1)
+        adds = Adds(
+            self._context,
+            self._ledger_id,
+            self._quorum,
+            self._digest.master_key,
+            fragment.ensemble,
+            self._replace,
+            last_add_confirmed=floor,
+            length=0,
+            flags=Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY,
+        )
+        last = await self._write_back(fragment, floor, adds)
+        if last > floor:
+            return last, adds.length
+        return floor, await self._length_at(floor, known)
+
+    async def _write_back(self, fragment: Fragment, floor: int, adds: Adds) -> int:
+        """Read entries behind ``floor`` and add them again until one is absent; return the last one's id."""
+        entry_id = floor + 1
+        while adds.error is None:
+            # Always from the ensemble in the metadata: the one that adds go to may have lost bookies that hold more.
+            read = RecoveryRead(self._context, self._ledger_id, entry_id, self._quorum, self._digest)
+            found = await read.start(fragment.ensemble, self._rules.reads_fence)
+            if found is None:
+                break
+            adds.push(entry_id, found[0], found[1], None, None)
+            entry_id += 1
+            await adds.when_fewer(WRITE_BACKS_MAX)
+        await adds.when_fewer(1)
+        if adds.error is not None:
+            raise type(adds.error)(
+                f"ledger {self._ledger_id} stays in recovery, its entry {adds.last_add_confirmed + 1} could not be "
+                f"written back: {adds.error}"
+            )
+        return entry_id - 1
+
+    async def _replace(self, broken: Mapping[int, BookieId], first_entry_id: int) -> Sequence[BookieId]:
+        """Choose other bookies; they are written down when the ledger is closed."""
+        ensemble = self._outcome.last_fragment.ensemble
+        replaced = await self._context.bookies.replace(ensemble, broken)
+        self._outcome = self._outcome.with_fragment(Fragment(first_entry_id, replaced))
+        return replaced
+
+    async def _length_at(self, entry_id: int, known: LastEntries) -> int:
+        """Return the payload bytes of the ledger up to ``entry_id``, which was acknowledged."""
+        if entry_id == fields.NO_ENTRY:
+            return 0
+        if entry_id in known.lengths:
+            return known.lengths[entry_id]
+        # It may lie in an earlier fragment; like any acknowledged entry it can be read from any replica that has it.
+        from bookkeeper_tx.client.ledger_reader import LedgerReader
+
+        reader = LedgerReader(self._context, self._ledger_id, self._versioned, self._digest, entry_id)
+        read = EntryRead(reader, entry_id)
+        read.start()
+        try:
+            entry: Entry = await read.deferred
+        except BookKeeperError as error:
+            raise type(error)(
+                f"ledger {self._ledger_id} stays in recovery: its last entry {entry_id}, which says how long the "
+                f"ledger is, cannot be read: {error}"
+            ) from error
+        finally:
+            reader.close()
+        return entry.length
+
+    async def _close(self, recovered: Versioned, last_entry_id: int, length: int) -> None:
+        """Close by compare and set; on a conflict leave what to do to :meth:`run`, unless only the version is new."""
+        store = self._context.store
+        while True:
+            try:
+                self._versioned = await store.write_ledger(
+                    self._ledger_id, self._outcome.with_close(last_entry_id, length), self._versioned.version
+                )
+                return
+            except MetadataConflict:
+                self._versioned = await store.read_ledger(self._ledger_id)
+            found = self._versioned.metadata
+            if (found.state, found.fragments) != (recovered.metadata.state, recovered.metadata.fragments):
+                # Closed by another recovery: done.  Or bookies were replaced meanwhile: recover on those.
+                return

@@ -1,0 +1,44 @@
+"""The replicas of the entries of one fragment: whom to ask first, and which of their errors to report."""
+
+from collections.abc import Sequence
+
+from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger
+from bookkeeper_tx.model import BookieId, Fragment
+from protocol_specs import fields
+
+
+class Replicas:
+    """The bookies of one fragment and the channels to them."""
+
+    __slots__ = ("bookies", "channels", "first_entry_id", "last_entry_id", "write_sets")
+
+    def __init__(
+        self, context: ClientContext, quorum: Quorum, fragment: Fragment, next_first_entry_id: int | None
+    ) -> None:
+        self.first_entry_id = fragment.first_entry_id
+        self.last_entry_id = fields.ENTRY_ID_MAX if next_first_entry_id is None else next_first_entry_id - 1
+        self.bookies: Sequence[BookieId] = fragment.ensemble
+        self.channels: Sequence[Channel] = tuple(map(context.channels.channel, fragment.ensemble))
+        self.write_sets = quorum.write_sets
+
+    def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:
+        """Return the indices of the bookies that store ``entry_id``, those that failed lately last."""
+        write_set = self.write_sets[entry_id % len(self.bookies)]
+        suspected = context.bookies.suspected
+        if not suspected:
+            return write_set
+        return sorted(write_set, key=lambda index: self.bookies[index] in suspected)
+
+
+def more_telling(former: BookKeeperError | None, error: BookKeeperError) -> BookKeeperError:
+    """Return which error of two replicas says more: any other than "no such entry", then any answer at all."""
+    if former is None:
+        return error
+    absent = (NoSuchEntry, NoSuchLedger)
+    if isinstance(former, absent):
+        return former if isinstance(error, absent) else error
+    if isinstance(former, BookieUnavailable) and not isinstance(error, absent):
+        return error
+    return former
