@@ -60,10 +60,7 @@ class Cookie:
 
     def verify(self, stored: "Cookie", source: str) -> None:
         """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie."""
-        indexes = (
-            self.index_directories or self.ledger_directories,
-            stored.index_directories or stored.ledger_directories,
-        )
+        indexes, stored_indexes = (each.index_directories or each.ledger_directories for each in (self, stored))
         compared = {
             "bookie id (bookieHost)": (self.bookie_id, stored.bookie_id),
             "journal directory (journalDir)": (self.journal_directories, stored.journal_directories),
