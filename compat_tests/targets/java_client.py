@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import attrs
 
@@ -136,7 +137,7 @@ class JavaClient:
         deferred_sync: bool = False,
     ) -> JavaLedger:
         """Create a ledger; with a ``ledger_id`` or ``explicit_ids`` the writer gives the ids of its entries."""
-        values: dict[str, object] = {
+        values: dict[str, Any] = {
             "ensemble": ensemble,
             "write": write,
             "ack": ack,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -120,7 +120,8 @@ class JavaLedger:
         self.client.call("close", handle=self.handle)
 
     def _last_add_confirmed(self, source: str) -> int:
-        return int(self.client.call("last_add_confirmed", handle=self.handle, **{"from": source})["entry"])
+        values: dict[str, Any] = {"handle": self.handle, "from": source}
+        return int(self.client.call("last_add_confirmed", **values)["entry"])
 
 
 def _bodies(reply: Mapping[str, str], first: int) -> list[bytes]:

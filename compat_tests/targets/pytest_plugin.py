@@ -2,7 +2,7 @@
 
 * A test that takes the argument ``java_release`` runs once for each release: on 4.16.6 and 4.18.0, with ``--full`` on
   all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
-  it runs on all of these each time. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for exactly these.
+  it runs on all of these each time. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark`` or ``crash``.
@@ -80,18 +80,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(_ARGUMENT, releases, scope="session")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long forms out of a usual run; mark what needs a JVM."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Mark what needs a JVM, let ``-k`` and ``-m`` choose, then leave out what is not for this run."""
     for item in items:
-        if _release(item) != NO_RELEASE and item.get_closest_marker("java") is None:
+        if _ARGUMENT in getattr(item, "fixturenames", ()) and item.get_closest_marker("java") is None:
             item.add_marker("java")
-    if config.stash[_wanted].full:
-        return
-    left_out = [item for item in items if item.get_closest_marker("full")]
-    items[:] = [item for item in items if not item.get_closest_marker("full")]
+    yield
+    full = config.stash[_wanted].full
+    left_out = [item for item in items if _no_release_left(item) or (item.get_closest_marker("full") and not full)]
+    items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
     for item in left_out:
-        if _in_table(item):
+        if _no_release_left(item):
+            config.stash[_expected][_case(item)] = _releases_of(item)[0]
+        elif _in_table(item):
             config.stash[_results].record(_case(item), _release(item), NOT_CHECKED, _NOT_IN_THIS_RUN)
 
 
@@ -126,10 +129,10 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the table."""
     results = config.stash[_results]
-    if results.empty:
-        return
     for case, releases in config.stash[_expected].items():
         results.expect(case, releases, _NOT_IN_THIS_RUN)
+    if results.empty:
+        return
     terminalreporter.section("case by BookKeeper release")
     for line in results.render():
         terminalreporter.write_line(line)
@@ -144,14 +147,21 @@ def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], bool]:
 
 def _release(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
-    return callspec.params.get(_ARGUMENT, NO_RELEASE) if callspec else NO_RELEASE
+    release = callspec.params.get(_ARGUMENT) if callspec else None
+    return release if isinstance(release, str) else NO_RELEASE
+
+
+def _no_release_left(item: pytest.Item) -> bool:
+    """Whether it wants a release and is for none of this run: pytest would skip it, which CI takes for a failure."""
+    return _ARGUMENT in getattr(item, "fixturenames", ()) and _release(item) == NO_RELEASE
 
 
 def _case(item: pytest.Item) -> str:
     """``file::test[other parameters]``: the same for every release."""
     name = getattr(item, "originalname", None) or item.name
     callspec = getattr(item, "callspec", None)
-    others = [part for part in callspec.id.split("-") if part != _release(item)] if callspec else []
+    ids = callspec.id.split("-") if callspec else []
+    others = [part for part in ids if part not in (_release(item), "NOTSET")]
     parent = f"{item.parent.name}::" if isinstance(item.parent, pytest.Class) else ""
     return f"{item.path.stem.removeprefix('test_')}::{parent}{name}" + (f"[{'-'.join(others)}]" if others else "")
 

@@ -1,0 +1,22 @@
+"""Choosing a port."""
+
+import pytest
+
+from compat_tests.targets.ports import choose_port
+
+
+def test_a_port_that_is_taken_is_passed_over():
+    offered = iter([15901, 15902, 15903])
+    assert choose_port(free=lambda port: port == 15903, choice=lambda low, high: next(offered)) == 15903
+
+
+def test_no_port_is_given_twice():
+    offered = iter([15911, 15911, 15911, 15912])
+    choice = lambda low, high: next(offered)  # noqa: E731
+    assert choose_port(free=lambda port: True, choice=choice) == 15911
+    assert choose_port(free=lambda port: True, choice=choice) == 15912
+
+
+def test_it_gives_up():
+    with pytest.raises(OSError, match="no free port"):
+        choose_port(free=lambda port: False)

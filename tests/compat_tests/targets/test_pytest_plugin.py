@@ -1,0 +1,100 @@
+"""The plugin in a pytest of its own: selection by release, *not checked here*, and CI."""
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+_TESTS = """
+    import pytest
+    from compat_tests.targets.unavailable import Unavailable
+
+    @pytest.mark.releases(since="4.17")
+    def test_read(java_release):
+        pass
+
+    @pytest.fixture
+    def bookie():
+        raise Unavailable("no JVM on this machine")
+
+    @pytest.mark.java
+    def test_write(bookie):
+        pass
+
+    @pytest.mark.java
+    @pytest.mark.full
+    def test_long():
+        pass
+
+    def test_plain():
+        pytest.skip("no reason to be here")
+"""
+
+_INI = """
+    [pytest]
+    markers =
+        java: x
+        spark: x
+        crash: x
+        full: x
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run the tests above with these arguments; ``CI`` and the other variables are as given."""
+    pytester.makepyfile(test_sample=_TESTS)
+    pytester.makeini(_INI)
+    for name in ("BKTX_FULL", "BKTX_JAVA_RELEASES"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_with(*arguments, ci=False):
+        monkeypatch.setenv("CI", "true" if ci else "")
+        return pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+
+    return run_with
+
+
+def test_a_usual_run(run):
+    result = run()
+    result.assert_outcomes(passed=1, skipped=2, deselected=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*4.17.3 *4.18.0 *any",
+            "sample::test_long *not checked",
+            "sample::test_read *not checked *passed *-",
+            "sample::test_write *not checked",
+            "not checked here (1): no JVM on this machine",
+            "1 passed, 0 failed, 3 not checked",
+        ]
+    )
+    assert "test_plain " not in result.stdout.str()
+
+
+def test_a_full_run_has_every_release_and_the_long_forms(run):
+    result = run("--full")
+    result.assert_outcomes(passed=3, skipped=2)
+    result.stdout.fnmatch_lines(["sample::test_read *passed *passed *-"])
+
+
+def test_exactly_the_releases_asked_for(run):
+    run("--java-releases", "4.17.3").stdout.fnmatch_lines(["sample::test_read *passed *not checked *-"])
+
+
+def test_a_case_for_none_of_the_releases_asked_for_is_no_failure_in_ci(run):
+    result = run("--java-releases", "4.9.2", "-k", "test_read", ci=True)
+    result.assert_outcomes(deselected=4)
+    result.stdout.fnmatch_lines(["*4.17.3 *4.18.0", "sample::test_read *not checked *not checked"])
+    assert "test_long" not in result.stdout.str()
+
+
+def test_in_ci_what_cannot_be_checked_has_failed(run):
+    result = run(ci=True)
+    result.assert_outcomes(passed=1, failed=0, skipped=1, errors=1, deselected=1)
+    result.stdout.fnmatch_lines(["*CI=true: no JVM on this machine*", "sample::test_write *failed"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_an_unknown_release_stops_the_run(run):
+    result = run("--java-releases", "4.17.4")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown BookKeeper releases*4.17.4*"])

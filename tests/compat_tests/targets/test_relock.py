@@ -1,0 +1,29 @@
+"""Reading Maven's list of dependencies."""
+
+from xml.etree import ElementTree
+
+from compat_tests.targets.relock import parse_listing, project
+
+_LISTING = """
+The following files have been resolved:
+   org.example:thing:jar:1.0:compile -- module thing (auto)
+   io.netty:native:jar:linux-x86_64:4.1.Final:compile -- module x
+   io.netty:native:jar:linux-aarch_64:4.1.Final:compile -- module x
+   io.netty:native:jar:osx-x86_64:4.1.Final:runtime
+   io.netty:native:jar:windows-x86_64:4.1.Final:compile
+"""
+
+
+def test_jars_of_this_platform_are_kept():
+    assert [jar.coordinate for jar in parse_listing(_LISTING)] == [
+        "org.example:thing:1.0",
+        "io.netty:native:4.1.Final:linux-x86_64",
+    ]
+
+
+def test_the_project_asks_for_the_release_and_replaces_the_oldest_zookeeper():
+    for release in ("4.9.2", "4.18.0"):
+        text = project(release)
+        ElementTree.fromstring(text)
+        assert f"<artifactId>bookkeeper-server</artifactId><version>{release}</version>" in text
+        assert ("<artifactId>zookeeper</artifactId>" in text) == (release == "4.9.2")
