@@ -1,0 +1,183 @@
+"""Master key and the four digests against bytes of Java, and what verification refuses."""
+
+import zlib
+from typing import Any
+
+import crc32c
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx import digest
+from bookkeeper_tx.digest import METADATA_SIZE, EntryDigest, master_key
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import DigestMismatch
+from bookkeeper_tx.model import DigestType
+from protocol_specs import vectors
+from protocol_specs.entry import digest as specs
+
+VECTORS = vectors.load("entry")
+TYPES = {kind.value.name: kind for kind in DigestType}
+every_type = pytest.mark.parametrize("kind", DigestType, ids=lambda kind: kind.name)
+
+
+def _of(spec: str) -> Any:
+    return pytest.mark.parametrize(
+        "vector", [pytest.param(each, id=each["name"]) for each in VECTORS if each["spec"] == spec]
+    )
+
+
+def _digest(fields: dict[str, Any]) -> EntryDigest:
+    return EntryDigest(TYPES[fields["digest_type"]], bytes.fromhex(fields["password"]))
+
+
+# Vectors -------------------------------------------------------------------------------------------------------------
+
+
+@_of("entry/digest.master_key")
+def test_master_key(vector: dict[str, Any]) -> None:
+    password = bytes.fromhex(vector["fields"]["password"])
+    assert master_key(password).hex() == vector["hex"]
+    assert EntryDigest(DigestType.DUMMY, password).master_key.hex() == vector["hex"]
+
+
+@_of("entry/v1.ENTRY")
+def test_entry(vector: dict[str, Any]) -> None:
+    entry, fields = bytes.fromhex(vector["hex"]), vector["fields"]
+    ids = [fields[name] for name in ("ledger_id", "entry_id", "last_add_confirmed", "length")]
+    payload = bytes.fromhex(fields["payload"])
+    ours = _digest(fields)
+    assert ours.seal(*ids, payload) == entry
+    assert ours.verify(ids[0], ids[1], entry) == (*ids[1:], payload)
+    assert ours.verify(ids[0], None, entry)[0] == ids[1]
+    assert entry[METADATA_SIZE : METADATA_SIZE + ours.size].hex() == fields["digest"]
+    run = EntryRun.of_entries(ids[0], ids[1], [entry])
+    assert ours.verify_run(run) == [payload]
+
+
+@_of("entry/v1.LAC_METADATA")
+def test_explicit_last_add_confirmed(vector: dict[str, Any]) -> None:
+    body, fields = bytes.fromhex(vector["hex"]), vector["fields"]
+    ours = _digest(fields)
+    assert ours.seal_last_add_confirmed(fields["ledger_id"], fields["last_add_confirmed"]) == body
+    assert ours.verify_last_add_confirmed(fields["ledger_id"], body) == fields["last_add_confirmed"]
+
+
+def test_crc_check_values() -> None:
+    """The published ones, and for CRC-32C those of RFC 3720, B.4."""
+    for vector in VECTORS:
+        if "check value" in vector["name"]:
+            crc = {"entry/digest.CRC32": zlib.crc32, "entry/digest.CRC32C": crc32c.crc32c}[vector["spec"]]
+            assert f"{crc(bytes.fromhex(vector['fields']['covered'])):08x}" == vector["hex"]
+    for covered, value in (
+        (b"", 0),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(reversed(range(32))), 0x113FDB5C),
+    ):
+        assert crc32c.crc32c(covered) == value
+
+
+def test_every_digest_type_is_declared() -> None:
+    assert {kind.value for kind in DigestType} == set(specs.DIGESTS)
+    assert {each.number: (each.name, each.size) for each in specs.DIGESTS} == {
+        1: ("CRC32", 8),
+        2: ("HMAC", 20),
+        3: ("CRC32C", 4),
+        4: ("DUMMY", 0),
+    }
+    assert all(specs.BY_NUMBER[each.number] is each for each in specs.DIGESTS)
+
+
+# Splits --------------------------------------------------------------------------------------------------------------
+
+
+@every_type
+def test_the_digest_does_not_depend_on_where_metadata_ends(kind: DigestType) -> None:
+    """It covers metadata and payload as one string: every split of that string has the same digest."""
+    compute = EntryDigest(kind, b"testPasswd")._compute
+    covered = bytes(range(32)) + b"hello, world"
+    whole = compute(covered, b"")
+    assert len(whole) == kind.value.size
+    assert {compute(covered[:at], covered[at:]) for at in range(len(covered) + 1)} == {whole}
+
+
+@given(st.binary(max_size=100), st.integers(0, 100))
+def test_crcs_of_a_split_are_those_of_the_whole(covered: bytes, at: int) -> None:
+    assert digest._crc32c(covered[:at], covered[at:]) == digest._crc32c(covered, b"")
+    assert digest._crc32(covered[:at], covered[at:]) == digest._crc32(covered, b"")
+
+
+# Refusals ------------------------------------------------------------------------------------------------------------
+
+
+@every_type
+@given(payload=st.binary(max_size=60), ledger_id=st.integers(0, 2**63 - 1), entry_id=st.integers(0, 2**63 - 1))
+def test_what_is_sealed_verifies(kind: DigestType, payload: bytes, ledger_id: int, entry_id: int) -> None:
+    ours = EntryDigest(kind, b"secret")
+    entry = ours.seal(ledger_id, entry_id, entry_id - 1, len(payload), payload)
+    assert ours.verify(ledger_id, entry_id, entry) == (entry_id, entry_id - 1, len(payload), payload)
+
+
+@pytest.mark.parametrize("kind", [DigestType.CRC32, DigestType.CRC32C, DigestType.MAC], ids=lambda kind: kind.name)
+def test_every_flipped_bit_is_noticed(kind: DigestType) -> None:
+    ours = EntryDigest(kind, b"secret")
+    entry = ours.seal(1, 2, 1, 5, b"hello")
+    for bit in range(8 * len(entry)):
+        bad = bytearray(entry)
+        bad[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(DigestMismatch):
+            ours.verify(1, 2, bytes(bad))
+        with pytest.raises(DigestMismatch):
+            ours.verify(1, None, bytes(bad))
+        assert ours.verify_run(EntryRun.of_entries(1, 2, [bytes(bad)])) == []
+
+
+@every_type
+def test_an_entry_shorter_than_metadata_and_digest_is_refused(kind: DigestType) -> None:
+    ours = EntryDigest(kind, b"secret")
+    entry = ours.seal(1, 2, 1, 0, b"")
+    assert ours.verify(1, 2, entry)[3] == b""
+    for size in range(len(entry)):
+        with pytest.raises(DigestMismatch, match=f"only {size} bytes"):
+            ours.verify(1, 2, entry[:size])
+        assert ours.verify_run(EntryRun.of_entries(1, 2, [entry[:size]])) == []
+
+
+@every_type
+@pytest.mark.parametrize(("ledger_id", "entry_id"), [(1, 3), (7, 2), (7, None)])
+def test_an_entry_of_other_ids_is_refused(kind: DigestType, ledger_id: int, entry_id: int | None) -> None:
+    ours = EntryDigest(kind, b"secret")
+    with pytest.raises(DigestMismatch, match="got 1/2"):
+        ours.verify(ledger_id, entry_id, ours.seal(1, 2, 1, 5, b"hello"))
+
+
+def test_another_password_or_type_is_refused() -> None:
+    entry = EntryDigest(DigestType.MAC, b"secret").seal(1, 2, 1, 40, b"x" * 40)
+    with pytest.raises(DigestMismatch):
+        EntryDigest(DigestType.MAC, b"other").verify(1, 2, entry)
+    for kind in (DigestType.CRC32, DigestType.CRC32C):
+        with pytest.raises(DigestMismatch):
+            EntryDigest(kind, b"secret").verify(1, 2, entry)
+
+
+@every_type
+@pytest.mark.parametrize("bad", range(4))
+def test_a_run_gives_the_prefix_before_its_first_bad_entry(kind: DigestType, bad: int) -> None:
+    ours = EntryDigest(kind, b"secret")
+    entries = [ours.seal(1, 5 + at, 4, at, b"payload %d" % at) for at in range(4)]
+    entries[bad] = ours.seal(1, 99, 4, 0, b"of another id")
+    payloads = ours.verify_run(EntryRun.of_entries(1, 5, entries))
+    assert payloads == [b"payload %d" % at for at in range(bad)]
+
+
+@every_type
+def test_a_bad_explicit_last_add_confirmed_is_refused(kind: DigestType) -> None:
+    ours = EntryDigest(kind, b"secret")
+    body = ours.seal_last_add_confirmed(1, 8)
+    for bad in (*(body[:size] for size in range(len(body))), body + b"x"):
+        with pytest.raises(DigestMismatch):
+            ours.verify_last_add_confirmed(1, bad)
+    with pytest.raises(DigestMismatch, match="of ledger 1, not of 2"):
+        ours.verify_last_add_confirmed(2, body)
