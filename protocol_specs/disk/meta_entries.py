@@ -1,8 +1,9 @@
 """Journal records that carry no entry: ledger state, under entry ids that no entry may have."""
 
-from construct import GreedyBytes, Struct
+from construct import GreedyBytes
 
 from protocol_specs import fields
+from protocol_specs.forms import LengthFirst
 
 LEDGER_KEY = -0x1000
 """The ledger's master key.  It comes before every other record of the ledger: replay skips ledgers without a key."""
@@ -19,12 +20,12 @@ EXPLICIT_LAC = -0x8000
 VERSION_WITH = {LEDGER_KEY: 3, FENCE: 4, EXPLICIT_LAC: 6}
 """The journal version that introduced each; in an older file it is an error."""
 
-FENCE_RECORD = Struct(
+FENCE_RECORD = LengthFirst(
     "length" / fields.record_length,
     "ledger_id" / fields.ledger_id,
     "kind" / fields.entry_id,
 )
 """``kind`` stands where an entry has its entry id."""
 
-BLOB_RECORD = Struct(*FENCE_RECORD.subcons, "size" / fields.count, "blob" / GreedyBytes)
+BLOB_RECORD = LengthFirst(*FENCE_RECORD.subcons, "size" / fields.count, "blob" / GreedyBytes)
 """The form of LEDGER_KEY and EXPLICIT_LAC records; ``size`` is the size of the blob."""
