@@ -2,18 +2,20 @@
 
 import os
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.open_files import OpenFiles
+from bookkeeper_tx.bookie.stretch import checked_offsets
 from bookkeeper_tx.entry_run import ENTRY_METADATA, ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import StorageFailed
-from protocol_specs import codecs
-from protocol_specs.entry import v1
 from protocol_specs.fields import ENTRY_SIZE_MIN, NO_ENTRY
 
 OPEN_LOGS_MAX = 64
+
+LAST_RECORD_SIZE = 4096
+"""Bytes read for a record whose end is not known before; a larger one is read again if it is the only one."""
 
 HEAD_SIZE = ENTRY_RECORD.size
 """Length, ledger id and entry id of a record: what is checked of each."""
@@ -28,17 +30,18 @@ class EntryReader:
         self._directory = directory
         self._files = OpenFiles(disk, OPEN_LOGS_MAX)
 
-    def read_run(self, ledger_id: int, first_entry_id: int, locations: Sequence[int], size: int) -> EntryRun:
+    def read_run(self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int) -> EntryRun:
         """Return the entries from ``first_entry_id`` on that lie back to back, about ``size`` bytes of them.
 
-        ``locations`` are those of the first entry and the ones after it.  There is at least one entry in the run, of
-        any size.  Raises StorageFailed if the first one cannot be read or is not the entry that it should be.
+        ``locations`` are those of the first entry and of the ones after it in its page.  There is at least one entry in
+        the run, of any size.  Raises StorageFailed if the first one cannot be read or is not the entry it should be.
         """
         log_id, offset = split_location(locations[0])
         path = os.path.join(self._directory, log_name(log_id))
+        locations = _without_absent_end(locations)
         try:
             with self._files.borrow(path) as file:
-                data = file.read(size, offset) if offset >= 0 else b""
+                data = file.read(_piece_size(locations, size), offset) if offset >= 0 else b""
                 length = _length_of(data, ledger_id, first_entry_id)
                 if length is not None and length + RECORD_LENGTH_SIZE > len(data) and length <= file.size() - offset:
                     data = file.read(length + RECORD_LENGTH_SIZE, offset)
@@ -48,14 +51,17 @@ class EntryReader:
             raise StorageFailed(
                 f"entry {first_entry_id} of ledger {ledger_id} is not at offset {offset} of entry log {path}"
             )
-        return _run(ledger_id, first_entry_id, locations, data, length + RECORD_LENGTH_SIZE)
+        offsets = checked_offsets(ledger_id, first_entry_id, locations, data, length + RECORD_LENGTH_SIZE)
+        if len(data) - offsets[-1] > offsets[-1] >> 2:
+            data = data[: offsets[-1]]
+        return EntryRun(ledger_id, first_entry_id, data, offsets)
 
     def last_add_confirmed(self, ledger_id: int, entry_id: int, entry_location: int) -> int:
         """Return the last add confirmed that an entry carries, NO_ENTRY if it is too short for that.
 
         Raises StorageFailed.
         """
-        entry = self.read_run(ledger_id, entry_id, [entry_location], RECORD_LENGTH_SIZE + ENTRY_METADATA.size)
+        entry = self.read_run(ledger_id, entry_id, array("Q", [entry_location]), 0)
         return last_add_confirmed_of(entry)
 
     def close(self) -> None:
@@ -67,7 +73,7 @@ def last_add_confirmed_of(run: EntryRun) -> int:
     start = run.offsets[-2] + RECORD_LENGTH_SIZE
     if run.offsets[-1] - start < ENTRY_SIZE_MIN:
         return NO_ENTRY
-    return int(_LAST_ADD_CONFIRMED.unpack_fixed(run.buffer, start)[2])
+    return int(ENTRY_METADATA.unpack_fixed(run.buffer, start)[2])
 
 
 def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
@@ -80,37 +86,18 @@ def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
     return int(length)
 
 
-def _run(ledger_id: int, entry_id: int, locations: Sequence[int], data: bytes, first_size: int) -> EntryRun:
-    """Return the run at the start of ``data``; its first record takes ``first_size`` bytes and was checked."""
-    offsets = _equal_sized(ledger_id, entry_id, locations, data, first_size)
-    if len(offsets) == 2:
-        offsets = _variable_sized(ledger_id, entry_id, locations, data, first_size)
-    end = offsets[-1]
-    return EntryRun(ledger_id, entry_id, data if end == len(data) else data[:end], offsets)
+def _without_absent_end(locations: "array[int]") -> "array[int]":
+    """Return the locations up to the last one that is not zero."""
+    if locations[-1]:
+        return locations
+    filled = len(locations.tobytes().rstrip(b"\0"))
+    return locations[: -(-filled // locations.itemsize)]
 
 
-def _equal_sized(ledger_id: int, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> Sequence[int]:
-    return range(0, 2 * size, size)
-
-
-def _variable_sized(ledger_id: int, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> Sequence[int]:
-    first = locations[0]
-    offsets = array("Q", [0])
-    append = offsets.append
-    end = size
-    last_head = len(data) - HEAD_SIZE
-    for entry_location in locations[1:]:
-        append(end)
-        entry_id += 1
-        if entry_location - first != end or end > last_head:
-            break
-        length, found_ledger, found_entry = _entry_record(data, end)
-        end += RECORD_LENGTH_SIZE + length
-        if found_entry != entry_id or found_ledger != ledger_id or length < 16 or end > len(data):
-            break
-    else:
-        append(end)
-    return offsets
-
-
-_LAST_ADD_CONFIRMED = codecs.derive("entry metadata", v1.ENTRY_METADATA)
+def _piece_size(locations: "array[int]", size: int) -> int:
+    """Return how many bytes to read: whole records, as far as their ends can be told from the next one's location."""
+    count = bisect_right(locations, locations[0] + size, 1)
+    span = locations[count - 1] - locations[0]
+    if count < len(locations):
+        return span if 0 < span <= size else size
+    return min(max(span, 0), size) + LAST_RECORD_SIZE

@@ -36,7 +36,7 @@ class Ledger:
         self.next_read_id = NO_ENTRY
         """The entry that a sequential reader asks for next."""
         self.read_ahead_bytes = 0
-        """How much was read at once for that reader."""
+        """How much to read at once for that reader."""
 
     def header(self) -> IndexHeader:
         """Return what the header of the index file has to say."""

@@ -20,7 +20,7 @@ READ_AHEAD_BYTES_MIN = 16 * 1024
 """Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
 
 READ_AHEAD_BYTES_MAX = 512 * 1024
-"""Read at once for a reader that goes on where it ended; it gets there by doubling."""
+"""Read at once for a reader that goes on where it ended; it gets there by doubling as long as entries lie together."""
 
 _Loaded = tuple["array[int]", EntryRun | None]
 
@@ -85,6 +85,7 @@ class RunLoader:
             raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger.ledger_id}")
         self._runs.add(run)
         ledger.next_read_id = run.last_entry_id + 1
+        ledger.read_ahead_bytes = 2 * run.size
         return run
 
     def _wake(self, outcome: EntryRun | Failure, key: PageKey) -> EntryRun | Failure:
@@ -97,10 +98,7 @@ class RunLoader:
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:
-    """Return how many bytes to read at once, and note it for the next time."""
-    if entry_id == ledger.next_read_id:
-        size = min(ledger.read_ahead_bytes * 2, READ_AHEAD_BYTES_MAX)
-    else:
-        size = READ_AHEAD_BYTES_MIN
-    ledger.read_ahead_bytes = size
-    return size
+    """Return how many bytes to read at once."""
+    if entry_id != ledger.next_read_id:
+        return READ_AHEAD_BYTES_MIN
+    return min(max(ledger.read_ahead_bytes, READ_AHEAD_BYTES_MIN), READ_AHEAD_BYTES_MAX)

@@ -1,0 +1,127 @@
+"""Checking many records at once: which of the entries at consecutive locations lie back to back in a piece of a log.
+
+Each record must start where its location says, and its head (length, ledger id, entry id) must be the right one.  A
+loop over the records costs more than reading them does, so columns of bytes are compared instead: of records of one
+size by slices with a step, of others after their heads were put together.  Locations are subtracted from one another
+as one large int, a lane of 64 bits each.
+"""
+
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE
+from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
+
+HEAD_SIZE = ENTRY_RECORD.size
+IDS_SIZE = HEAD_SIZE - RECORD_LENGTH_SIZE
+ENTRY_ID_AT = ENTRY_RECORD.offsets["entry_id"]
+
+ONE_BY_ONE_MAX = 8
+"""Up to so many records a loop is the cheaper way."""
+
+_LANE_BITS = 8 * LOCATION_SIZE
+_ONES = int.from_bytes(((1).to_bytes(LOCATION_SIZE, "big")) * PAGE_COUNT, "big")
+
+_head = ENTRY_RECORD.unpack_fixed
+
+
+def checked_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data: bytes, size: int) -> Sequence[int]:
+    """Return the offsets, as those of an EntryRun, of the records in ``data`` that are right.
+
+    ``locations`` are those of ``entry_id``, whose record takes ``size`` bytes and was checked, and of at most a page of
+    entries after it.  The first record that is not right, or not whole, ends the run; it may be fine elsewhere.
+    """
+    count = bisect_right(locations, locations[0] + len(data) - HEAD_SIZE, 1)
+    if count > ONE_BY_ONE_MAX:
+        offsets: Sequence[int] | None
+        if locations[count - 1] - locations[0] == size * (count - 1):
+            offsets = _of_one_size(ledger_id, entry_id, locations[:count], data, size)
+        else:
+            offsets = _of_any_size(ledger_id, entry_id, locations[:count], data)
+        if offsets is not None:
+            return offsets
+    return _one_by_one(ledger_id, entry_id, locations, data, size)
+
+
+def _of_one_size(
+    ledger_id: int, entry_id: int, locations: "array[int]", data: bytes, size: int
+) -> Sequence[int] | None:
+    """Return the offsets if all records have this size, else None."""
+    count = len(locations)
+    if locations != array("Q", range(locations[0], locations[0] + size * count, size)):
+        return None
+    if size * count > len(data):
+        count -= 1
+    end = size * count
+    for at in range(ENTRY_ID_AT):
+        if data[at:end:size] != data[at : at + 1] * count:
+            return None
+    ids = _big_endian(array("Q", range(entry_id, entry_id + count)))
+    for at in range(LOCATION_SIZE):
+        if data[ENTRY_ID_AT + at : end : size] != ids[at::LOCATION_SIZE]:
+            return None
+    return range(0, end + 1, size)
+
+
+def _of_any_size(ledger_id: int, entry_id: int, locations: "array[int]", data: bytes) -> Sequence[int] | None:
+    """Return the offsets if all records are right, else None."""
+    count = len(locations)
+    lanes = int.from_bytes(_big_endian(locations), "big")
+    ones = _ONES >> (PAGE_COUNT - count) * _LANE_BITS
+    following = lanes & ((1 << (count - 1) * _LANE_BITS) - 1)
+    try:
+        from_first = (lanes - locations[0] * ones).to_bytes(count * LOCATION_SIZE, "big")
+        lengths = (following - (lanes >> _LANE_BITS) - RECORD_LENGTH_SIZE * (ones >> _LANE_BITS)).to_bytes(
+            (count - 1) * LOCATION_SIZE, "big"
+        )
+    except OverflowError:  # They do not ascend.
+        return None
+    offsets = array("Q", from_first)
+    if sys.byteorder == "little":
+        offsets.byteswap()
+    heads = b"".join([data[offset : offset + HEAD_SIZE] for offset in offsets])
+    if not _heads_are_right(ledger_id, entry_id, count, heads, lengths):
+        return None
+    end = offsets[-1] + RECORD_LENGTH_SIZE + _head(heads, (count - 1) * HEAD_SIZE)[0]
+    if offsets[-1] + HEAD_SIZE <= end <= len(data):
+        offsets.append(end)
+    return offsets
+
+
+def _heads_are_right(ledger_id: int, entry_id: int, count: int, heads: bytes, lengths: bytes) -> bool:
+    """Tell whether the heads of ``count`` records are what ids, and lengths of all but the last, want them to be."""
+    if len(heads) != count * HEAD_SIZE:
+        return False
+    wanted = [lengths[at::LOCATION_SIZE] for at in range(LOCATION_SIZE - RECORD_LENGTH_SIZE, LOCATION_SIZE)]
+    wanted += [each.to_bytes() * count for each in ledger_id.to_bytes(LOCATION_SIZE, "big")]
+    ids = _big_endian(array("Q", range(entry_id, entry_id + count)))
+    wanted += [ids[at::LOCATION_SIZE] for at in range(LOCATION_SIZE)]
+    last = (count - 1) * HEAD_SIZE
+    ends = [last] * RECORD_LENGTH_SIZE + [len(heads)] * IDS_SIZE
+    return all(heads[at:end:HEAD_SIZE] == column for at, (end, column) in enumerate(zip(ends, wanted, strict=True)))
+
+
+def _one_by_one(ledger_id: int, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> "array[int]":
+    """Return the offsets of the records up to the first one that is not right."""
+    first = locations[0]
+    offsets = array("Q", [0, size])
+    end = size
+    for location in locations[1:]:
+        entry_id += 1
+        if location - first != end or end + HEAD_SIZE > len(data):
+            break
+        length, found_ledger, found_entry = _head(data, end)
+        end += RECORD_LENGTH_SIZE + length
+        if found_entry != entry_id or found_ledger != ledger_id or length < IDS_SIZE or end > len(data):
+            break
+        offsets.append(end)
+    return offsets
+
+
+def _big_endian(words: "array[int]") -> bytes:
+    if sys.byteorder == "little":
+        words = words[:]
+        words.byteswap()
+    return words.tobytes()
