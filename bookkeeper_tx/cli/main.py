@@ -77,9 +77,7 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run ``bktx`` with ``arguments``, show what went wrong in one line, and return the exit code."""
     session = Session()
     try:
-        bktx.main(args=list(arguments), prog_name="bktx", standalone_mode=False, obj=session)
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
+        exit_code = bktx.main(args=list(arguments), prog_name="bktx", standalone_mode=False, obj=session)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -94,7 +92,7 @@ def run_command(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         click.echo(f"error: {describe(error)}", err=True)
         return 1
-    return 0
+    return exit_code if isinstance(exit_code, int) else 0
 
 
 def describe(error: Exception) -> str:

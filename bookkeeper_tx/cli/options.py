@@ -38,6 +38,17 @@ def digest(command: Command) -> Command:
     )(command)
 
 
+def digest_to_read(command: Command) -> Command:
+    """Add ``--digest`` for a ledger that is there; None takes what its metadata says."""
+    return click.option(
+        "--digest",
+        "digest_type",
+        type=click.Choice(list(DIGESTS)),
+        callback=lambda _context, _option, name: name and DIGESTS[name],
+        help="How entries are protected; default: as the ledger's metadata says.",
+    )(command)
+
+
 def password(command: Command) -> Command:
     """Add ``--password-file``; the command gets ``password`` as bytes."""
     return click.option(

@@ -1,11 +1,16 @@
 """Run one coroutine on the reactor, and leave cleanly however it ends."""
 
-from collections.abc import Callable, Coroutine
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 from twisted.internet.defer import Deferred
+from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
+
+from bookkeeper_tx.cli.main import Session
 
 Result = TypeVar("Result")
 
@@ -13,8 +18,8 @@ Result = TypeVar("Result")
 def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
     """Run ``operation(reactor)`` to its end and return its result, or raise its error.
 
-    Ctrl-C and SIGTERM cancel it; it may take its time to clean up.  Then :class:`click.Abort` is raised.  A reactor
-    runs once, so this can be called once a process.
+    Ctrl-C and SIGTERM cancel it; it may take its time to clean up, unless Ctrl-C comes again.  Then
+    :class:`click.Abort` is raised.  A reactor runs once, so this can be called once a process.
     """
     from twisted.internet import reactor
 
@@ -36,9 +41,11 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
         if outcome:
             return None
         interrupted = True
+        signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(reactor.crash))
         running.cancel()
         return running  # the reactor goes on until the operation has cleaned up
 
+    _keep_logs_quiet()
     reactor.callWhenRunning(start)
     reactor.run()
     if interrupted:
@@ -47,3 +54,26 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
     if isinstance(result, Failure):
         result.raiseException()
     return result
+
+
+@contextmanager
+def everything_stopped_on_signals() -> Iterator[None]:
+    """Make SIGTERM and a closed terminal end the block like Ctrl-C does, so that processes it started are stopped."""
+
+    def interrupt(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _keep_logs_quiet() -> None:
+    """Keep Twisted from printing tracebacks beside our one line of error; ``bktx --debug`` shows them."""
+    context = click.get_current_context(silent=True)
+    session = context.find_object(Session) if context else None
+    if session is None or not session.debug:
+        globalLogBeginner.beginLoggingTo([], redirectStandardIO=False, discardBuffer=True)

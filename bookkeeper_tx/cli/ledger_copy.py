@@ -1,0 +1,92 @@
+"""Copying between a file and a ledger: lines become entries, payloads become bytes again."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO
+
+import click
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.cli.lines import chunks_of_lines
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.model import DigestType
+
+CHUNK_LINES = 500
+CHUNKS_IN_FLIGHT = 6
+"""Enough that bookies never wait for us, few enough that a slow one does not fill our memory."""
+
+PIECE_ENTRIES = 20_000
+"""Entries of one range read."""
+
+
+class LineWriter:
+    """Appends lines in chunks, several chunks on their way at a time."""
+
+    def __init__(self, writer: LedgerWriter, acknowledged: Callable[[int], Any] = lambda count: None) -> None:
+        self._writer = writer
+        self._acknowledged = acknowledged
+        """Called with the number of entries of each chunk that is safe."""
+        self._in_flight: deque[tuple[Deferred[range], int]] = deque()
+
+    async def write(self, lines: Sequence[bytes]) -> None:
+        """Send ``lines``; wait only when too many are on their way."""
+        self._in_flight.append((self._writer.append_many(lines), len(lines)))
+        while len(self._in_flight) > CHUNKS_IN_FLIGHT:
+            await self._oldest()
+
+    async def drain(self) -> None:
+        """Wait until everything sent is acknowledged."""
+        while self._in_flight:
+            await self._oldest()
+
+    async def _oldest(self) -> None:
+        appended, count = self._in_flight.popleft()
+        try:
+            await appended
+        except BaseException:
+            for later, _ in self._in_flight:
+                later.addErrback(lambda _: None)  # they fail for the same reason
+            self._in_flight.clear()
+            raise
+        self._acknowledged(count)
+
+
+async def write_lines(writer: LedgerWriter, file: BinaryIO) -> None:
+    """Append every line of ``file`` and wait until all are acknowledged."""
+    lines = LineWriter(writer)
+    for chunk in chunks_of_lines(file, CHUNK_LINES):
+        await lines.write(chunk)
+    await lines.drain()
+
+
+async def open_reader(
+    client: BookKeeper, ledger_id: int, password: bytes, digest_type: DigestType | None, recover: bool
+) -> LedgerReader:
+    """Open a ledger; say on standard error what that did to it, or what it leaves out."""
+    if not recover:
+        reader = await client.open_ledger_no_recovery(ledger_id, password=password, digest_type=digest_type)
+        if not reader.closed:
+            click.echo(
+                f"ledger {ledger_id} is not closed: reading up to entry {reader.last_add_confirmed}, the last one known"
+                " to be confirmed",
+                err=True,
+            )
+        return reader
+    metadata = await client.ledger_metadata(ledger_id)
+    if not metadata.closed:
+        click.echo(
+            f"warning: recovering ledger {ledger_id}: its writer is fenced and can add nothing any more", err=True
+        )
+    return await client.open_ledger(ledger_id, password=password, digest_type=digest_type)
+
+
+async def read_payloads(
+    reader: LedgerReader, first_entry_id: int, last_entry_id: int, batch: bool, end: bytes, out: BinaryIO
+) -> None:
+    """Write the payloads of a range to ``out``, ``end`` after each."""
+    for start in range(first_entry_id, max(last_entry_id, first_entry_id) + 1, PIECE_ENTRIES):
+        entries = await reader.read(start, min(last_entry_id, start + PIECE_ENTRIES - 1), batch=batch)
+        out.write(end.join([*entries.payloads, b""]) if end else b"".join(entries.payloads))
+    out.flush()
