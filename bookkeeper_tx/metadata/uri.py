@@ -49,7 +49,8 @@ def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:
 def _sqlite(uri: str, rest: str) -> SqliteUri:
     if not rest.startswith("/") or rest.endswith("/"):
         raise _invalid(uri, "an absolute path of a file follows sqlite://, as in sqlite:///var/lib/bookkeeper/meta.db")
-    return SqliteUri(unquote(rest))
+    # Four slashes are SQLAlchemy's way to write an absolute path; both mean the same here.
+    return SqliteUri("/" + unquote(rest).lstrip("/"))
 
 
 def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:

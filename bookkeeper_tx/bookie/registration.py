@@ -1,0 +1,91 @@
+"""The registration of a bookie with the metadata store, which tells clients where it is and whether it is writable."""
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.errors import BookieIdInUse
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+
+RETRY_DELAY_S = 5.0
+"""How long after a change of the registration failed it is tried again."""
+
+log = Logger()
+
+
+class Registration:
+    """Keeps the registration at what ``availability`` says, once :meth:`start` has made it.
+
+    ``lost(error)`` is called when another process has taken the bookie's id.
+    """
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        store: Any,
+        bookie_id: BookieId,
+        info: BookieServiceInfo,
+        availability: Availability,
+        lost: Callable[[BaseException], None],
+    ) -> None:
+        self._clock = clock
+        self._store = store
+        self._bookie_id = bookie_id
+        self._info = info
+        self._availability = availability
+        self._lost = lost
+        self._retry: IDelayedCall | None = None
+        self._changing = False
+        self._outdated = False
+
+    def start(self) -> Deferred[None]:
+        """Register; fires when clients can see it.  Fails with BookieIdInUse or MetadataUnavailable."""
+        self._availability.changed = self._change
+        return self._register()
+
+    def stop(self) -> Deferred[None]:
+        """Unregister; fires when that is done, and fails if it cannot be."""
+        self._availability.changed = lambda: None
+        self._outdated = False
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        done: Deferred[None] = self._store.unregister_bookie(self._bookie_id)
+        return done
+
+    def _register(self) -> Deferred[None]:
+        done: Deferred[None] = self._store.register_bookie(
+            self._bookie_id, self._info, read_only=self._availability.read_only, lost=self._lost
+        )
+        return done
+
+    def _change(self) -> None:
+        if self._changing:
+            self._outdated = True
+        elif self._retry is None:
+            self._changing, self._outdated = True, False
+            read_only = self._availability.read_only
+            log.info("registering as {mode}", mode="read-only" if read_only else "writable")
+            self._register().addCallbacks(self._changed, self._not_changed)
+
+    def _changed(self, _: object) -> None:
+        self._changing = False
+        if self._outdated:
+            self._change()
+
+    def _not_changed(self, failure: Failure) -> None:
+        self._changing = False
+        if isinstance(failure.value, BookieIdInUse):
+            self._lost(failure.value)
+            return
+        log.error("cannot change the registration, trying again: {error}", error=failure.value)
+        self._retry = self._clock.callLater(RETRY_DELAY_S, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self._change()

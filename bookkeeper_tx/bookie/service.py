@@ -1,0 +1,241 @@
+"""A bookie from start to stop: everything is made and connected here (docs/architecture.md).
+
+Each step of the start notes what undoes it; a stop, at whatever step, undoes what was done, last step first.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie import journal_replay
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.directories import Directories
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.dispatch import Dispatch
+from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
+from bookkeeper_tx.bookie.registration import Registration
+from bookkeeper_tx.bookie.replay_sink import StorageSink
+from bookkeeper_tx.bookie.sync_thread import SyncThread
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.transport.bookie_protocol import BookieFactory
+from bookkeeper_tx.worker import Worker
+
+READ_THREADS = 2
+"""Threads that read entries from the disk; more help only where reads wait for the disk and not for the interpreter."""
+
+log = Logger()
+
+
+def _print(line: str) -> None:
+    # twistd has put its log in the place of sys.stdout; who waits for this line wants it as it is.
+    print(line, file=sys.__stdout__, flush=True)
+
+
+def _print_error(line: str) -> None:
+    print(line, file=sys.__stderr__, flush=True)
+
+
+class BookieService(Service):
+    """A bookie.  It starts with the reactor; when it cannot, or has to stop, it says why and stops the reactor.
+
+    ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.
+    """
+
+    name = "bookie"
+
+    def __init__(
+        self,
+        config: BookieConfig,
+        reactor: Any,
+        disk: Disk | None = None,
+        tell: Callable[[str], None] = _print,
+        tell_error: Callable[[str], None] = _print_error,
+    ) -> None:
+        self.failed = False
+        """Whether it stops, or has stopped, for any other reason than that it was told to."""
+        self.address: Address | None = None
+        """Where it listens, once it does."""
+        self._config = config
+        self._reactor = reactor
+        self._disk = disk or Disk()
+        self._tell = tell
+        self._tell_error = tell_error
+        self._store = open_metadata_store(config.metadata_uri, reactor)
+        self._starting: Deferred[None] | None = None
+        self._undo: list[Callable[[], Any]] = []
+
+    # Lifecycle -------------------------------------------------------------------------------------------------------
+
+    def startService(self) -> None:
+        super().startService()
+        # Threads and sockets are made once the reactor runs: by then twistd has made its daemon.
+        self._reactor.callWhenRunning(self._begin)
+
+    def stopService(self) -> Deferred[None]:
+        """Serve no more, make everything durable, give up the registration; fires when all is done."""
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    def _begin(self) -> None:
+        if self.running:
+            self._starting = Deferred.fromCoroutine(self._start())
+            self._starting.addErrback(self._not_started)
+
+    def _not_started(self, failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            self._fail(failure.value)
+
+    def _fail(self, error: BaseException) -> None:
+        """Stop the process with a failure's exit code."""
+        if self.failed:
+            return
+        self.failed = True
+        self._tell_error(f"bookie: {error}")
+        if isinstance(error, BookKeeperError | OSError):
+            log.critical("the bookie stops: {error}", error=error)
+        else:
+            log.failure("the bookie stops", Failure(error))
+        if self._reactor.running:
+            self._reactor.stop()
+
+    async def _stop(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+        while self._undo:
+            undo = self._undo.pop()
+            try:
+                await _fired(undo())
+            except Exception as error:
+                self.failed = True
+                self._tell_error(f"bookie: while stopping: {error}")
+
+    # Start -----------------------------------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        config, disk = self._config, self._disk
+        address = bind(config)
+        self._undo.append(address.listening.close)
+        directories = Directories(disk, config.journal_directory, config.ledger_directory)
+        directories.open()
+        self._undo.append(directories.close)
+        await self._identify(address, directories)
+        storage, worker = await self._storage(directories)
+        journal = await self._replay(storage, worker, directories)
+        availability = Availability(config.read_only)
+        dispatch = Dispatch(config, disk, storage, journal, availability)
+        _connect(storage, availability, dispatch)
+        factory = BookieFactory(
+            partial(ServerConnection, config.frame_size_max, config.serves_batch_read), dispatch.serve
+        )
+        dispatch.brake = factory
+        self._undo.append(factory.disconnect_all)
+        await self._open(journal, storage, worker, directories)
+        self._listen(address, factory)
+        info = BookieServiceInfo(address.host, address.port)
+        registration = Registration(self._reactor, self._store, address.bookie_id, info, availability, self._fail)
+        self._undo.append(registration.stop)
+        await registration.start()
+        self.address = address
+        log.info("serving as {bookie_id}", bookie_id=address.bookie_id)
+        self._tell(f"bookie {address.bookie_id} listening on {config.listen}:{address.port}")
+
+    async def _identify(self, address: Address, directories: Directories) -> None:
+        """Connect to the cluster, made if there is none, and make sure that these are our directories there."""
+        self._undo.append(self._store.stop)
+        await self._store.start()
+        if await self._store.initialize():
+            log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
+        instance_id = await self._store.instance_id()
+        config = self._config
+        expected = Cookie.of(address.bookie_id, config.journal_directory, config.ledger_directory, instance_id)
+        stored = await self._store.read_cookie(address.bookie_id)
+        plan = directories.plan_cookie(expected, None if stored is None else stored[0])
+        directories.write_cookies(plan)
+        if plan.to_store:
+            await self._store.write_cookie(address.bookie_id, plan.data, None)
+
+    def _worker(self, name: str, threads: int = 1) -> Worker:
+        worker = Worker(self._reactor, name, threads)
+        self._undo.append(worker.stop)
+        return worker
+
+    async def _storage(self, directories: Directories) -> tuple[LedgerStorage, Worker]:
+        flush_worker, read_worker = self._worker("flush"), self._worker("read", READ_THREADS)
+        storage = LedgerStorage(self._disk, directories.ledger, self._config, flush_worker, read_worker)
+        # A replay that is under way ends before the files it uses are closed.
+        self._undo.append(lambda: flush_worker.run(bool).addCallback(lambda _: storage.stop()))
+        await flush_worker.run(storage.start)
+        return storage, flush_worker
+
+    async def _replay(self, storage: LedgerStorage, worker: Worker, directories: Directories) -> Journal:
+        """Bring the journal's entries into the storage, durably, and move the mark behind them."""
+
+        def replay() -> None:
+            sink = StorageSink(storage)
+            mark = read_last_mark(self._disk, [directories.ledger])
+            replayed = journal_replay.replay(self._disk, directories.journal, mark, sink)
+            sink.finish()
+            storage.flush_now()
+            # A mark must name a file that is there.
+            if replayed.mark > BEGINNING:
+                write_last_mark(self._disk, [directories.ledger], replayed.mark)
+            if replayed.entry_count:
+                log.info("replayed {count} entries from the journal", count=replayed.entry_count)
+
+        # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
+        await worker.run(replay)
+        threads = self._worker("journal")
+        return Journal(self._disk, directories.journal, self._config, threads=threads, on_fatal=self._fail)
+
+    async def _open(self, journal: Journal, storage: LedgerStorage, worker: Worker, directories: Directories) -> None:
+        """Start the journal, and the checkpoints that follow it."""
+
+        def write_mark(mark: LogMark) -> None:
+            write_last_mark(self._disk, [directories.ledger], mark)
+
+        sync_thread = SyncThread(self._reactor, storage, journal, write_mark, worker, self._config.flush_interval_s)
+        await journal.start()
+        sync_thread.start()
+        self._undo.append(sync_thread.stop)
+        self._undo.append(journal.stop)
+
+    def _listen(self, address: Address, factory: BookieFactory) -> None:
+        address.listening.listen(BACKLOG)
+        port = self._reactor.adoptStreamPort(address.listening.fileno(), address.listening.family, factory)
+        address.listening.close()  # the reactor has a duplicate
+
+        def stop_listening() -> Any:
+            factory.pause()
+            return port.stopListening()
+
+        self._undo.append(stop_listening)
+
+
+def _connect(storage: LedgerStorage, availability: Availability, dispatch: Dispatch) -> None:
+    """Let the storage tell of its space: a full disk makes the bookie read-only, and clients go on reading."""
+
+    def space_changed() -> None:
+        availability.out_of_space = storage.failed_space
+        dispatch.look_again()
+
+    storage.on_space_changed = space_changed
+    storage.on_drained = dispatch.look_again
+
+
+async def _fired(result: Any) -> Any:
+    """Return ``result``, or what it fires with."""
+    return await result if isinstance(result, Deferred) else result

@@ -1,0 +1,111 @@
+"""``twistd bookie``: command line to service (docs/guides/bookie.md)."""
+
+import atexit
+import os
+import sys
+from typing import Any
+
+from twisted.application.service import IService
+from twisted.python import usage
+
+from bookkeeper_tx.bookie.config_file import read_config_file
+from bookkeeper_tx.bookie.service import BookieService
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import BookKeeperError, InvalidConfig
+
+FAILED = 1
+"""Exit code of a bookie that did not start, or that had to stop."""
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise ValueError("give a number from 0 to 65535")
+    return int(text)
+
+
+_port.coerceDoc = "A TCP port, or 0 for any free one."  # type: ignore[attr-defined]
+
+
+class Options(usage.Options):
+    """Command line of ``twistd bookie``.  It wins over the file given with --config."""
+
+    synopsis = "[--metadata URI] [--data DIR] [--config FILE] [options]"
+    longdesc = (
+        "Runs a bookie, a storage server of Apache BookKeeper.  The first start creates its directory, and an empty "
+        "cluster where the metadata is kept.  Example: "
+        "twistd -n bookie --metadata sqlite:////var/lib/bk/meta.db --data /var/lib/bk/1 --port 3181"
+    )
+    optParameters = [
+        [
+            "metadata",
+            "m",
+            None,
+            "Where the metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT;HOST:PORT/ledgers.",
+        ],
+        ["data", "d", None, "Directory of journal, entry logs and indexes."],
+        ["journal-dir", None, None, "Directory of the journal, if it is to be on a disk of its own."],
+        ["port", "p", None, "TCP port, or 0 for any free one, which is printed and registered. [default: 3181]", _port],
+        ["listen", "l", None, "Address to listen on. [default: 127.0.0.1]"],
+        ["advertise", "a", None, "Host name or address that clients are told. [default: the address listened on]"],
+        ["bookie-id", "i", None, "Name of the bookie. [default: ADVERTISED:PORT]"],
+        ["config", "c", None, "A bk_server.conf of a Java bookie; what does nothing here is named in a warning."],
+        ["wire-compat", None, None, "4.16: imitate a bookie without batch read."],
+    ]
+
+    def postOptions(self) -> None:
+        """Make the configuration; a wrong one is an error of usage, which twistd prints before it exits with 1."""
+        try:
+            self.config = self._config()
+        except InvalidConfig as error:
+            raise usage.UsageError(str(error)) from None
+
+    def _config(self) -> BookieConfig:
+        self.warnings: list[str] = []
+        values: dict[str, Any] = {}
+        if self["config"] is not None:
+            values = read_config_file(self["config"], self.warnings.append)
+        given = {
+            "metadata_uri": self["metadata"],
+            "journal_directory": self["journal-dir"] or self["data"],
+            "ledger_directory": self["data"],
+            "port": self["port"],
+            "listen": self["listen"],
+            "advertise": self["advertise"],
+            "bookie_id": self["bookie-id"],
+            "wire_compat": self["wire-compat"],
+        }
+        values |= {field: value for field, value in given.items() if value is not None}
+        missing = {
+            "metadata_uri": "--metadata URI (in a file: metadataServiceUri)",
+            "ledger_directory": "--data DIR (in a file: ledgerDirectories)",
+            "journal_directory": "--data DIR or --journal-dir DIR (in a file: journalDirectories)",
+        }
+        for field, option in missing.items():
+            if not values.get(field):
+                raise InvalidConfig(f"give {option}")
+        if values.get("wire_compat") not in (None, "", "4.16"):
+            raise InvalidConfig(f"--wire-compat {values['wire_compat']}: only 4.16 can be imitated")
+        for field in ("journal_directory", "ledger_directory"):
+            values[field] = os.path.abspath(values[field])
+        return BookieConfig(**values)
+
+
+def makeService(options: Options) -> IService:
+    """Return the bookie; its failure is the exit code of the process, which twistd alone would leave at 0."""
+    from twisted.internet import reactor
+
+    for warning in options.warnings:
+        print(f"bookie: warning: {warning}", file=sys.__stderr__)
+    try:
+        service = BookieService(options.config, reactor)
+    except BookKeeperError as error:
+        raise SystemExit(f"bookie: {error}") from None
+    atexit.register(_exit_as_failed, service)
+    return service
+
+
+def _exit_as_failed(service: BookieService) -> None:
+    if service.failed:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(FAILED)
