@@ -5,8 +5,8 @@ an error at import.  Interpreted construct costs 9 to 39 µs a frame, a derived 
 """
 
 import struct
-from itertools import pairwise
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import construct
