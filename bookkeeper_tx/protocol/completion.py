@@ -31,9 +31,12 @@ class RangeRead:
             self.answers += answers
             self._missing -= len(answers)
             return self._missing == 0
-        for at, answer in enumerate(answers, index):
-            if 0 <= at < self.count:
-                self._set(at, answer)
+        # A run of replies may begin before this range and go on behind it.
+        if index >= self.count:
+            return False
+        start = max(index, 0)
+        for at, answer in enumerate(answers[start - index : self.count - index], start):
+            self._set(at, answer)
         return self._missing == 0
 
     def _set(self, index: int, answer: bytes | RemoteError) -> None:

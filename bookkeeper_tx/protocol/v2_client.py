@@ -234,11 +234,10 @@ class V2ClientConnection:
     def _fill_ranges(
         self, ledger_id: int, first: int, answers: list[bytes | RemoteError], done: list[Completion]
     ) -> None:
-        for waiting in self._ranges:
-            if waiting.ledger_id == ledger_id and waiting.fill(first, answers):
-                self._ranges.remove(waiting)
-                done.append((waiting.token, None, waiting.answers))
-                return
+        whole = [waiting for waiting in self._ranges if waiting.ledger_id == ledger_id and waiting.fill(first, answers)]
+        for waiting in whole:
+            self._ranges.remove(waiting)
+            done.append((waiting.token, None, waiting.answers))
 
     def _complete_read(self, ledger_id: int, entry_id: int, status: int, entry: bytes, done: list[Completion]) -> None:
         table = self._reads.get(ledger_id)

@@ -197,3 +197,17 @@ def test_a_lost_connection_fails_everything_once(client: V2ClientConnection) -> 
     assert sorted(token for token, _, _ in done) == ["add", "again", "batch", "range", "read"]
     assert {found for _, found, _ in done} == {error}
     assert client.fail_all(error) == []
+
+
+@pytest.mark.parametrize("sizes", [[20, 20, 20], [1, 30, 3], [9, 9]])
+def test_a_run_of_replies_fills_every_range_that_it_crosses(client: V2ClientConnection, sizes: list[int]) -> None:
+    first = 0
+    for number, size in enumerate(sizes):
+        client.read_range(number, 1.0, LEDGER, first, first + size - 1)
+        first += size
+    asked = requests_of(client)
+    entries = [entry(entry_id) for request in asked for entry_id in request.entry_ids]
+    stream = b"".join(v2.ReadRequests(0x02020000, LEDGER, range(first)).replies(entries, fields.NO_ENTRY))
+    done = client.receive(stream)
+    assert [(token, len(answers)) for token, _, answers in done] == list(enumerate(sizes))
+    assert [answer for _, _, answers in done for answer in answers] == entries
