@@ -202,7 +202,7 @@ def record_offsets(name: str, buffer: bytes, start: int, end: int) -> Sequence[i
         stride = 4 + _record_length(buffer, start)[0]
         if stride >= 4 and (end - start) % stride == 0:
             # Records of one size: their length words are equal, seen a byte column at a time.
-            columns = (buffer[start + j : end : stride] for j in range(4))
+            columns = (bytes(buffer[start + j : end : stride]) for j in range(4))
             if all(column == column[:1] * len(column) for column in columns):
                 return range(start, end + 1, stride)
     offsets = [start]

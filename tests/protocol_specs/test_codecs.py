@@ -134,6 +134,24 @@ def test_record_offsets_start_each_record_and_end_the_last() -> None:
     assert record_offsets("batch", data, 2, 2) == [2]
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("sizes", [[3, 3, 3], [0, 0], [3, 3, 4], [4, 3, 3], [3, 4, 3], [6, 6, 1, 1, 0]])
+def test_records_of_one_size_are_seen_for_what_they_are(kind: Any, sizes: list[int]) -> None:
+    data = tails.Records.build([bytes(size) for size in sizes])
+    starts = [sum(sizes[:at]) + 4 * at for at in range(len(sizes) + 1)]
+    assert list(record_offsets("batch", kind(data), 0, len(data))) == starts
+
+
+@pytest.mark.parametrize("at", [7, 10, 14, 17])
+@pytest.mark.parametrize("byte", [0, 4, 0x80, 0xFF])
+def test_a_bad_length_among_records_of_one_size_is_noticed(at: int, byte: int) -> None:
+    data = bytearray(tails.Records.build([b"abc"] * 3))
+    data[at] = byte
+    if data != tails.Records.build([b"abc"] * 3):
+        with pytest.raises(Malformed):
+            record_offsets("batch", bytes(data), 0, len(data))
+
+
 @pytest.mark.parametrize(
     ("data", "offset"),
     [
