@@ -194,7 +194,8 @@ def test_what_a_failed_group_left_is_never_read(
     disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     """Behind a shorter group, and at the end of a file that is followed by another."""
-    journal = new_journal(disk, config=Config(journal_size_bytes_max=2 * spec.ALIGNMENT))
+    config = Config(journal_size_bytes_max=2 * spec.ALIGNMENT, journal_preallocation_bytes=64 * spec.ALIGNMENT)
+    journal = new_journal(disk, config=config)
     journal.start()
     disk.fail_writes(1)
     monkeypatch.setattr(disk.random, "randrange", lambda size: min(written, size - 1))
