@@ -12,6 +12,8 @@ from twisted.internet import reactor, task
 from bookkeeper_tx.metadata import zookeeper_paths
 from bookkeeper_tx.metadata.sqlite_tables import Tables
 from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
+from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
 from tests.metadata import contract
 from tests.reactor_thread import run_in_reactor
 
@@ -23,8 +25,11 @@ class RealCluster(contract.Cluster):
         self.uri = uri
         self.stores: list[Any] = []
 
+    def make_store(self) -> Any:
+        return open_metadata_store(self.uri, reactor)
+
     async def open(self) -> Any:
-        store = open_metadata_store(self.uri, reactor)
+        store = self.make_store()
         self.stores.append(store)
         await store.start()
         return store
@@ -60,6 +65,11 @@ class ZooKeeperCluster(RealCluster):
         self.client = KazooClient(hosts)
         self.client.start(10)
 
+    def make_store(self) -> Any:
+        uri = parse_metadata_uri(self.uri)
+        assert isinstance(uri, ZooKeeperUri)
+        return ZooKeeperMetadataStore(uri, reactor, session_timeout_s=1.5)
+
     async def raw_ledger(self, ledger_id: int) -> bytes:
         return self.client.get(zookeeper_paths.ledger_path(self.root, ledger_id))[0]
 
@@ -73,7 +83,7 @@ class ZooKeeperCluster(RealCluster):
 
 
 @pytest.fixture(params=["sqlite", pytest.param("zookeeper", marks=pytest.mark.java)])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":
         return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
     zookeeper = request.getfixturevalue("zookeeper")
@@ -81,11 +91,11 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("scenario", contract.SCENARIOS)
-def test_contract(cluster: RealCluster, scenario: contract.Scenario) -> None:
+def test_contract(metadata_cluster: RealCluster, scenario: contract.Scenario) -> None:
     async def run() -> None:
         try:
-            await scenario(cluster)
+            await scenario(metadata_cluster)
         finally:
-            await cluster.close()
+            await metadata_cluster.close()
 
     run_in_reactor(run, timeout_s=45)

@@ -1,6 +1,6 @@
 """What every metadata store must do: scenarios on an IMetadataStore, run on each store by tests/integration.
 
-A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of store, on which it opens the stores it needs.
+A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of store and opens the stores it needs.
 ``cluster.open()`` is another process's view as far as the store can tell.
 """
 

@@ -95,14 +95,14 @@ def test_a_watch_outlives_a_store_that_cannot_be_read_for_a_while(
     calls: list[int] = []
     store.watch_bookies(lambda: calls.append(1))
     with monkeypatch.context() as patched:
-        patched.setattr(Tables, "changed_by_others", lambda self: 1 / sqlite3_error())
+        patched.setattr(Tables, "changed_by_others", broken)
         stores.poll()
     result_of(other.register_bookie("a:1", INFO))
     stores.poll()
     assert calls == [1]
 
 
-def sqlite3_error() -> int:
+def broken(self: Tables) -> bool:
     raise sqlite3.OperationalError("disk I/O error")
 
 

@@ -1,0 +1,169 @@
+"""The metadata store in ZooKeeper, laid out so that Java clients and bookies share it."""
+
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from zope.interface import implementer
+
+from bookkeeper_tx.interfaces import IMetadataStore
+from bookkeeper_tx.metadata import service_info, zookeeper_paths
+from bookkeeper_tx.metadata.cookies import ZooKeeperCookies
+from bookkeeper_tx.metadata.kazoo_session import KazooSession
+from bookkeeper_tx.metadata.ledger_ids import LedgerIds
+from bookkeeper_tx.metadata.ledger_serialization import check_ledger_id
+from bookkeeper_tx.metadata.ledgers import ZooKeeperLedgers
+from bookkeeper_tx.metadata.node_watches import NodeWatches
+from bookkeeper_tx.metadata.registration import Registration, ZooKeeperRegistrations
+from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.zookeeper_cluster import ZooKeeperCluster
+from bookkeeper_tx.metadata.zookeeper_requests import Requests
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+
+SESSION_TIMEOUT_S = 10.0
+"""How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
+
+OPERATION_TIMEOUT_S = 10.0
+"""How long anything asked of the store may take; long enough for a session to move to another server."""
+
+
+@implementer(IMetadataStore)
+class ZooKeeperMetadataStore:
+    """The store of the cluster at ``uri``."""
+
+    def __init__(
+        self,
+        uri: ZooKeeperUri,
+        reactor: Any,
+        *,
+        session_timeout_s: float = SESSION_TIMEOUT_S,
+        operation_timeout_s: float = OPERATION_TIMEOUT_S,
+        make_session: Callable[..., Any] = KazooSession,
+        draw_token: Callable[[int], int] = secrets.randbits,
+    ) -> None:
+        root = uri.root
+        self._root = root
+        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s)
+        self._session.connected_again = self._connected_again
+        self._requests = Requests(self._session, reactor, operation_timeout_s)
+        self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
+        self._ledgers = ZooKeeperLedgers(self._requests, root, draw_token)
+        self._ids = LedgerIds(self._requests, root)
+        self._cookies = ZooKeeperCookies(self._requests, root)
+        self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
+        self._watches = NodeWatches(self._requests, reactor)
+
+    def start(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        await self._session.start()
+        try:
+            await self._requests.within(self._cluster.check_if_there())
+        except BaseException:
+            await self.stop()
+            raise
+
+    def stop(self) -> Deferred[None]:
+        self._watches.clear()
+        self._requests.stop()
+        stopped: Deferred[None] = self._session.stop()
+        return stopped
+
+    def initialize(self) -> Deferred[bool]:
+        return self._requests.within(self._cluster.initialize())
+
+    def instance_id(self) -> Deferred[str | None]:
+        return self._operate(self._cluster.instance_id())
+
+    # Ledgers ------------------------------------------------------------------------------------------------------
+
+    def new_ledger_id(self) -> Deferred[int]:
+        return self._operate(self._ids.new())
+
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
+        check_ledger_id(ledger_id)
+        return self._operate(self._ledgers.create(ledger_id, metadata))
+
+    def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        return self._operate(self._ledgers.read(ledger_id))
+
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
+        return self._operate(self._ledgers.write(ledger_id, metadata, version))
+
+    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        return self._operate(self._ledgers.delete(ledger_id))
+
+    def list_ledgers(self) -> Deferred[list[int]]:
+        async def check_and_list() -> list[int]:
+            await self._requests.within(self._cluster.check())
+            return await self._ledgers.all_ids()
+
+        return Deferred.fromCoroutine(check_and_list())
+
+    def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
+        return self._watches.node(zookeeper_paths.ledger_path(self._root, ledger_id), changed)
+
+    # Bookies ------------------------------------------------------------------------------------------------------
+
+    def register_bookie(
+        self,
+        bookie_id: BookieId,
+        info: BookieServiceInfo,
+        read_only: bool = False,
+        lost: Callable[[BaseException], None] | None = None,
+    ) -> Deferred[None]:
+        service_info.check_bookie_id(bookie_id)
+        registering = self._registrations.register(bookie_id, Registration(info, read_only, lost))
+        # It may have to wait for the node of a process that has just been killed, in one folder and then the other.
+        return self._operate(registering, extra_timeout_s=2 * self._registrations.patience_s)
+
+    def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
+        return self._operate(self._registrations.unregister(bookie_id))
+
+    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._operate(self._registrations.writable())
+
+    def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._operate(self._registrations.read_only())
+
+    def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
+        return self._operate(self._registrations.info(bookie_id))
+
+    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
+        folders = (self._registrations.writable_folder, self._registrations.read_only_folder)
+        ends = [self._watches.children(folder, changed) for folder in folders]
+
+        def end_all() -> None:
+            for end in ends:
+                end()
+
+        return end_all
+
+    def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
+        return self._operate(self._cookies.read(bookie_id))
+
+    def write_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> Deferred[int]:
+        service_info.check_bookie_id(bookie_id)
+        return self._operate(self._cookies.write(bookie_id, cookie, version))
+
+    def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
+        return self._operate(self._cookies.delete(bookie_id, version))
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
+        async def check_and_work() -> Any:
+            try:
+                await self._cluster.check()
+            except BaseException:
+                work.close()
+                raise
+            return await work
+
+        return self._requests.within(check_and_work(), extra_timeout_s)
+
+    def _connected_again(self) -> None:
+        self._registrations.connected_again()
+        self._watches.connected_again()
