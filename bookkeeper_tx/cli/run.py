@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from twisted.internet.defer import Deferred
@@ -21,8 +21,9 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
     Ctrl-C and SIGTERM cancel it; it may take its time to clean up, unless Ctrl-C comes again.  Then
     :class:`click.Abort` is raised.  A reactor runs once, so this can be called once a process.
     """
-    from twisted.internet import reactor
+    from twisted.internet import reactor as installed
 
+    reactor = cast(Any, installed)
     outcome: list[Result | Failure] = []
     interrupted = False
 

@@ -1,0 +1,134 @@
+"""``bktx bench``: rates, latencies and CPU per entry of adds and reads."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from bookkeeper_tx.cli import bench_report
+from bookkeeper_tx.cli.bench_cluster import BenchCluster, given_cluster, own_cluster
+from bookkeeper_tx.cli.bench_series import Series, run_series
+from bookkeeper_tx.cli.payloads import MIB
+from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
+from bookkeeper_tx.errors import InvalidArgument
+
+ENTRIES = 1_000_000
+ENTRIES_QUICK = 20_000
+RUNS = 5
+RUNS_QUICK = 2
+
+
+@click.command()
+@click.option(
+    "--metadata",
+    "metadata_uri",
+    envvar="BKTX_METADATA",
+    metavar="URI",
+    help="A cluster that runs; default: one bookie of our own, with the SQLite store.  [env BKTX_METADATA]",
+)
+@click.option(
+    "--bookie-pid",
+    "bookie_pids",
+    type=click.IntRange(1),
+    multiple=True,
+    help="Process of a bookie of that cluster on this machine, to measure its CPU; may be repeated.",
+)
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="New or empty directory for our own bookie's data, which is kept; default: a temporary one.",
+)
+@click.option("--entries", type=click.IntRange(100), help=f"Entries of a run.  [default: {ENTRIES:,}]")
+@click.option(
+    "--size",
+    "payload_sizes",
+    type=click.IntRange(1, 4 * MIB),
+    multiple=True,
+    default=(100, 1024),
+    show_default=True,
+    help="Payload bytes of an entry; may be repeated.",
+)
+@click.option(
+    "--sizes",
+    "distributions",
+    type=click.Choice(["equal", "variable", "both"]),
+    default="variable",
+    show_default=True,
+    help="All entries of that size, or of that mean, uniformly within half of it.",
+)
+@click.option("--runs", type=click.IntRange(1), help=f"Runs of each workload.  [default: {RUNS}]")
+@click.option("--replicas", type=click.IntRange(1), default=1, show_default=True, help="E = Qw = Qa of the ledgers.")
+@click.option("--window", type=click.IntRange(1), default=1000, show_default=True, help="Operations in flight.")
+@click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")
+def bench(
+    metadata_uri: str | None,
+    bookie_pids: tuple[int, ...],
+    directory: Path | None,
+    entries: int | None,
+    payload_sizes: tuple[int, ...],
+    distributions: str,
+    runs: int | None,
+    replicas: int,
+    window: int,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Measure adds, reads of ranges, single reads and batch reads; every entry's CRC32C is verified.
+
+    CPU is what this process and the bookies' processes used, all threads, per entry: it says more than rates do on a
+    machine that others use too.  Without --metadata a bookie is started for each payload size, its caches and logs so
+    small that every run flushes and rolls a log.
+
+    \b
+    bktx bench --quick
+    bktx bench --size 100 --sizes both --json > figures.json
+    bktx bench --metadata zk+hierarchical://127.0.0.1:2181/ledgers --bookie-pid 4711 --replicas 1
+    """
+    if metadata_uri is not None and directory is not None:
+        raise click.UsageError("--directory is for our own bookie: leave out --metadata, or --directory")
+    if bookie_pids and metadata_uri is None:
+        raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookie is known")
+    if directory is not None and directory.exists() and any(directory.iterdir()):
+        raise InvalidArgument(f"{directory} is not empty: give a new directory")
+    plan = [
+        Series(
+            entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
+            payload_size=size,
+            variable=variable,
+            runs=runs or (RUNS_QUICK if quick else RUNS),
+            replicas=replicas,
+            window=window,
+        )
+        for size in payload_sizes
+        for variable in {"equal": (False,), "variable": (True,), "both": (False, True)}[distributions]
+    ]
+    progress = Console(stderr=True, highlight=False)
+    with (
+        everything_stopped_on_signals(),
+        tempfile.TemporaryDirectory(prefix="bktx-bench-", ignore_cleanup_errors=True) as temporary,
+    ):
+        root = directory or Path(temporary)
+        if metadata_uri is not None:
+            clusters = [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
+        else:
+            clusters = [
+                own_cluster(root / f"{index}", series.stored_bytes, series.runs, replicas)
+                for index, series in enumerate(plan)
+            ]
+        report = run(lambda reactor: _measure(reactor, plan, clusters, progress))
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        bench_report.show(report, Console(highlight=False))
+
+
+async def _measure(reactor: Any, plan: list[Series], clusters: list[BenchCluster], progress: Console) -> dict[str, Any]:
+    results = []
+    for series, cluster in zip(plan, clusters, strict=True):
+        async with cluster:
+            results.append(await run_series(reactor, series, cluster, progress))
+    return {"machine": bench_report.machine(), "series": results}

@@ -1,0 +1,80 @@
+"""The figures of ``bktx bench`` for people."""
+
+import os
+import platform
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+NOISY_CORES = 0.3
+"""Cores that others keep busy above which rates are not to be trusted."""
+
+COLUMNS = {
+    "entries/s": ("entries_per_s", "{:,.0f}"),
+    "MB/s": ("mb_per_s", "{:,.1f}"),
+    "p50 ms": ("latency_p50_ms", "{:,.2f}"),
+    "p99 ms": ("latency_p99_ms", "{:,.2f}"),
+    "client µs": ("client_cpu_us_per_entry", "{:,.2f}"),
+    "bookie µs": ("bookie_cpu_us_per_entry", "{:,.2f}"),
+}
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were measured on."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": os.cpu_count(),
+    }
+
+
+def show(report: dict[str, Any], console: Console) -> None:
+    """Print a table for each series."""
+    where = report["machine"]
+    console.print(f"Python {where['python']}, {where['system']}, {where['cores']} cores; CRC32C verified")
+    for series in report["series"]:
+        console.print()
+        console.print(_table(series))
+        console.print(_notes(series))
+
+
+def _table(series: dict[str, Any]) -> Table:
+    kind = "variable" if series["variable"] else "equal"
+    table = Table(
+        "",
+        *COLUMNS,
+        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes), {series['runs']} runs:"
+        " best [dim]and median[/]",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for workload in series["workloads"]:
+        table.add_row(workload["workload"], *_cells(workload["best"]))
+        table.add_row("", *_cells(workload["median"]), style="dim")
+    return table
+
+
+def _cells(figures: dict[str, Any]) -> list[str]:
+    return ["" if figures[name] is None else form.format(figures[name]) for name, form in COLUMNS.values()]
+
+
+def _notes(series: dict[str, Any]) -> str:
+    lines = [
+        f"fdatasync p50 {series['fdatasync_p50_us']:,.0f} µs + loopback round trip p50"
+        f" {series['loopback_round_trip_p50_us']:,.0f} µs; p50 of one add at a time is"
+        f" {series['one_add_p50_over_limit']:.1f} times that"
+    ]
+    if after := series["bookie_after_each_run"]:
+        memory = max(each["rss_bytes_max"] for each in after) / 2**20
+        lines.append(
+            f"bookie: memory at most {memory:,.0f} MiB; flushes seen and log rolls a run: "
+            + ", ".join(f"{each['flushes_seen']} and {each['log_rolls']}" for each in after)
+        )
+    others = max(run["other_cores"] for workload in series["workloads"] for run in workload["runs"])
+    if others > NOISY_CORES:
+        lines.append(f"[yellow]other processes kept up to {others:.1f} cores busy: trust the µs, not the rates[/]")
+    return "\n".join(lines)
