@@ -14,7 +14,7 @@ class Status(NamedTuple):
     v3: int
     """Status of a V3 reply."""
     client: int
-    """Code that a Java client reports (``BKException``)."""
+    """Code that a Java client reports (``BKException``) of a read; EBADREQ and EIO of a write are -12."""
     retriable: bool
     """Whether another replica may answer differently."""
     sentence: str
