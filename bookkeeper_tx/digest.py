@@ -23,8 +23,6 @@ Checksum = Callable[..., int]
 
 _CHECKSUMS: dict[DigestType, Checksum] = {DigestType.CRC32: zlib.crc32, DigestType.CRC32C: crc32c.crc32c}
 _VALUES = {DigestType.CRC32: construct.Int64ub, DigestType.CRC32C: construct.Int32ub}
-_CRC32_VALUE = codecs.derive("CRC32 digest", construct.Struct("value" / construct.Int64ub)).pack_fixed
-_CRC32C_VALUE = codecs.derive("CRC32C digest", construct.Struct("value" / construct.Int32ub)).pack_fixed
 
 EQUAL_MIN = 8
 """Fewer entries than this are verified faster one by one."""
@@ -50,12 +48,8 @@ def _mac(password: bytes) -> Callable[[bytes, bytes], bytes]:
     return compute
 
 
-def _crc32(metadata: bytes, payload: bytes) -> bytes:
-    return _CRC32_VALUE(zlib.crc32(payload, zlib.crc32(metadata)))
-
-
-def _crc32c(metadata: bytes, payload: bytes) -> bytes:
-    return _CRC32C_VALUE(crc32c.crc32c(payload, crc32c.crc32c(metadata)))
+def _of(checksum: Checksum, value: Callable[[int], bytes]) -> Callable[[bytes, bytes], bytes]:
+    return lambda metadata, payload: value(checksum(payload, checksum(metadata)))
 
 
 def _none(metadata: bytes, payload: bytes) -> bytes:
@@ -71,15 +65,15 @@ class EntryDigest:
         self.master_key = master_key(password)
         self.payload_offset = METADATA_SIZE + self.size
         self._checksum = _CHECKSUMS.get(digest_type)
+        self._compute: Callable[[bytes, bytes], bytes] = _none
+        if digest_type is DigestType.MAC:
+            self._compute = _mac(password)
         if self._checksum is not None:
+            value = codecs.derive("digest", construct.Struct("value" / _VALUES[digest_type]))
+            self._compute = _of(self._checksum, value.pack_fixed)
             sealed = construct.Struct(*v1.ENTRY_METADATA.subcons, "digest" / _VALUES[digest_type])
             self._sealed = codecs.derive("sealed entry", sealed)
         self._codecs: dict[tuple[int, int], codecs.Codec] = {}
-        self._compute: Callable[[bytes, bytes], bytes]
-        if digest_type is DigestType.MAC:
-            self._compute = _mac(password)
-        else:
-            self._compute = {DigestType.CRC32: _crc32, DigestType.CRC32C: _crc32c, DigestType.DUMMY: _none}[digest_type]
 
     def seal(self, ledger_id: int, entry_id: int, last_add_confirmed: int, length: int, payload: bytes) -> bytes:
         """Return the entry as it is sent and stored."""

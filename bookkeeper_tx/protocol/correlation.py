@@ -33,6 +33,13 @@ class Correlation:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
+    def pop_run(self, ids: range) -> list[Any]:
+        """Return the tokens of the requests of ``ids``, without those that nobody waits for."""
+        pop = self._waiting.pop
+        if self._again:
+            return [token for token in map(self.pop, ids) if token is not None]
+        return [waiting[0] for waiting in [pop(key, None) for key in ids] if waiting is not None]
+
     def add(self, key: Hashable, token: Any, deadline: float) -> None:
         if key in self._waiting:
             self._again.setdefault(key, deque()).append((token, deadline))

@@ -67,7 +67,10 @@ class V2ClientConnection:
         flags: int = 0,
     ) -> None:
         """Ask to add ``entry``; completes with None."""
-        self._table(self._adds, ledger_id).add(entry_id, token, deadline)
+        table = self._adds.get(ledger_id)
+        if table is None:
+            table = self._table(self._adds, ledger_id)
+        table.add(entry_id, token, deadline)
         self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
         self._outgoing.append(entry)
 
@@ -181,10 +184,7 @@ class V2ClientConnection:
         table = self._adds.get(ledger_id)
         if table is not None:
             error = _error(status)
-            for entry_id in range(first, first + count):
-                token = table.pop(entry_id)
-                if token is not None:
-                    done.append((token, error, None))
+            done += [(token, error, None) for token in table.pop_run(range(first, first + count))]
         return start + count * stride
 
     def _read_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:

@@ -38,27 +38,29 @@ class BookieChannel:
     ) -> None:
         """Add ``entry`` (as sealed by a digest); completes with None."""
         protocol = self._main.protocol
-        timeout_s = self._config.add_timeout_s
         if protocol is not None and not protocol.overfull:
             # The hot path: no closure for what is sent at once.
-            protocol.connection.add_entry(
-                done, protocol.deadline(timeout_s), ledger_id, entry_id, entry, master_key, flags
-            )
-            protocol.requested()
+            if not protocol.awake:
+                protocol.wake()
+            deadline = protocol.now + self._config.add_timeout_s
+            protocol.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
             return
-        self._send(self._main, "add_entry", timeout_s, done, ledger_id, entry_id, entry, master_key, flags)
+        arguments = (ledger_id, entry_id, entry, master_key, flags)
+        self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None:
         """Read one entry; completes with its bytes, not verified."""
         protocol = self._main.protocol
-        timeout_s = self._config.read_timeout_s
         if protocol is not None and not protocol.overfull:
-            protocol.connection.read_entry(done, protocol.deadline(timeout_s), ledger_id, entry_id, flags, master_key)
-            protocol.requested()
+            if not protocol.awake:
+                protocol.wake()
+            deadline = protocol.now + self._config.read_timeout_s
+            protocol.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
-        self._send(self._main, "read_entry", timeout_s, done, ledger_id, entry_id, flags, master_key)
+        arguments = (ledger_id, entry_id, flags, master_key)
+        self._send(self._main, "read_entry", self._config.read_timeout_s, done, *arguments)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
         """Read entries one by one, pipelined; completes once, with a list of entries or errors in order."""
@@ -116,8 +118,9 @@ class BookieChannel:
 
     def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
         def request(protocol: ClientProtocol) -> None:
-            getattr(protocol.connection, operation)(done, protocol.deadline(timeout_s), *arguments)
-            protocol.requested()
+            if not protocol.awake:
+                protocol.wake()
+            getattr(protocol.connection, operation)(done, protocol.now + timeout_s, *arguments)
 
         channel.send(request, done)
 

@@ -27,8 +27,8 @@ Done: TypeAlias = Callable[[BookKeeperError | None, Any], None]
 class ClientProtocol(Protocol):
     """Sends the requests made in one turn of the reactor as one write, and calls each request's ``done``.
 
-    Callers make their request on :attr:`connection` with ``done`` as its token and :meth:`deadline` as its deadline,
-    then call :meth:`requested`.
+    Callers call :meth:`wake` unless the protocol is :attr:`awake`, then make their request on :attr:`connection`, with
+    ``done`` as its token and :attr:`now` plus its time-out as its deadline.
     """
 
     log = Logger()
@@ -45,12 +45,16 @@ class ClientProtocol(Protocol):
         self._clock = clock
         self._lost = lost
         self._unsent_bytes_max = unsent_bytes_max
+        self.awake = False
+        """Whether what is requested now will be sent and watched without further ado."""
+        self.now = 0.0
+        """The time, while awake."""
+        self.overfull = False
+        """Whether the bookie takes nothing and enough waits to be sent to it."""
         self._unsent_bytes = 0
         self._congested = False
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
-        self._now = 0.0
-        self._receiving = False
         self._violation: BookKeeperError | None = None
 
     def connectionMade(self) -> None:
@@ -58,33 +62,24 @@ class ClientProtocol(Protocol):
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
 
-    @property
-    def overfull(self) -> bool:
-        """Whether the bookie takes nothing and enough waits to be sent to it."""
-        return self._unsent_bytes > self._unsent_bytes_max
+    def wake(self) -> None:
+        """See to it that the requests made in this turn of the reactor are sent at its end, and watched."""
+        self._flush_call = self._clock.callLater(0, self._flush)
+        self._watch()
 
-    def deadline(self, timeout_s: float) -> float:
-        """Return when a request made in this turn times out."""
-        if self._flush_call is None and not self._receiving:
-            self._now = self._clock.seconds()
-            self._flush_call = self._clock.callLater(0, self._flush)
-        return self._now + timeout_s
-
-    def requested(self) -> None:
-        """See to it that the requests made are sent and watched."""
+    def _watch(self) -> None:
+        self.awake = True
+        self.now = self._clock.seconds()
         if self._sweep_call is None:
             self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
 
     def dataReceived(self, data: bytes) -> None:
-        self._receiving = True
-        self._now = self._clock.seconds()
+        self._watch()
         try:
             self._complete(self.connection.receive(data))
         except ProtocolViolation as error:
             self._violation = error
             self.transport.abortConnection()
-        finally:
-            self._receiving = False
         self._send()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
@@ -103,6 +98,7 @@ class ClientProtocol(Protocol):
     def resumeProducing(self) -> None:
         self._congested = False
         self._unsent_bytes = 0
+        self.overfull = False
 
     def stopProducing(self) -> None:
         self._congested = True
@@ -112,10 +108,13 @@ class ClientProtocol(Protocol):
         self._send()
 
     def _send(self) -> None:
+        # A flush that was called for stays due: what is requested until then goes with it.
+        self.awake = self._flush_call is not None
         data = self.connection.data_to_send()
         if data:
             if self._congested:
                 self._unsent_bytes += len(data)
+                self.overfull = self._unsent_bytes > self._unsent_bytes_max
             self.transport.write(data)
 
     def _sweep(self) -> None:
