@@ -32,6 +32,7 @@ class BookieProtocol(Protocol):
         self._serve = serve
         self._forget = forget
         self._pauses = 0
+        self._client_is_slow = False
         self.connected_to_client = False
 
     def connectionMade(self) -> None:
@@ -67,9 +68,17 @@ class BookieProtocol(Protocol):
         if self._pauses == 0 and self.connected_to_client:
             self.transport.resumeProducing()  # type: ignore[attr-defined]
 
-    # Called by the transport, whose consumer side asks us to hold our replies: the way to do so is to take no requests.
-    pauseProducing = pause
-    resumeProducing = resume
+    def pauseProducing(self) -> None:
+        """Hold the replies, which means to take no requests; the transport asks at every write until it has room."""
+        if not self._client_is_slow:
+            self._client_is_slow = True
+            self.pause()
+
+    def resumeProducing(self) -> None:
+        """Go on: the client has taken its replies."""
+        if self._client_is_slow:
+            self._client_is_slow = False
+            self.resume()
 
     def stopProducing(self) -> None:
         self.connected_to_client = False

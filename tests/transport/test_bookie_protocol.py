@@ -72,6 +72,17 @@ def test_reading_stops_while_anybody_asks_for_it() -> None:
     assert transport.producerState == "producing"
 
 
+def test_a_transport_that_asks_to_hold_replies_at_every_write_is_let_go_by_one_word() -> None:
+    _, protocol, transport = connected([])
+    for _ in range(3):
+        protocol.pauseProducing()
+    protocol.resumeProducing()
+    assert transport.producerState == "producing"
+    protocol.resumeProducing()
+    protocol.pause()
+    assert transport.producerState == "paused"
+
+
 def test_a_client_that_comes_while_all_are_paused_is_paused() -> None:
     factory, _, _ = connected([])
     factory.pause()
