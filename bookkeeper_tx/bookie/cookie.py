@@ -60,12 +60,14 @@ class Cookie:
 
     def verify(self, stored: "Cookie", source: str) -> None:
         """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie."""
-        indexes, stored_indexes = (each.index_directories or each.ledger_directories for each in (self, stored))
+        indexes = self.index_directories, stored.index_directories
+        if any(indexes):
+            indexes = indexes[0] or self.ledger_directories, indexes[1] or stored.ledger_directories
         compared = {
             "bookie id (bookieHost)": (self.bookie_id, stored.bookie_id),
             "journal directory (journalDir)": (self.journal_directories, stored.journal_directories),
             "ledger directories (ledgerDirs)": (self.ledger_directories, stored.ledger_directories),
-            "index directories (indexDirs)": (indexes, stored_indexes),
+            "index directories (indexDirs)": indexes,
             "cluster (instanceId)": (self.instance_id, stored.instance_id),
         }
         differing = [

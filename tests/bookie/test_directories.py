@@ -1,0 +1,96 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.directories import Directories
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.errors import RefusedToStart
+
+
+def opened(journal: Path, ledger: Path | None = None) -> Directories:
+    directories = Directories(Disk(), str(journal), str(ledger or journal))
+    directories.open()
+    return directories
+
+
+def refusal(journal: Path, ledger: Path | None = None) -> str:
+    with pytest.raises(RefusedToStart) as caught:
+        opened(journal, ledger)
+    return str(caught.value)
+
+
+def put(path: Path, *names: str) -> None:
+    for name in names:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(b"")
+
+
+def test_missing_directories_are_made(tmp_path: Path) -> None:
+    directories = opened(tmp_path / "a" / "journal", tmp_path / "ledgers")
+    assert directories.journal == str(tmp_path / "a" / "journal" / "current")
+    assert directories.ledger == str(tmp_path / "ledgers" / "current")
+    assert os.path.isdir(directories.journal)
+    assert os.path.isdir(directories.ledger)
+
+
+def test_one_directory_for_both(tmp_path: Path) -> None:
+    directories = opened(tmp_path)
+    assert directories.journal == directories.ledger == str(tmp_path / "current")
+
+
+def test_a_second_bookie_is_refused_until_the_first_has_stopped(tmp_path: Path) -> None:
+    first = opened(tmp_path / "j", tmp_path / "l")
+    assert "already running" in refusal(tmp_path / "x", tmp_path / "l")
+    assert str(tmp_path / "j") in refusal(tmp_path / "j", tmp_path / "x")
+    first.close()
+    opened(tmp_path / "l", tmp_path / "x").close()
+    opened(tmp_path / "j", tmp_path / "l")
+
+
+@pytest.mark.parametrize("name", ["1a.txn", "0.log", "VERSION", "5.idx"])
+def test_a_layout_without_current_is_refused(tmp_path: Path, name: str) -> None:
+    put(tmp_path, name)
+    assert name in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ledgers/CURRENT", "locations/CURRENT"])
+def test_databases_of_another_storage_are_refused(tmp_path: Path, name: str) -> None:
+    put(tmp_path / "l", f"current/{name}")
+    text = refusal(tmp_path / "j", tmp_path / "l")
+    assert str(tmp_path / "l" / "current" / os.path.dirname(name)) in text
+
+
+def test_marks_of_several_journals_are_refused(tmp_path: Path) -> None:
+    put(tmp_path, "current/lastMark.1")
+    assert "lastMark.1" in refusal(tmp_path)
+
+
+def test_what_is_ours_or_harmless_is_taken(tmp_path: Path) -> None:
+    put(tmp_path, "lost+found/x", "current/1.txn", "current/0.log", "current/lastMark", "current/lastMark.new")
+    opened(tmp_path)
+
+
+def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "file")
+    assert str(tmp_path / "file") in refusal(tmp_path / "file")
+    assert str(tmp_path / "file" / "x") in refusal(tmp_path / "file" / "x")
+
+
+def test_cookies_from_the_first_start_on(tmp_path: Path) -> None:
+    directories = opened(tmp_path / "j", tmp_path / "l")
+    cookie = Cookie.of("b:1", str(tmp_path / "j"), str(tmp_path / "l"), "i")
+    plan = directories.plan_cookie(cookie, None)
+    directories.write_cookies(plan)
+    assert plan.to_store
+    for name in "jl":
+        assert (tmp_path / name / "current" / "VERSION").read_bytes() == cookie.encode()
+    assert directories.plan_cookie(cookie, None).files == ()
+    put(tmp_path, "j/current/1.txn")
+    assert directories.plan_cookie(cookie, cookie.encode()).files == ()
+    with pytest.raises(RefusedToStart, match="metadata URI"):
+        directories.plan_cookie(cookie, None)
+    (tmp_path / "l" / "current" / "VERSION").unlink()
+    with pytest.raises(RefusedToStart, match="no cookie"):
+        directories.plan_cookie(cookie, cookie.encode())
