@@ -36,7 +36,7 @@ def show(report: dict[str, Any], console: Console) -> None:
     for series in report["series"]:
         console.print()
         console.print(_table(series))
-        console.print(_notes(series))
+        console.print(_notes(series), soft_wrap=True)
 
 
 def _table(series: dict[str, Any]) -> Table:
@@ -44,8 +44,8 @@ def _table(series: dict[str, Any]) -> Table:
     table = Table(
         "",
         *COLUMNS,
-        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes), {series['runs']} runs:"
-        " best [dim]and median[/]",
+        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes); best and median of"
+        f" {series['runs']} runs",
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -53,7 +53,7 @@ def _table(series: dict[str, Any]) -> Table:
     for column in table.columns[1:]:
         column.justify = "right"
     for workload in series["workloads"]:
-        table.add_row(workload["workload"], *_cells(workload["best"]))
+        table.add_row(workload["workload"].replace("_", " "), *_cells(workload["best"]))
         table.add_row("", *_cells(workload["median"]), style="dim")
     return table
 
@@ -63,18 +63,19 @@ def _cells(figures: dict[str, Any]) -> list[str]:
 
 
 def _notes(series: dict[str, Any]) -> str:
+    one_add = min(series["one_add"]["runs"], key=lambda run: run["ratio"])
     lines = [
-        f"fdatasync p50 {series['fdatasync_p50_us']:,.0f} µs + loopback round trip p50"
-        f" {series['loopback_round_trip_p50_us']:,.0f} µs; p50 of one add at a time is"
-        f" {series['one_add_p50_over_limit']:.1f} times that"
+        f"p50 of one add at a time: {one_add['p50_us']:,.0f} µs, {one_add['ratio']:.1f} times the sum of"
+        f" fdatasync ({one_add['fdatasync_p50_us']:,.0f} µs)"
+        f" and loopback round trip ({one_add['loopback_round_trip_p50_us']:,.0f} µs)"
     ]
-    if after := series["bookie_after_each_run"]:
+    if after := series["bookie_after_adds"]:
         memory = max(each["rss_bytes_max"] for each in after) / 2**20
         lines.append(
-            f"bookie: memory at most {memory:,.0f} MiB; flushes seen and log rolls a run: "
-            + ", ".join(f"{each['flushes_seen']} and {each['log_rolls']}" for each in after)
+            f"bookie: {memory:,.0f} MiB of memory at most; flushes seen/log rolls in each run: "
+            + ", ".join(f"{each['flushes_seen']}/{each['log_rolls']}" for each in after)
         )
     others = max(run["other_cores"] for workload in series["workloads"] for run in workload["runs"])
     if others > NOISY_CORES:
         lines.append(f"[yellow]other processes kept up to {others:.1f} cores busy: trust the µs, not the rates[/]")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"

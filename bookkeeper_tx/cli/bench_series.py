@@ -1,5 +1,6 @@
 """All workloads with one kind of payload, several runs of each, on one cluster."""
 
+import statistics
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from bookkeeper_tx.cli.payloads import distinct_payloads, total_size
 from bookkeeper_tx.cli.process_cpu import usage
 from bookkeeper_tx.cli.workloads import Worked
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
 
@@ -24,12 +25,7 @@ ONE_AT_A_TIME_ENTRIES = 2000
 WARM_UP_ENTRIES = 2000
 POLL_INTERVAL_S = 0.05
 MICROSECONDS = 1e6
-
-ADDS = "adds"
-ONE_AT_A_TIME = "adds, one at a time"
-RANGE = "range of single reads"
-SINGLES = "single reads, a Deferred each"
-BATCHES = f"batch reads, {workloads.BATCH_ENTRIES} a batch"
+MICROSECONDS_PER_MILLISECOND = 1e3
 
 
 class BenchFailed(BookKeeperError):
@@ -50,6 +46,11 @@ class Series:
     replicas: int
     window: int
     """Operations in flight where each has a Deferred."""
+
+    @property
+    def title(self) -> str:
+        kind = "variable" if self.variable else "equal"
+        return f"{self.entries:,} entries of {self.payload_size:,} B, {kind} sizes"
 
     @property
     def stored_bytes(self) -> int:
@@ -86,7 +87,9 @@ class _FlushCounter:
 class SeriesRun:
     """The runs of one series under way."""
 
-    def __init__(self, reactor: Any, series: Series, cluster: BenchCluster, client: BookKeeper, progress: Console):
+    def __init__(
+        self, reactor: Any, series: Series, cluster: BenchCluster, client: BookKeeper, progress: Console
+    ) -> None:
         self._reactor = reactor
         self._series = series
         self._cluster = cluster
@@ -94,24 +97,26 @@ class SeriesRun:
         self._progress = progress
         self._payloads = distinct_payloads(series.payload_size, series.variable)
         self._measured: dict[str, list[Measured]] = {}
+        self._one_add: list[dict[str, float]] = []
         self._bookie: list[dict[str, int]] = []
 
     async def run(self) -> dict[str, Any]:
         """Warm up, then do every workload as often as asked; return all figures."""
         await self._once(WARM_UP_ENTRIES)
-        self._measured.clear()
-        self._bookie.clear()
-        limits = await deferToThread(self._limits)
+        self._measured, self._one_add, self._bookie = {}, [], []
         for number in range(1, self._series.runs + 1):
-            self._progress.print(f"{self._title}: run {number} of {self._series.runs}")
+            self._progress.print(f"{self._series.title}: run {number} of {self._series.runs}")
             await self._once(self._series.entries)
         return {
             **asdict(self._series),
             "digest_type": DigestType.CRC32C.name,
             "bookie_settings": self._cluster.settings,
-            **limits,
-            "one_add_p50_over_limit": self._one_add_ratio(limits),
-            "bookie_after_each_run": self._bookie,
+            "one_add": {
+                "best_ratio": min(each["ratio"] for each in self._one_add),
+                "median_ratio": statistics.median(each["ratio"] for each in self._one_add),
+                "runs": self._one_add,
+            },
+            "bookie_after_adds": self._bookie,
             "workloads": [
                 {
                     "workload": name,
@@ -123,15 +128,12 @@ class SeriesRun:
             ],
         }
 
-    @property
-    def _title(self) -> str:
-        kind = "variable" if self._series.variable else "equal"
-        return f"{self._series.entries:,} entries of {self._series.payload_size} B, {kind} sizes"
-
     async def _once(self, entries: int) -> None:
         ledger_id = await self._write(entries)
         reader = await self._client.open_ledger(ledger_id)
-        await self._read(reader, entries)
+        await self._measure(workloads.range_of_single_reads, reader, entries)
+        await self._measure(workloads.single_reads, reader, entries, self._series.window)
+        await self._measure(workloads.batch_reads, reader, entries)
         reader.close()
         await self._write_one_at_a_time(min(entries, ONE_AT_A_TIME_ENTRIES))
 
@@ -139,61 +141,52 @@ class SeriesRun:
         writer = await self._new_ledger()
         counter = _FlushCounter(self._cluster, self._reactor)
         logs = self._cluster.entry_logs()
-        await self._measure(ADDS, workloads.adds(writer, self._payloads, entries, self._series.window))
+        await self._measure(workloads.adds, writer, self._payloads, entries, self._series.window)
         flushes = counter.stop()
+        await writer.close()
         if self._cluster.pids:
             now = usage(*self._cluster.pids)
+            rolls = self._cluster.entry_logs() - logs
             self._bookie.append(
                 {
                     "rss_bytes": now.resident_bytes,
                     "rss_bytes_max": now.resident_bytes_max,
                     "flushes_seen": flushes,
-                    "log_rolls": self._cluster.entry_logs() - logs,
+                    "log_rolls": rolls,
                 }
             )
-        await writer.close()
-        return int(writer.ledger_id)
-
-    async def _read(self, reader: LedgerReader, entries: int) -> None:
-        expected = total_size(entries, self._series.payload_size, self._series.variable)
-        work: dict[str, Callable[[], Awaitable[Worked]]] = {
-            RANGE: lambda: workloads.range_of_single_reads(reader, entries),
-            SINGLES: lambda: workloads.single_reads(reader, entries, self._series.window),
-            BATCHES: lambda: workloads.batch_reads(reader, entries),
-        }
-        for name, start in work.items():
-            measured = await self._measure(name, start())
-            if measured.size != expected:
-                raise BenchFailed(f"{name}: read {measured.size} payload bytes, {expected} were written")
+        return writer.ledger_id
 
     async def _write_one_at_a_time(self, entries: int) -> None:
         writer = await self._new_ledger()
-        await self._measure(ONE_AT_A_TIME, workloads.adds_one_at_a_time(writer, self._payloads, entries))
+        # Right before, so that the disk is in the same mood.
+        limits = await deferToThread(self._limits_us)
+        measured = await self._measure(workloads.adds_one_at_a_time, writer, self._payloads, entries)
         await writer.close()
+        assert measured.latency_p50_ms is not None
+        p50_us = measured.latency_p50_ms * MICROSECONDS_PER_MILLISECOND
+        self._one_add.append({"p50_us": round(p50_us, 1), **limits, "ratio": round(p50_us / sum(limits.values()), 2)})
 
-    async def _new_ledger(self) -> Any:
+    async def _new_ledger(self) -> LedgerWriter:
         replicas = self._series.replicas
         return await self._client.create_ledger(replicas, replicas, replicas, DigestType.CRC32C)
 
-    async def _measure(self, name: str, work: Awaitable[Worked]) -> Measured:
+    async def _measure(self, workload: Callable[..., Awaitable[Worked]], *arguments: Any) -> Measured:
         watch = Stopwatch(self._cluster.pids)
-        measured = watch.stop(*await work)
-        self._measured.setdefault(name, []).append(measured)
+        measured = watch.stop(*await workload(*arguments))
+        expected = total_size(measured.entries, self._series.payload_size, self._series.variable)
+        if measured.size != expected:
+            raise BenchFailed(f"{workload.__name__} moved {measured.size} payload bytes, {expected} were expected")
+        self._measured.setdefault(workload.__name__, []).append(measured)
         return measured
 
-    def _limits(self) -> dict[str, float]:
+    def _limits_us(self) -> dict[str, float]:
         """Return what one add cannot do without, microseconds each."""
         entry_size = self._series.payload_size + ENTRY_OVERHEAD
         return {
             "fdatasync_p50_us": round(loopback.fdatasync_p50_s(self._cluster.directory) * MICROSECONDS, 1),
             "loopback_round_trip_p50_us": round(loopback.round_trip_p50_s(entry_size) * MICROSECONDS, 1),
         }
-
-    def _one_add_ratio(self, limits: dict[str, float]) -> float | None:
-        p50_ms = best(self._measured[ONE_AT_A_TIME])["latency_p50_ms"]
-        if p50_ms is None:
-            return None
-        return round(p50_ms * 1000 / (limits["fdatasync_p50_us"] + limits["loopback_round_trip_p50_us"]), 2)
 
 
 async def run_series(reactor: Any, series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Demo:
         try:
             with self.console.status(f"starting {BOOKIE_COUNT} bookies"):
                 cluster.start()
-            self._say(f"{BOOKIE_COUNT} bookies run: {', '.join(cluster.bookie_ids)}")
+            self._say(f"bookies: {', '.join(cluster.bookie_ids)}")
             stored, metadata, killed = run(lambda reactor: self._steps(reactor, cluster))
         except BaseException:
             cluster.kill_all()
@@ -118,7 +118,7 @@ class Demo:
 
                 stored = await demo_steps.store_file(writer, self.path, self.count, reactor, advance, kill)
         self.paces["written, 3 copies"] = stored.pace
-        self._say(f"closed ledger {stored.ledger_id}: {stored.pace.entries:,} entries, each line one")
+        self._say(f"closed ledger {stored.ledger_id}: {stored.pace.entries:,} entries, one a line")
         return stored, killed
 
     async def _read_back(self, reactor: Any, cluster: LocalCluster, stored: Stored) -> LedgerMetadata:
@@ -152,11 +152,13 @@ class Demo:
         self.paces["read by fallback, 4.16"] = pace
 
     def _say(self, text: str) -> None:
-        self.console.print(f"[green]•[/] {text}")
+        self.console.print(f"[green]•[/] {text}", soft_wrap=True)
 
     @contextmanager
     def _progress(self, what: str, count: int | None = None) -> Iterator[Any]:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, TimeElapsedColumn(), console=self.console, transient=True) as progress:
+        with Progress(
+            *columns, TimeElapsedColumn(), console=self.console, transient=True, disable=not self.console.is_terminal
+        ) as progress:
             task = progress.add_task(what, total=self.count if count is None else count)
             yield lambda entries: progress.update(task, advance=entries)

@@ -15,7 +15,7 @@ def show_summary(
     """Print rates side by side, the fragments with the bookie that was killed marked, and the proof."""
     written = next(iter(paces.values()))
     proof = Text.assemble(
-        ("✓ ", "bold green"), "every byte read back is the byte written:  sha256 ", (written.sha256[:32] + "…", "bold")
+        ("✓ ", "bold green"), "all bytes read back are the bytes written: sha256 ", (written.sha256[:16] + "…", "bold")
     )
     console.print(
         Panel(
@@ -46,15 +46,14 @@ def _rates(paces: dict[str, Pace]) -> Table:
 def _fragments(ledger_id: int, metadata: LedgerMetadata, killed: BookieId) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     digest = metadata.digest_type.name if metadata.digest_type else "?"
-    table.add_row(
-        f"ledger {ledger_id}",
-        f"{metadata.state.name.lower()}, {metadata.ensemble_size} copies of each entry, {metadata.ack_quorum_size} on"
-        f" disk before an add succeeds, {digest}",
-    )
+    quorums = f"E={metadata.ensemble_size} Qw={metadata.write_quorum_size} Qa={metadata.ack_quorum_size}"
+    table.add_row(f"ledger {ledger_id}", f"{metadata.state.name.lower()}, {quorums}, {digest}, fragments:")
     ends = [fragment.first_entry_id - 1 for fragment in metadata.fragments[1:]] + [metadata.last_entry_id]
     for fragment, last in zip(metadata.fragments, ends, strict=True):
-        bookies = Text("  ").join(
-            Text(bookie_id, style="red strike" if bookie_id == killed else "") for bookie_id in fragment.ensemble
-        )
-        table.add_row(f"  {fragment.first_entry_id:,} … {last:,}", bookies)
+        bookies = Text("  ").join(_bookie(bookie_id, killed) for bookie_id in fragment.ensemble)
+        table.add_row(f"{fragment.first_entry_id:,}…{last:,}", bookies)
     return table
+
+
+def _bookie(bookie_id: BookieId, killed: BookieId) -> Text:
+    return Text(f"{bookie_id} killed", style="red") if bookie_id == killed else Text(bookie_id)

@@ -11,6 +11,7 @@ import click
 from attrs import define
 
 from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.testing.local_cluster import BookieFailed
 
 INTERRUPTED_EXIT_CODE = 130
 """What shells expect of a program that Ctrl-C ended: 128 + SIGINT."""
@@ -99,6 +100,8 @@ def describe(error: Exception) -> str:
     """Return what went wrong as one line for a user."""
     if isinstance(error, (BookKeeperError, OSError)):
         text = str(error)
+    elif isinstance(error, BookieFailed):
+        text = " … ".join(str(error).splitlines()[:: max(1, str(error).count("\n"))])  # what, and the end of its log
     else:
         text = f"unexpected {type(error).__name__}: {error} (bktx --debug … shows where)"
     return " ".join(text.split())

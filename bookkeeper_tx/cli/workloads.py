@@ -1,18 +1,19 @@
 """What ``bktx bench`` does with a ledger, by the public API only.
 
-Each workload returns (entries, payload bytes, latencies in seconds of every SAMPLE_EVERY-th operation).
+Each workload returns (entries, payload bytes, latencies in seconds of some of its operations).
 """
 
 import time
-from collections.abc import Callable, Sequence
-from itertools import cycle
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 
+Result = TypeVar("Result")
 Worked = tuple[int, int, Sequence[float]]
 
 SAMPLE_EVERY = 16
@@ -26,66 +27,16 @@ BATCHES_IN_FLIGHT = 8
 """Enough that client and bookie both always have something to do."""
 
 
-class _Window:
-    """Keeps ``size`` operations in flight until ``count`` have succeeded; ``done`` fires then, or with the first error.
-
-    ``operate(index)`` starts one and returns its Deferred; ``took(result)`` returns the payload bytes it moved.
-    """
-
-    def __init__(
-        self, size: int, count: int, operate: Callable[[int], Deferred[Any]], took: Callable[[Any], int]
-    ) -> None:
-        self.done: Deferred[None] = Deferred()
-        self.latencies_s: list[float] = []
-        self.size = 0
-        self._operate = operate
-        self._took = took
-        self._count = count
-        self._next = 0
-        self._missing = count
-        for _ in range(min(size, count)):
-            self._start_one()
-
-    def _start_one(self) -> None:
-        index = self._next
-        self._next = index + 1
-        deferred = self._operate(index)
-        if index % SAMPLE_EVERY:
-            deferred.addCallbacks(self._succeeded, self._failed)
-        else:
-            deferred.addCallbacks(self._sampled, self._failed, (time.perf_counter(),))
-
-    def _sampled(self, result: Any, started: float) -> None:
-        self.latencies_s.append(time.perf_counter() - started)
-        self._succeeded(result)
-
-    def _succeeded(self, result: Any) -> None:
-        self.size += self._took(result)
-        self._missing -= 1
-        if self._next < self._count:
-            self._start_one()
-        elif not self._missing:
-            self.done.callback(None)
-
-    def _failed(self, failure: Any) -> None:
-        self._next = self._count
-        if not self.done.called:
-            self.done.errback(failure)
-
-
 async def adds(writer: LedgerWriter, payloads: Sequence[bytes], count: int, window: int) -> Worked:
     """Append ``count`` entries, a Deferred each, ``window`` in flight."""
-    following = cycle(payloads).__next__
-    append = writer.append
-    running = _Window(window, count, lambda _: append(following()), lambda _: 0)
-    await running.done
-    return count, writer.length, running.latencies_s
+    latencies_s = await _windowed(map(writer.append, islice(cycle(payloads), count)), window, lambda _: None)
+    return count, writer.length, latencies_s
 
 
 async def adds_one_at_a_time(writer: LedgerWriter, payloads: Sequence[bytes], count: int) -> Worked:
     """Append ``count`` entries, each after the one before is acknowledged."""
     latencies_s = []
-    for _, payload in zip(range(count), cycle(payloads), strict=False):
+    for payload in islice(cycle(payloads), count):
         started = time.perf_counter()
         await writer.append(payload)
         latencies_s.append(time.perf_counter() - started)
@@ -106,25 +57,79 @@ async def range_of_single_reads(reader: LedgerReader, count: int) -> Worked:
 
 async def single_reads(reader: LedgerReader, count: int, window: int) -> Worked:
     """Read ``count`` entries, a Deferred each, ``window`` in flight."""
-    running = _Window(window, count, reader.read_entry, lambda entry: len(entry.payload))
-    await running.done
-    return count, running.size, running.latencies_s
+    size = 0
+
+    def took(entry: Any) -> None:
+        nonlocal size
+        size += len(entry.payload)
+
+    latencies_s = await _windowed(map(reader.read_entry, range(count)), window, took)
+    return count, size, latencies_s
 
 
 async def batch_reads(reader: LedgerReader, count: int) -> Worked:
     """Read ``count`` entries by batch requests of ``BATCH_ENTRIES``, some of them in flight; short replies read on."""
+    size = 0
 
-    async def batch(index: int) -> int:
-        first = index * BATCH_ENTRIES
+    async def batch(first: int) -> None:
+        nonlocal size
         end = min(count, first + BATCH_ENTRIES)
-        size = 0
         while first < end:
             entries = await reader.read_batch(first, end - first, fallback=False)
             size += sum(map(len, entries.payloads))
             first = entries.last_entry_id + 1
-        return size
 
-    batches = -(-count // BATCH_ENTRIES)
-    running = _Window(BATCHES_IN_FLIGHT, batches, lambda index: Deferred.fromCoroutine(batch(index)), int)
-    await running.done
-    return count, running.size, running.latencies_s
+    batches = (Deferred.fromCoroutine(batch(first)) for first in range(0, count, BATCH_ENTRIES))
+    latencies_s = await _windowed(batches, BATCHES_IN_FLIGHT, lambda _: None)
+    return count, size, latencies_s
+
+
+async def _windowed(operations: Iterator[Deferred[Result]], window: int, took: Callable[[Result], None]) -> list[float]:
+    """Keep ``window`` of ``operations`` in flight until all have succeeded, or raise the first error.
+
+    Taking the next from ``operations`` starts it.  Returns the latencies in seconds of every SAMPLE_EVERY-th.
+    """
+    done: Deferred[None] = Deferred()
+    latencies_s: list[float] = []
+    started_count = in_flight = 0
+    stopped = False
+
+    def start_one() -> bool:
+        nonlocal started_count
+        sampled = not started_count % SAMPLE_EVERY
+        started = time.perf_counter() if sampled else 0.0
+        deferred = next(operations, None)
+        if deferred is None:
+            return False
+        started_count += 1
+        if sampled:
+            deferred.addCallback(sample, started)
+        deferred.addCallbacks(succeeded, failed)
+        return True
+
+    def sample(result: Result, started: float) -> Result:
+        latencies_s.append(time.perf_counter() - started)
+        return result
+
+    def succeeded(result: Result) -> None:
+        nonlocal in_flight
+        took(result)
+        if stopped or not start_one():
+            in_flight -= 1
+            if not in_flight and not done.called:
+                done.callback(None)
+
+    def failed(failure: Any) -> None:
+        nonlocal stopped
+        stopped = True
+        if not done.called:
+            done.errback(failure)
+
+    while in_flight < window:
+        in_flight += 1  # first: an operation may succeed at once
+        if not start_one():
+            in_flight -= 1
+            break
+    if in_flight:
+        await done
+    return latencies_s
