@@ -2,7 +2,7 @@
 
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol import v2, v3
-from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
 from bookkeeper_tx.protocol.messages import ConnectionBroken, Request
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
@@ -62,7 +62,9 @@ class ServerConnection:
 
     def _read_v2(self, buffer: bytes, start: int, end: int, frame_end: int) -> tuple[Request, int]:
         """Return the request, or run of requests, at ``start``, and where the next one starts."""
-        _, header, _ = v2.AUTH.unpack_from(buffer, start, frame_end)
+        if frame_end - start < FRAME_START.size:
+            raise Malformed(FRAME_START.name, "header", start, "the frame is shorter than its header")
+        _, header = FRAME_START.unpack_fixed(buffer, start)
         version, operation, _ = framing.split_header(header)
         if operation == Operation.AUTH:
             return v2.answer_auth(buffer, start, frame_end), frame_end
