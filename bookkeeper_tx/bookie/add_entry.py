@@ -84,4 +84,5 @@ def acceptable(run: EntryRun) -> bool:
     offsets = run.offsets
     if type(offsets) is range:
         return offsets.step >= _RECORD_SIZE_MIN
-    return min(map(sub, offsets[1:], offsets)) >= _RECORD_SIZE_MIN
+    smallest: int = min(map(sub, offsets[1:], offsets))
+    return smallest >= _RECORD_SIZE_MIN

@@ -49,7 +49,7 @@ def split_location(entry_location: int) -> tuple[int, int]:
 
 def header(map_offset: int = 0, map_count: int = 0) -> bytes:
     """Return the header of a log whose map of ``map_count`` ledgers is at ``map_offset``."""
-    return HEADER.pack_fixed(spec.MAGIC, spec.VERSION, map_offset, map_count, b"")
+    return HEADER.pack_fixed(spec.MAGIC, spec.VERSION, map_offset, map_count).ljust(spec.HEADER_SIZE, b"\0")
 
 
 def ledgers_map(sizes: Mapping[int, int]) -> bytes:

@@ -4,15 +4,21 @@ import os
 from array import array
 from bisect import bisect_right
 
+from construct import Struct
+
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.open_files import OpenFiles
 from bookkeeper_tx.bookie.stretch import checked_offsets
-from bookkeeper_tx.entry_run import ENTRY_METADATA, ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import StorageFailed
+from protocol_specs import codecs
+from protocol_specs.entry import v1
 from protocol_specs.fields import ENTRY_SIZE_MIN, NO_ENTRY
 
 OPEN_LOGS_MAX = 64
+
+_CONFIRMED = codecs.derive("start of an entry", Struct(*v1.ENTRY_METADATA.subcons[:3]))
 
 LAST_RECORD_SIZE = 4096
 """Bytes read for a record whose end is not known before; a larger one is read again if it is the only one."""
@@ -73,7 +79,7 @@ def last_add_confirmed_of(run: EntryRun) -> int:
     start = run.offsets[-2] + RECORD_LENGTH_SIZE
     if run.offsets[-1] - start < ENTRY_SIZE_MIN:
         return NO_ENTRY
-    return int(ENTRY_METADATA.unpack_fixed(run.buffer, start)[2])
+    return int(_CONFIRMED.unpack_fixed(run.buffer, start)[2])
 
 
 def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:

@@ -21,8 +21,8 @@ from protocol_specs.fields import NO_ENTRY
 Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
 
-NEW_FILE_NAME = "index.new"
-"""A new index file is made under this name and gets its own when it is whole: no crash leaves half a header."""
+NEW_SUFFIX = ".new"
+"""Behind the name of a new index file until it is whole, so that no crash leaves half a header."""
 
 _EMPTY_PAGE = bytes(spec.PAGE_SIZE)
 
@@ -37,7 +37,12 @@ class IndexHeader:
     """Body of the last WRITE_LAC request; empty if there was none."""
 
     def pack(self) -> bytes:
-        return spec.HEADER.build(  # type: ignore[no-any-return]
+        """Return the header's bytes, all ``HEADER_SIZE`` of them."""
+        if len(self.explicit_lac) > explicit_lac_size_max(self.master_key):
+            raise ValueError(
+                f"an explicit last add confirmed of {len(self.explicit_lac)} bytes does not fit the header"
+            )
+        values: bytes = spec.HEADER.build(
             {
                 "version": spec.VERSION,
                 "master_key": self.master_key,
@@ -45,10 +50,13 @@ class IndexHeader:
                 "explicit_lac": self.explicit_lac,
             }
         )
+        return values.ljust(spec.HEADER_SIZE, b"\0")
 
     @classmethod
     def unpack(cls, path: str, data: bytes) -> "IndexHeader":
-        """Return the header in ``data``; raises StorageFailed."""
+        """Return the header in ``data``, from the file ``path``; raises StorageFailed."""
+        if len(data) < spec.HEADER_SIZE:
+            raise StorageFailed(f"index {path} ends within its header, after {len(data)} bytes")
         try:
             values = spec.HEADER.parse(data)
         except ConstructError as error:
@@ -167,7 +175,8 @@ class LedgerIndexes:
     def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> list[int]:
         if header is None:
             raise ValueError(f"a new index needs a header (ledger {ledger_id})")
-        path, new_path = self.path(ledger_id), os.path.join(self._directory, NEW_FILE_NAME)
+        path = self.path(ledger_id)
+        new_path = path + NEW_SUFFIX
         self._disk.make_directories(os.path.dirname(path))
         with contextlib.suppress(FileNotFoundError):
             self._disk.remove(new_path)

@@ -25,16 +25,22 @@ class Address:
     bookie_id: str
 
 
-def bind(config: BookieConfig) -> Address:
-    """Take the address that ``config`` asks for.  Raises RefusedToStart if it cannot be had."""
+def bind(config: BookieConfig, former_id: str | None = None) -> Address:
+    """Take the address that ``config`` asks for.  Raises RefusedToStart if it cannot be had.
+
+    ``former_id`` is the name that a bookie on the same directories had: if any port will do, it is that name's, for a
+    bookie with another name may not have the directories.
+    """
     if config.advertise is None and config.listen in EVERY_ADDRESS:
         raise RefusedToStart(
             f"listening on every address ({config.listen}) does not say where clients find this bookie: "
             "give --advertise HOST"
         )
-    where = f"{config.listen}:{config.port}"
+    host = config.advertise or config.listen
+    wanted = config.port or _port_of(former_id, host, config)
+    where = f"{config.listen}:{wanted}"
     try:
-        found = socket.getaddrinfo(config.listen or None, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(config.listen or None, wanted, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
@@ -47,5 +53,13 @@ def bind(config: BookieConfig) -> Address:
     except OSError as error:
         listening.close()
         raise RefusedToStart(f"cannot listen on {where}: {error.strerror}; give another --port or --listen") from None
-    host, port = config.advertise or config.listen, listening.getsockname()[1]
+    port = listening.getsockname()[1]
     return Address(listening, host, port, config.bookie_id or f"{host}:{port}")
+
+
+def _port_of(former_id: str | None, host: str, config: BookieConfig) -> int:
+    """Return the port in ``former_id`` if it is a name that this bookie would have there, else 0."""
+    if former_id is None or config.bookie_id is not None:
+        return 0
+    former_host, _, port = former_id.rpartition(":")
+    return int(port) if former_host == host and port.isdecimal() and int(port) < 2**16 else 0

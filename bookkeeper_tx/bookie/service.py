@@ -3,6 +3,7 @@
 Each step of the start notes what undoes it; a stop, at whatever step, undoes what was done, last step first.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +34,7 @@ from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_protocol import BookieFactory
 from bookkeeper_tx.worker import Worker
+from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
 READ_THREADS = 2
 """Threads that read entries from the disk; more help only where reads wait for the disk and not for the interpreter."""
@@ -81,13 +83,13 @@ class BookieService(Service):
     # Lifecycle -------------------------------------------------------------------------------------------------------
 
     def startService(self) -> None:
-        super().startService()
+        super().startService()  # type: ignore[no-untyped-call]
         # Threads and sockets are made once the reactor runs: by then twistd has made its daemon.
         self._reactor.callWhenRunning(self._begin)
 
     def stopService(self) -> Deferred[None]:
         """Serve no more, make everything durable, give up the registration; fires when all is done."""
-        super().stopService()
+        super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self._stop())
 
     def _begin(self) -> None:
@@ -96,7 +98,8 @@ class BookieService(Service):
             self._starting.addErrback(self._not_started)
 
     def _not_started(self, failure: Failure) -> None:
-        if not failure.check(CancelledError):
+        if not isinstance(failure.value, CancelledError):
+            assert failure.value is not None
             self._fail(failure.value)
 
     def _fail(self, error: BaseException) -> None:
@@ -108,7 +111,7 @@ class BookieService(Service):
         if isinstance(error, BookKeeperError | OSError):
             log.critical("the bookie stops: {error}", error=error)
         else:
-            log.failure("the bookie stops", Failure(error))
+            log.failure("the bookie stops", Failure(error))  # type: ignore[no-untyped-call]
         if self._reactor.running:
             self._reactor.stop()
 
@@ -127,11 +130,11 @@ class BookieService(Service):
 
     async def _start(self) -> None:
         config, disk = self._config, self._disk
-        address = bind(config)
-        self._undo.append(address.listening.close)
         directories = Directories(disk, config.journal_directory, config.ledger_directory)
         directories.open()
         self._undo.append(directories.close)
+        address = bind(config, self._former_id(directories))
+        self._undo.append(address.listening.close)
         await self._identify(address, directories)
         storage, worker = await self._storage(directories)
         journal = await self._replay(storage, worker, directories)
@@ -152,6 +155,10 @@ class BookieService(Service):
         self.address = address
         log.info("serving as {bookie_id}", bookie_id=address.bookie_id)
         self._tell(f"bookie {address.bookie_id} listening on {config.listen}:{address.port}")
+
+    def _former_id(self, directories: Directories) -> str | None:
+        path = os.path.join(directories.ledger, COOKIE_NAME)
+        return Cookie.decode(self._disk.read(path), path).bookie_id if self._disk.exists(path) else None
 
     async def _identify(self, address: Address, directories: Directories) -> None:
         """Connect to the cluster, made if there is none, and make sure that these are our directories there."""

@@ -70,6 +70,7 @@ class StoredRuns:
 
 
 def _status_of_failure(failure: Failure) -> Status:
+    assert failure.value is not None
     status = status_of(failure.value)
     if status is statuses.EIO:
         log.error("cannot read from ledger storage: {error}", error=failure.value)

@@ -1,0 +1,180 @@
+"""bookkeeper_tx.bookie.config_file: Java's keys, and what is refused with file, line, key and reason."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.bookie import config_keys
+from bookkeeper_tx.bookie.config_file import read_config_file
+from bookkeeper_tx.config import MIB, BookieConfig
+from bookkeeper_tx.errors import InvalidConfig
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def read_text(text: str) -> tuple[dict[str, Any], list[str]]:
+        path, warnings = tmp_path / "bk_server.conf", []
+        path.write_text(text)
+        return read_config_file(str(path), warnings.append), warnings
+
+    return read_text
+
+
+@pytest.fixture
+def refused(read: Any) -> Any:
+    def refused_text(text: str) -> str:
+        with pytest.raises(InvalidConfig) as caught:
+            read(text)
+        return str(caught.value)
+
+    return refused_text
+
+
+def test_java_keys_become_fields(read: Any) -> None:
+    values, warnings = read(
+        """# a comment
+        ! another
+        metadataServiceUri=zk+hierarchical://h1:2181;h2:2181/ledgers
+        journalDirectories=/data/journal
+        ledgerDirectories = /data/ledgers
+        bookiePort: 3182
+        bookieId=b1
+        advertisedAddress=b1.example
+        zkTimeout=5000
+        forceReadOnlyBookie=true
+        nettyMaxFrameSizeBytes=1000000
+        maxBatchReadSize=2000000
+        journalMaxSizeMB=7
+        journalPreAllocSizeMB=4
+        journalMaxBackups=0
+        skipListSizeLimit=1000
+        logSizeLimit=2000
+        pageLimit=-1
+        openFileLimit=99
+        flushInterval=1500
+        indexDirectories=/data/ledgers
+        """
+    )
+    assert warnings == []
+    assert values == {
+        "metadata_uri": "zk+hierarchical://h1:2181;h2:2181/ledgers",
+        "journal_directory": "/data/journal",
+        "ledger_directory": "/data/ledgers",
+        "port": 3182,
+        "bookie_id": "b1",
+        "advertise": "b1.example",
+        "metadata_timeout_s": 5.0,
+        "read_only": True,
+        "frame_size_max": 1_000_000,
+        "batch_read_size_max": 2_000_000,
+        "journal_size_bytes_max": 7 * MIB,
+        "journal_preallocation_bytes": 4 * MIB,
+        "journal_backups_max": 0,
+        "write_cache_bytes_max": 1000,
+        "entry_log_bytes_max": 2000,
+        "open_index_files_max": 99,
+        "flush_interval_s": 1.5,
+    }
+    assert BookieConfig(**values).port == 3182
+
+
+def test_lines_may_go_on_and_values_may_be_empty(read: Any) -> None:
+    assert read("ledgerDirectories=/a\\\n   /b\nbookieId=\ntlsProviderFactoryClass=\n") == (
+        {"ledger_directory": "/a/b"},
+        [],
+    )
+
+
+def test_zookeeper_servers_make_a_uri(read: Any) -> None:
+    assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
+    assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"
+    assert read("zkServers=h\nmetadataServiceUri=zk://i/l")[0]["metadata_uri"] == "zk://i/l"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "journalSyncData=false",
+        "journalWriteData=false",
+        "journalFormatVersionToWrite=5",
+        "fileInfoFormatVersionToWrite=0",
+        "entryLogPerLedgerEnabled=true",
+        "skipReplayJournalInvalidRecord=true",
+        "ledgerStorageClass=org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+        "journalDirectories=/a,/b",
+        "ledgerDirectories=/a,/b",
+        "indexDirectories=/c",
+        "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory",
+        "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
+        "zkEnableSecurity=true",
+        "useHostNameAsBookieID=true",
+        "ledgerManagerType=flat",
+        "allowStorageExpansion=true",
+    ],
+)
+def test_what_would_change_durability_placement_or_access_is_refused(refused: Any, tmp_path: Path, line: str) -> None:
+    key, _, value = line.partition("=")
+    text = refused(f"bookiePort=1\n\n{line}\n")
+    assert text.startswith(f"{tmp_path}/bk_server.conf, line 3: {key} = {value}: ")
+    assert len(text) > len(f"{tmp_path}/bk_server.conf, line 3: {key} = {value}: ") + 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "journalSyncData=true",
+        "ledgerStorageClass=org.apache.bookkeeper.bookie.SortedLedgerStorage",
+        "ledgerStorageClass=org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
+        "httpServerEnabled=false",
+        "autoRecoveryDaemonEnabled=false",
+        "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",
+        "journalAlignmentSize=512",
+    ],
+)
+def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:
+    assert read(line) == ({}, [])
+
+
+def test_what_does_nothing_is_named_once_each(read: Any) -> None:
+    values, warnings = read("gcWaitTime=1000\nhttpServerEnabled=true\nnoSuchKey=1\n")
+    assert values == {}
+    assert ["line 1: gcWaitTime is not implemented" in warnings[0], len(warnings)] == [True, 3]
+    assert "line 2: httpServerEnabled = true is not implemented" in warnings[1]
+    assert "line 3: noSuchKey is not a known key" in warnings[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("bookiePort=abc", "not a whole number"),
+        ("bookiePort=70000", "must be 0 to 65535"),
+        ("flushInterval=0", "must be 1 or more"),
+        ("nettyMaxFrameSizeBytes=12", "must be 1025 or more"),
+        ("forceReadOnlyBookie=maybe", "must be true or false"),
+        ("journalMaxBackups=-1", "must be 0 or more"),
+        ("include=other.conf", "not included"),
+        ("bookieId=${HOST}", "not expanded"),
+        ("bookieId=a\nbookieId=b", "given twice, first in line 1"),
+        ("zkServers=h\nzkLedgersRootPath=ledgers", "starts with /"),
+    ],
+)
+def test_wrong_values_are_refused_with_file_line_key_and_reason(refused: Any, line: str, reason: str) -> None:
+    last = line.splitlines()[-1]
+    text = refused(line)
+    assert f"line {len(line.splitlines())}: {last.partition('=')[0]} = {last.partition('=')[2]}: " in text
+    assert reason in text
+
+
+def test_lines_without_a_value_and_files_that_cannot_be_read(refused: Any, tmp_path: Path) -> None:
+    assert "line 1: bookiePort: not of the form key=value" in refused("bookiePort")
+    with pytest.raises(InvalidConfig, match=r"missing\.conf: cannot be read"):
+        read_config_file(str(tmp_path / "missing.conf"), print)
+
+
+def test_a_key_is_in_one_table_only() -> None:
+    tables = [config_keys.MAPPED, config_keys.ONLY, config_keys.INERT, config_keys.NOT_IMPLEMENTED, config_keys.HANDLED]
+    keys = [key for table in tables for key in table]
+    assert sorted(keys) == sorted(set(keys))
+    fields = BookieConfig.__attrs_attrs__
+    assert {field for field, _ in config_keys.MAPPED.values()} <= {each.name for each in fields}

@@ -1,0 +1,141 @@
+"""bookkeeper_tx.bookie.dispatch: V2 and V3 bytes to replies over real journal and storage, and the brake."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.dispatch import Dispatch
+from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.replay_sink import StorageSink
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.protocol.connection import ServerConnection
+from protocol_specs.wire import status as statuses
+from tests.bookie.seams import KEY, LEDGER, Add, Client, MemoryJournal, MemoryStorage, run_of
+from tests.bookie.workers import InlineWorker, SteppedWorker
+
+READ_0 = bytes.fromhex("0000001402020000") + LEDGER.to_bytes(8, "big") + bytes(8)
+BATCH = bytes.fromhex("0000002802070000") + LEDGER.to_bytes(8, "big") + bytes(16) + bytes.fromhex("0000000a00000000000003e8")
+
+
+def add_frame(entry: bytes) -> bytes:
+    return (24 + len(entry)).to_bytes(4, "big") + bytes.fromhex("02010000") + KEY + entry
+
+
+class Brake:
+    """Counts."""
+
+    def __init__(self) -> None:
+        self.pauses = self.resumes = 0
+
+    def pause(self) -> None:
+        self.pauses += 1
+
+    def resume(self) -> None:
+        self.resumes += 1
+
+
+def config_of(directory: Path, **values: Any) -> BookieConfig:
+    fields = {"metadata_uri": "sqlite:///x", "journal_directory": str(directory), "ledger_directory": str(directory)}
+    return BookieConfig(**fields, **values)
+
+
+class Bookie:
+    """Real storage and journal on real files, the journal's thread moved by hand."""
+
+    def __init__(self, directory: Path) -> None:
+        disk, config, inline = Disk(), config_of(directory), InlineWorker()
+        self.journal_worker = SteppedWorker()
+        storage = LedgerStorage(disk, str(directory), config, inline, inline)
+        storage.start()
+        StorageSink(storage).finish()
+        self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)
+        self.journal.start()
+        self.journal_worker.step()
+        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability())
+        self.connection, self.client = ServerConnection(), Client()
+
+    def receive(self, data: bytes) -> bytes:
+        client: Any = self.client
+        for request in self.connection.receive(data):
+            self.dispatch.serve(request, client)
+        return b"".join(bytes(part) for part in self.client.take())
+
+    def sync(self) -> bytes:
+        self.journal_worker.step()
+        return self.receive(b"")
+
+
+def test_an_add_is_replied_after_its_sync_and_read_before(tmp_path: Path) -> None:
+    bookie, entry = Bookie(tmp_path), run_of(0, 41).entry(0)
+    assert bookie.receive(add_frame(entry)) == b""
+    read = bookie.receive(READ_0)
+    assert read.endswith(entry)
+    assert bookie.sync().hex() == "000000180201000000000000" + LEDGER.to_bytes(8, "big").hex() + bytes(8).hex()
+    assert bookie.receive(BATCH).endswith((41).to_bytes(4, "big") + entry)
+
+
+def test_a_reply_to_a_fencing_read_waits_for_the_sync(tmp_path: Path) -> None:
+    bookie = Bookie(tmp_path)
+    fencing = bytes.fromhex("0000002802020001") + LEDGER.to_bytes(8, "big") + b"\xff" * 8 + KEY
+    assert bookie.receive(fencing) == b""
+    assert bookie.sync()[8:12] == bytes.fromhex("00000002")
+    assert bookie.receive(add_frame(run_of(0, 41).entry(0)))[8:12] == bytes.fromhex("00000068")
+
+
+def braked(**values: Any) -> tuple[Any, MemoryStorage, MemoryJournal, Availability, Brake]:
+    storage, journal, availability = MemoryStorage(), MemoryJournal(), Availability()
+    parts: Any = (storage, journal, availability)
+    dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts)
+    brake = dispatch.brake = Brake()
+    from bookkeeper_tx.protocol.v2 import AddRequests
+
+    def add(entry_id: int) -> None:
+        client: Any = Client()
+        dispatch.serve(AddRequests(0x02010000, KEY, run_of(entry_id, 41)), client)
+
+    return (dispatch, add), storage, journal, availability, brake
+
+
+def test_a_full_write_cache_stops_all_clients_until_it_has_drained() -> None:
+    (dispatch, add), storage, journal, _, brake = braked()
+    add(0)
+    storage.full = True
+    add(1)
+    add(2)
+    assert (brake.pauses, brake.resumes) == (1, 0)
+    journal.sync()
+    assert brake.resumes == 0
+    storage.full = False
+    dispatch.look_again()
+    dispatch.look_again()
+    assert (brake.pauses, brake.resumes) == (1, 1)
+
+
+def test_a_long_queue_of_the_journal_stops_all_clients_until_half_is_written() -> None:
+    (_, add), _, journal, _, brake = braked(connection_requests_bytes_max=400)
+    for entry_id in range(5):
+        add(entry_id)
+    assert brake.pauses == 1
+    journal.sync(1)
+    journal.sync(1)
+    assert brake.resumes == 0
+    journal.sync()
+    assert brake.resumes == 1
+
+
+def test_without_space_nobody_is_stopped_because_reads_go_on() -> None:
+    (dispatch, add), storage, journal, availability, brake = braked()
+    storage.full = True
+    add(0)
+    assert brake.pauses == 1
+    availability.out_of_space = True
+    dispatch.look_again()
+    assert brake.resumes == 1
+    add(1)
+    assert brake.pauses == 1
+
+

@@ -1,0 +1,70 @@
+"""bookkeeper_tx.tap: the command line of ``twistd bookie``."""
+
+from pathlib import Path
+
+import pytest
+from twisted.python import usage
+
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.tap import Options
+
+
+def parsed(*arguments: str) -> BookieConfig:
+    options = Options()
+    options.parseOptions(list(arguments))
+    return options.config
+
+
+def refused(*arguments: str) -> str:
+    with pytest.raises(usage.UsageError) as caught:
+        parsed(*arguments)
+    return str(caught.value)
+
+
+def test_one_directory_serves_journal_and_ledgers() -> None:
+    config = parsed("--metadata", "sqlite:////m/x.db", "--data", "/d")
+    assert (config.journal_directory, config.ledger_directory) == ("/d", "/d")
+    assert (config.listen, config.port, config.wire_compat) == ("127.0.0.1", 3181, "")
+
+
+def test_every_option_reaches_the_configuration() -> None:
+    config = parsed(
+        *("--metadata", "zk://h/ledgers", "--data", "/d", "--journal-dir", "/j", "--port", "0", "--listen", "0.0.0.0"),
+        *("--advertise", "b1.example", "--bookie-id", "b1", "--wire-compat", "4.16"),
+    )
+    assert config == BookieConfig(
+        metadata_uri="zk://h/ledgers",
+        journal_directory="/j",
+        ledger_directory="/d",
+        port=0,
+        listen="0.0.0.0",
+        advertise="b1.example",
+        bookie_id="b1",
+        wire_compat="4.16",
+    )
+    assert not config.serves_batch_read
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "bk.conf"
+    path.write_text("metadataServiceUri=zk://h/l\njournalDirectories=/fj\nledgerDirectories=/fl\nbookiePort=9\nfoo=1\n")
+    options = Options()
+    options.parseOptions(["--config", str(path), "--port", "10"])
+    assert (options.config.port, options.config.journal_directory, options.config.ledger_directory) == (10, "/fj", "/fl")
+    assert len(options.warnings) == 1
+    config = parsed("--config", str(path), "--data", "/d")
+    assert (config.port, config.journal_directory, config.ledger_directory) == (9, "/d", "/d")
+
+
+def test_relative_directories_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parsed("--metadata", "sqlite:///m", "--data", "d").ledger_directory == str(tmp_path / "d")
+
+
+def test_what_is_missing_or_wrong_is_said() -> None:
+    assert "--metadata URI" in refused("--data", "/d")
+    assert "--data DIR" in refused("--metadata", "zk://h/l")
+    assert "0 to 65535" in refused("--metadata", "zk://h/l", "--data", "/d", "--port", "x")
+    assert "only 4.16" in refused("--metadata", "zk://h/l", "--data", "/d", "--wire-compat", "4.9")
+    assert "cannot be read" in refused("--config", "/nowhere/bk.conf")
+    assert "no-such-option" in refused("--no-such-option")
