@@ -30,9 +30,8 @@ HEADER = Struct(
     "version" / Int32sb,
     "ledgers_map_offset" / Int64sb,
     "ledgers_map_count" / Int32sb,
-    "reserved" / Bytes(HEADER_SIZE - 20),
 )
-"""``ledgers_map_offset`` is 0 while there is no map; ``reserved`` is zero."""
+"""The start of the file; zeros up to the header's size follow.  ``ledgers_map_offset`` is 0 while there is no map."""
 
 # Location ------------------------------------------------------------------------------------------------------------
 

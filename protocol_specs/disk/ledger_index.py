@@ -4,7 +4,7 @@ Ledger ``0x12345`` is in ``23/45/12345.idx`` under the index directory: the seco
 as directories, all in unpadded lower-case hex.
 """
 
-from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Padded, Prefixed, Struct, this
+from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Prefixed, Struct, this
 
 INDEX_SUFFIX = ".idx"
 
@@ -22,17 +22,17 @@ HEADER_FIXED_SIZE = 20
 EXPLICIT_LAC_SIZE_MIN = 16
 """A WRITE_LAC body without digest: ledger id and last add confirmed."""
 
-HEADER = Padded(
-    HEADER_SIZE,
-    Struct(
-        "magic" / Const(MAGIC),
-        "version" / Int32sb,
-        "master_key" / Prefixed(Int32sb, GreedyBytes),
-        "state" / Int32sb,
-        "explicit_lac" / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes)),
-    ),
+HEADER = Struct(
+    "magic" / Const(MAGIC),
+    "version" / Int32sb,
+    "master_key" / Prefixed(Int32sb, GreedyBytes),
+    "state" / Int32sb,
+    "explicit_lac" / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes)),
 )
-"""``explicit_lac`` is the body of a WRITE_LAC request as it came, empty if there was none.  The rest is zero."""
+"""The start of the file; zeros up to the header's size follow.
+
+``explicit_lac`` is the body of a WRITE_LAC request as it came, empty if there was none.
+"""
 
 LOCATION_SIZE = 8
 PAGE_COUNT = 1024
