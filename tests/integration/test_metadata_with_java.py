@@ -1,0 +1,125 @@
+"""One ZooKeeper metadata tree, shared with Java: a cluster that we made, ledgers and bookies seen from both sides."""
+
+import uuid
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from kazoo.client import KazooClient
+from twisted.internet import reactor
+
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.metadata.zookeeper_paths import ledger_path
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState
+from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.java_targets import JavaTargets
+from compat_tests.targets.zookeeper import ZooKeeper
+from tests.reactor_thread import run_in_reactor
+
+pytestmark = pytest.mark.java
+
+CUSTOM = {"application": b"app", "bin": b'\x00x\xff"\n', "\u00fc": b""}
+LONG_ID = 2**31 + 5
+
+
+def on_store(root_uri: str, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
+    """Run ``work`` on a store that is open for so long."""
+
+    async def run() -> Any:
+        store = open_metadata_store(root_uri, reactor)
+        await store.start()
+        try:
+            return await work(store)
+        finally:
+            await store.stop()
+
+    return run_in_reactor(run, timeout_s=60)
+
+
+def test_java_and_we_share_one_tree(java_release: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    cluster = Cluster(zookeeper.hosts, f"/{uuid.uuid4()}/ledgers")
+    assert on_store(cluster.uri, lambda store: store.initialize()) is True
+    with JavaTargets(cluster, tmp_path) as targets:
+        bookie = targets.bookie(java_release)
+        client = targets.client(java_release)
+        on_store(cluster.uri, lambda store: sees_the_bookie(store, bookie))
+        written = client.create_ledger(digest="MAC", password=b"pw", custom=CUSTOM)
+        written.append_many(3, 100)
+        open_metadata = on_store(cluster.uri, lambda store: store.read_ledger(written.ledger_id)).metadata
+        written.close()
+        closed_metadata = on_store(cluster.uri, lambda store: store.read_ledger(written.ledger_id)).metadata
+        assert (open_metadata.state, open_metadata.last_entry_id) == (LedgerState.OPEN, -1)
+        assert (closed_metadata.state, closed_metadata.last_entry_id, closed_metadata.length) == (
+            LedgerState.CLOSED,
+            2,
+            300,
+        )
+        for metadata in (open_metadata, closed_metadata):
+            assert metadata.fragments == (Fragment(0, (bookie.bookie_id,)),)
+            assert (metadata.digest_type, metadata.password) == (DigestType.MAC, b"pw")
+            assert metadata.custom_metadata == CUSTOM
+
+        ours = on_store(cluster.uri, lambda store: creates_ledgers(store, bookie.bookie_id))
+        assert written.ledger_id not in ours
+        everything = sorted([written.ledger_id, *ours])
+        assert sorted(client.ledgers()) == everything
+        assert on_store(cluster.uri, lambda store: store.list_ledgers()) == everything
+        for form, ledger_id in zip((3, 2, 3), ours, strict=True):
+            seen = client.metadata(ledger_id)
+            assert (seen.state, seen.last_entry, seen.length) == ("CLOSED", 4, 50)
+            assert (seen.ensemble, seen.write, seen.ack, seen.digest) == (1, 1, 1, "CRC32C")
+            assert seen.fragments == {0: [bookie.bookie_id]}
+            assert seen.custom == CUSTOM
+            assert seen.format_version == form
+        next_of_java = client.create_ledger()
+        assert next_of_java.ledger_id not in everything
+        client.delete_ledger(ours[0])
+        assert ours[0] not in on_store(cluster.uri, lambda store: store.list_ledgers())
+        update_keeps_javas_bytes(zookeeper, cluster, next_of_java.ledger_id)
+
+
+async def sees_the_bookie(store: Any, bookie: Any) -> None:
+    assert await store.writable_bookies() == {bookie.bookie_id}
+    info = await store.bookie_info(bookie.bookie_id)
+    assert f"{info.host}:{info.port}" == bookie.address
+    cookie, version = await store.read_cookie(bookie.bookie_id)
+    assert b"bookieHost:" in cookie
+    assert version == 0
+    assert (await store.instance_id()).encode() in cookie
+
+
+async def creates_ledgers(store: Any, bookie_id: str) -> list[int]:
+    """Closed ledgers: one in the binary form, one in text, one with a long id."""
+    metadata = LedgerMetadata(1, 1, 1, [Fragment(0, (bookie_id,))], DigestType.CRC32C, b"pw", custom_metadata=CUSTOM)
+    ids = [await store.new_ledger_id(), await store.new_ledger_id(), LONG_ID]
+    for ledger_id, form in zip(ids, (3, 2, 3), strict=True):
+        created = await store.create_ledger(ledger_id, evolve(metadata, format_version=form))
+        await store.write_ledger(ledger_id, created.metadata.with_close(4, 50), created.version)
+    return ids
+
+
+def update_keeps_javas_bytes(zookeeper: ZooKeeper, cluster: Cluster, ledger_id: int) -> None:
+    """An update of ours that changes the state only changes the bytes of the state and of the token only."""
+    client = KazooClient(zookeeper.hosts)
+    client.start(10)
+    try:
+        path = ledger_path(cluster.root, ledger_id)
+        before = client.get(path)[0]
+
+        async def recover(store: Any) -> None:
+            stored = await store.read_ledger(ledger_id)
+            await store.write_ledger(ledger_id, stored.metadata.with_state(LedgerState.IN_RECOVERY), stored.version)
+
+        on_store(cluster.uri, recover)
+        after = client.get(path)[0]
+    finally:
+        client.stop()
+        client.close()
+    if before.startswith(b"BookieMetadataFormatVersion\t2\n"):
+        assert after == before.replace(b"state: OPEN", b"state: IN_RECOVERY")
+    else:
+        token = before.rindex(b"\x60")
+        body = before[before.index(b"\x08") : token].replace(b"\x28\x01\x32", b"\x28\x02\x32")
+        assert after.endswith(body + b"\x60\x00")
