@@ -57,7 +57,8 @@ class BlockingChannel:
     def read_entry(self, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> bytes:
         """Return one entry, not verified."""
         deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.read_entry(None, deadline, ledger_id, entry_id, flags, master_key)
+        # A token of None would mean that nobody waits.
+        self._connection.read_entry(entry_id, deadline, ledger_id, entry_id, flags, master_key)
         return bytes(self._answer(deadline))
 
     def read_range(self, ledger_id: int, first: int, last: int) -> list[bytes | RemoteError]:
