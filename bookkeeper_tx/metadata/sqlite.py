@@ -222,9 +222,11 @@ class SqliteMetadataStore:
         return looked.addErrback(self._look_failed)
 
     def _look_failed(self, failure: Any) -> None:
-        failure.trap(MetadataError, OSError)
         # The next look may succeed; whoever needs the answer reads, and gets the error itself.
-        self._log.debug("looking for changes in {path}: {error}", path=self.path, error=failure.value)
+        if failure.check(MetadataError):
+            self._log.debug("looking for changes in {path}: {error}", path=self.path, error=failure.value)
+        else:
+            self._log.failure("looking for changes in {path}", failure, path=self.path)
 
 
 def _translated(path: str, function: Callable[..., Any], *args: Any) -> Any:

@@ -52,6 +52,8 @@ class Tables:
         os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
         connection = self._connect("rwc")
         try:
+            if _is_ours(connection, self._path):  # looked at before anything is changed: it may be somebody else's
+                return False
             _turn_on_wal(connection)
             with _transaction(connection):
                 if _is_ours(connection, self._path):

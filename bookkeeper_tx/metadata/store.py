@@ -15,7 +15,7 @@ def open_metadata_store(uri: str, reactor: Any) -> Any:
     parsed = parse_metadata_uri(uri)
     if isinstance(parsed, SqliteUri):
         return SqliteMetadataStore(parsed.path, reactor)
-    # Only here: kazoo starts threads and is of no use to those who do not need it.
+    # Only here: who has an SQLite store need not wait for kazoo to be imported.
     from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
 
     return ZooKeeperMetadataStore(parsed, reactor)

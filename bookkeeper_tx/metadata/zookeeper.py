@@ -61,7 +61,7 @@ class ZooKeeperMetadataStore:
         await self._session.start()
         try:
             await self._requests.within(self._cluster.check_if_there())
-        except BaseException:
+        except Exception:
             await self.stop()
             raise
 

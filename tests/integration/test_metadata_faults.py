@@ -33,6 +33,35 @@ reactor.run()
 """
 
 
+MAKE_LEDGERS = """
+import sys
+from twisted.internet.task import react
+from bookkeeper_tx.errors import MetadataConflict
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+async def main(reactor, uri):
+    store = open_metadata_store(uri, reactor)
+    await store.start()
+    made = await store.initialize()
+    ids = [await store.new_ledger_id() for _ in range(20)]
+    metadata = LedgerMetadata(1, 1, 1, [Fragment(0, ("a:1",))], DigestType.CRC32C, b"")
+    for ledger_id in ids:
+        await store.create_ledger(ledger_id, metadata)
+    while 0 not in await store.list_ledgers():  # whoever got that id has yet to create it
+        pass
+    wins = 0
+    for version in range(20):
+        try:
+            await store.write_ledger(0, metadata, version)
+            wins += 1
+        except MetadataConflict:
+            pass
+    print(int(made), wins, *ids)
+    await store.stop()
+react(lambda reactor: __import__("twisted").internet.defer.Deferred.fromCoroutine(main(reactor, sys.argv[1])))
+"""
+
+
 @pytest.fixture
 def own_zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
     """One that a test may freeze and stop."""
@@ -99,6 +128,17 @@ def test_sqlite_notices_a_killed_bookie_within_a_poll(tmp_path: Path) -> None:
     killed_at = time.monotonic()
     run_in_reactor(after_the_kill)
     assert changes[0] - killed_at < 1
+
+
+def test_sqlite_is_made_and_used_by_many_processes_at_once(tmp_path: Path) -> None:
+    uri = f"sqlite://{tmp_path}/meta.sqlite"
+    command = [sys.executable, "-c", MAKE_LEDGERS, uri]
+    folder = Path(__file__).parents[2]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) for _ in range(6)]
+    lines = [list(map(int, process.communicate(timeout=60)[0].split())) for process in processes]
+    assert sum(made for made, *_ in lines) == 1
+    assert sorted(ledger_id for _, _, *ids in lines for ledger_id in ids) == list(range(120))
+    assert sum(wins for _, wins, *_ in lines) == 20
 
 
 @pytest.mark.java

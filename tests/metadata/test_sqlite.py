@@ -113,6 +113,9 @@ def test_a_foreign_database_is_refused(stores: Stores) -> None:
     store = stores.open()
     for attempt in (store.initialize(), store.list_ledgers()):
         assert "some other program's" in str(failure_of(attempt, InvalidConfig))
+    connection = sqlite3.connect(stores.path)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)  # it was left as it was
+    connection.close()
 
 
 def test_a_newer_schema_is_refused(stores: Stores) -> None:
