@@ -45,7 +45,7 @@ def _round_trip_s(connection: socket.socket, data: bytes) -> float:
     return time.perf_counter() - started
 
 
-def fdatasync_p50_s(directory: Path, samples: int = 400) -> float:
+def fdatasync_p50_s(directory: Path, samples: int = 200) -> float:
     """Return the median time in seconds of writing a block into a zeroed file in ``directory`` and syncing it.
 
     That is what a journal does for one add that comes alone.

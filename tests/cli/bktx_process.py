@@ -1,0 +1,26 @@
+"""Run ``bktx`` as a user does: a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bookkeeper_tx
+
+COMMAND = [sys.executable, "-c", "from bookkeeper_tx.cli.main import main; main()"]
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which this package is found, and no setting of whoever runs the tests."""
+    root = str(Path(bookkeeper_tx.__file__).parent.parent)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("BKTX_")}
+    return {**kept, "PYTHONPATH": root, "COLUMNS": "120"}
+
+
+def bktx(
+    *arguments: str, stdin: bytes = b"", timeout_s: float = 120, **variables: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run ``bktx`` to its end, whatever that is."""
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, timeout=timeout_s, env=environment() | variables
+    )
