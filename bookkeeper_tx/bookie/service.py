@@ -76,7 +76,7 @@ class BookieService(Service):
         self._disk = disk or Disk()
         self._tell = tell
         self._tell_error = tell_error
-        self._store = open_metadata_store(config.metadata_uri, reactor)
+        self._store = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
         self._starting: Deferred[None] | None = None
         self._undo: list[Callable[[], Any]] = []
 

@@ -1,0 +1,220 @@
+"""A bookie whose disk is full, or does not confirm what was written: nothing acknowledged is lost."""
+
+import errno
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet import reactor
+
+from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+from bookkeeper_tx.bookie.service import BookieService
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookieUnavailable, ReadOnlyBookie, StorageFailed
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.transport.blocking import BlockingChannel
+from tests.reactor_thread import run_in_reactor
+
+DIGEST = EntryDigest(DigestType.CRC32C, b"")
+KEY = DIGEST.master_key
+WAIT_S = 20.0
+
+
+class FaultyFile(File):
+    """Fails as its disk says."""
+
+    def __init__(self, file: File, disk: "FaultyDisk") -> None:
+        super().__init__(file.path, file._descriptor)
+        self._disk = disk
+
+    def write(self, data: Buffer, offset: int) -> None:
+        if self._disk.full(self.path):
+            raise OSError(errno.ENOSPC, "no space left on device", self.path)
+        super().write(data, offset)
+
+    def write_many(self, buffers: Sequence[Buffer], offset: int) -> None:
+        self.write(b"".join(buffers), offset)
+
+    def sync(self) -> None:
+        if self._disk.sync_fails(self.path):
+            raise OSError(errno.EIO, "input/output error", self.path)
+        super().sync()
+
+
+class FaultyDisk(Disk):
+    """A real disk; ``full`` and ``sync_fails`` say of which paths it has no space, or loses what was written."""
+
+    def __init__(self) -> None:
+        self.full: Callable[[str], bool] = lambda path: False
+        self.sync_fails: Callable[[str], bool] = lambda path: False
+
+    def create(self, path: str) -> File:
+        return FaultyFile(super().create(path), self)
+
+    def open(self, path: str, writable: bool = False) -> File:
+        return FaultyFile(super().open(path, writable), self)
+
+
+class Reactor:
+    """The session's reactor, which a failing bookie may not stop."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(reactor, name)
+
+
+class RunningBookie:
+    """A bookie in this process, on a disk with faults."""
+
+    def __init__(self, directory: Path, **settings: Any) -> None:
+        self.disk, self.reactor, self.said = FaultyDisk(), Reactor(), list[str]()
+        self.metadata_uri = f"sqlite://{directory}/m.db"
+        data = str(directory / "data")
+        self.config = BookieConfig(
+            metadata_uri=self.metadata_uri, journal_directory=data, ledger_directory=data, port=0, **settings
+        )
+        self.service = self._service()
+
+    def _service(self) -> BookieService:
+        return BookieService(self.config, self.reactor, self.disk, tell=self.said.append, tell_error=self.said.append)
+
+    def start(self) -> "RunningBookie":
+        async def start() -> None:
+            self.service.startService()
+            assert self.service._starting is not None
+            await self.service._starting
+
+        run_in_reactor(start)
+        assert self.service.address is not None, self.said
+        return self
+
+    def stop(self) -> None:
+        async def stop() -> None:
+            await self.service.stopService()
+
+        run_in_reactor(stop)
+
+    def restart(self) -> None:
+        self.service = self._service()
+        self.start()
+
+    @property
+    def channel(self) -> BlockingChannel:
+        assert self.service.address is not None
+        return BlockingChannel("127.0.0.1", self.service.address.port)
+
+    def registered_writable(self) -> bool:
+        async def ask() -> bool:
+            store = open_metadata_store(self.metadata_uri, reactor)
+            await store.start()
+            try:
+                return bool(await store.writable_bookies())
+            finally:
+                await store.stop()
+
+        return run_in_reactor(ask)
+
+
+def entry(entry_id: int, size: int = 1000) -> bytes:
+    return DIGEST.seal(1, entry_id, entry_id - 1, size, entry_id.to_bytes(8, "big") * (size // 8))
+
+
+def add(channel: BlockingChannel, first: int, count: int) -> None:
+    channel.add_entries(1, first, [entry(first + i) for i in range(count)], KEY)
+
+
+def assert_stored(channel: BlockingChannel, count: int) -> None:
+    expected: list[Any] = [entry(i) for i in range(count)]
+    assert channel.read_range(1, 0, count - 1) == expected
+
+
+def add_until_read_only(channel: BlockingChannel) -> int:
+    """Add entries until they are refused; return how many were not."""
+    for stored in range(0, 10_000, 10):
+        try:
+            add(channel, stored, 10)
+        except ReadOnlyBookie:
+            return stored
+    raise AssertionError("never refused")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_full_journal_disk_refuses_adds_and_takes_them_again_by_itself(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path).start()
+    channel = bookie.channel
+    add(channel, 0, 10)
+    bookie.disk.full = lambda path: path.endswith(".txn")
+    for _ in range(2):
+        with pytest.raises(StorageFailed):
+            add(channel, 10, 5)
+    assert_stored(channel, 10)
+    bookie.disk.full = lambda path: False
+    add(channel, 10, 5)
+    bookie.stop()
+    bookie.restart()
+    assert_stored(bookie.channel, 15)
+    bookie.stop()
+    assert not bookie.service.failed
+
+
+def test_a_full_ledger_disk_makes_the_bookie_read_only_while_it_lasts(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path, write_cache_bytes_max=100_000, flush_interval_s=0.2).start()
+    channel = bookie.channel
+    bookie.disk.full = lambda path: not path.endswith(".txn")
+    stored = add_until_read_only(channel)
+    assert_stored(channel, stored)
+    wait_until(lambda: not bookie.registered_writable())
+    bookie.disk.full = lambda path: False
+    wait_until(bookie.registered_writable)
+    add(channel, stored, 10)
+    assert_stored(channel, stored + 10)
+    bookie.stop()
+    bookie.restart()
+    assert_stored(bookie.channel, stored + 10)
+    bookie.stop()
+
+
+def test_a_journal_that_the_disk_does_not_confirm_stops_the_bookie_unacknowledged(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path).start()
+    channel = bookie.channel
+    add(channel, 0, 10)
+    bookie.disk.sync_fails = lambda path: path.endswith(".txn")
+    with pytest.raises((StorageFailed, BookieUnavailable)):
+        add(channel, 10, 5)
+    wait_until(lambda: bookie.reactor.stopped)
+    assert bookie.service.failed
+    assert ".txn" in bookie.said[-1]
+    bookie.disk.sync_fails = lambda path: False
+    bookie.stop()
+    bookie.restart()
+    assert_stored(bookie.channel, 10)
+    bookie.stop()
+
+
+def test_a_stop_while_starting_gives_everything_back(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path)
+
+    async def start_and_stop() -> None:
+        bookie.service.startService()
+        await bookie.service.stopService()
+
+    run_in_reactor(start_and_stop)
+    assert bookie.service.address is None
+    bookie.restart()
+    bookie.stop()
+    assert [line for line in bookie.said if not line.startswith("bookie 127")] == []
