@@ -14,19 +14,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.bookie import journal_replay
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.dispatch import Dispatch
-from bookkeeper_tx.bookie.journal import Journal
-from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration
-from bookkeeper_tx.bookie.replay_sink import StorageSink
-from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.store import open_metadata_store
@@ -136,20 +129,18 @@ class BookieService(Service):
         address = bind(config, self._former_id(directories))
         self._undo.append(address.listening.close)
         await self._identify(address, directories)
-        storage, worker = await self._storage(directories)
-        journal = await self._replay(storage, worker, directories)
-        availability = Availability(config.read_only)
-        dispatch = Dispatch(config, disk, storage, journal, availability)
-        _connect(storage, availability, dispatch)
-        factory = BookieFactory(
-            partial(ServerConnection, config.frame_size_max, config.serves_batch_read), dispatch.serve
-        )
-        dispatch.brake = factory
+        bookie = self._bookie(directories)
+        connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
+        factory = BookieFactory(connection, bookie.dispatch.serve)
+        bookie.dispatch.brake = factory
         self._undo.append(factory.disconnect_all)
-        await self._open(journal, storage, worker, directories)
+        self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
+        await bookie.start()
         self._listen(address, factory)
         info = BookieServiceInfo(address.host, address.port)
-        registration = Registration(self._reactor, self._store, address.bookie_id, info, availability, self._fail)
+        registration = Registration(
+            self._reactor, self._store, address.bookie_id, info, bookie.availability, self._fail
+        )
         self._undo.append(registration.stop)
         await registration.start()
         self.address = address
@@ -180,45 +171,11 @@ class BookieService(Service):
         self._undo.append(worker.stop)
         return worker
 
-    async def _storage(self, directories: Directories) -> tuple[LedgerStorage, Worker]:
-        flush_worker, read_worker = self._worker("flush"), self._worker("read", READ_THREADS)
-        storage = LedgerStorage(self._disk, directories.ledger, self._config, flush_worker, read_worker)
-        # A replay that is under way ends before the files it uses are closed.
-        self._undo.append(lambda: flush_worker.run(bool).addCallback(lambda _: storage.stop()))
-        await flush_worker.run(storage.start)
-        return storage, flush_worker
-
-    async def _replay(self, storage: LedgerStorage, worker: Worker, directories: Directories) -> Journal:
-        """Bring the journal's entries into the storage, durably, and move the mark behind them."""
-
-        def replay() -> None:
-            sink = StorageSink(storage)
-            mark = read_last_mark(self._disk, [directories.ledger])
-            replayed = journal_replay.replay(self._disk, directories.journal, mark, sink)
-            sink.finish()
-            storage.flush_now()
-            # A mark must name a file that is there.
-            if replayed.mark > BEGINNING:
-                write_last_mark(self._disk, [directories.ledger], replayed.mark)
-            if replayed.entry_count:
-                log.info("replayed {count} entries from the journal", count=replayed.entry_count)
-
-        # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
-        await worker.run(replay)
-        threads = self._worker("journal")
-        return Journal(self._disk, directories.journal, self._config, threads=threads, on_fatal=self._fail)
-
-    async def _open(self, journal: Journal, storage: LedgerStorage, worker: Worker, directories: Directories) -> None:
-        """Start the journal, and the checkpoints that follow it."""
-
-        def write_mark(mark: LogMark) -> None:
-            write_last_mark(self._disk, [directories.ledger], mark)
-
-        sync_thread = SyncThread(self._reactor, storage, journal, write_mark, worker, self._config.flush_interval_s)
-        await journal.start()
-        sync_thread.start()
-        self._undo.append(sync_thread.stop)
-        self._undo.append(journal.stop)
+    def _bookie(self, directories: Directories) -> Bookie:
+        workers = Workers(self._worker("journal"), self._worker("flush"), self._worker("read", READ_THREADS))
+        return Bookie(
+            self._disk, directories.journal, directories.ledger, self._config, self._reactor, workers, self._fail
+        )
 
     def _listen(self, address: Address, factory: BookieFactory) -> None:
         address.listening.listen(BACKLOG)
@@ -230,17 +187,6 @@ class BookieService(Service):
             return port.stopListening()
 
         self._undo.append(stop_listening)
-
-
-def _connect(storage: LedgerStorage, availability: Availability, dispatch: Dispatch) -> None:
-    """Let the storage tell of its space: a full disk makes the bookie read-only, and clients go on reading."""
-
-    def space_changed() -> None:
-        availability.out_of_space = storage.failed_space
-        dispatch.look_again()
-
-    storage.on_space_changed = space_changed
-    storage.on_drained = dispatch.look_again
 
 
 async def _fired(result: Any) -> Any:

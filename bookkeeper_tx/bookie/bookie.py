@@ -1,0 +1,107 @@
+"""A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie import journal_replay
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.dispatch import Dispatch
+from bookkeeper_tx.bookie.journal import Journal, Threads
+from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.replay_sink import StorageSink
+from bookkeeper_tx.bookie.sync_thread import SyncThread
+from bookkeeper_tx.config import BookieConfig
+
+log = Logger()
+
+
+@frozen
+class Workers:
+    """The threads of a bookie."""
+
+    journal: Threads
+    """One thread, for what is acknowledged."""
+    flush: Threads
+    """One thread, for what is not waited for."""
+    read: Threads
+    """A few."""
+
+
+class Bookie:
+    """What is stored in two directories, and ``dispatch`` to serve it.
+
+    ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
+    bookie must stop without being stopped properly; ``journal_arguments`` go to :class:`Journal`.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        journal_directory: str,
+        ledger_directory: str,
+        config: BookieConfig,
+        clock: IReactorTime,
+        workers: Workers,
+        on_fatal: Callable[[BaseException], None],
+        **journal_arguments: Any,
+    ) -> None:
+        self.availability = Availability(config.read_only)
+        self._disk = disk
+        self._journal_directory = journal_directory
+        self._ledger_directory = ledger_directory
+        self._worker = workers.flush
+        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read)
+        self._journal = Journal(
+            disk, journal_directory, config, threads=workers.journal, on_fatal=on_fatal, **journal_arguments
+        )
+        self._sync_thread = SyncThread(
+            clock, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
+        )
+        self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability)
+        self._storage.on_drained = self.dispatch.look_again
+        self._storage.on_space_changed = self._space_changed
+        self._started = False
+
+    async def start(self) -> None:
+        """Bring back what the journal holds, and be ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
+        # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
+        await self._worker.run(self._replay)
+        await self._journal.start()
+        self._sync_thread.start()
+        self._started = True
+
+    async def stop(self) -> None:
+        """Finish what was taken, make all of it durable, close the files.  Nothing is served from here on."""
+        if self._started:
+            await self._journal.stop()
+            await self._sync_thread.stop()
+        # A replay that is under way ends before the files it uses are closed.
+        await self._worker.run(bool)
+        await self._storage.stop()
+
+    def _replay(self) -> None:
+        """Bring the journal's entries into the storage, durably, and move the mark behind them."""
+        self._storage.start()
+        sink = StorageSink(self._storage)
+        mark = read_last_mark(self._disk, [self._ledger_directory])
+        replayed = journal_replay.replay(self._disk, self._journal_directory, mark, sink)
+        sink.finish()
+        self._storage.flush_now()
+        if replayed.mark > BEGINNING:  # a mark must name a file that is there
+            self._write_mark(replayed.mark)
+        if replayed.entry_count:
+            log.info("replayed {count} entries from the journal", count=replayed.entry_count)
+
+    def _write_mark(self, mark: LogMark) -> None:
+        write_last_mark(self._disk, [self._ledger_directory], mark)
+
+    def _space_changed(self) -> None:
+        """A full disk makes the bookie read-only, and clients go on reading."""
+        self.availability.out_of_space = self._storage.failed_space
+        self.dispatch.look_again()
