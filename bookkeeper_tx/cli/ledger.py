@@ -137,7 +137,7 @@ def write(
                 custom_metadata=custom,
             )
             click.echo(f"writing ledger {writer.ledger_id}", err=True)
-            await ledger_copy.write_lines(writer, file)
+            await ledger_copy.write_lines(reactor, writer, file)
             await writer.close()
             entries = writer.last_add_confirmed + 1
             click.echo(f"closed it: {entries:,} entries, {writer.length:,} bytes", err=True)

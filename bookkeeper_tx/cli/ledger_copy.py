@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import click
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.cli.lines import chunks_of_lines
+from bookkeeper_tx.cli.lines import lines_as_they_come
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
@@ -32,9 +32,11 @@ class LineWriter:
 
     async def write(self, lines: Sequence[bytes]) -> None:
         """Send ``lines``; wait only when too many are on their way."""
-        self._in_flight.append((self._writer.append_many(lines), len(lines)))
-        while len(self._in_flight) > CHUNKS_IN_FLIGHT:
-            await self._oldest()
+        for first in range(0, len(lines), CHUNK_LINES):
+            chunk = lines[first : first + CHUNK_LINES]
+            self._in_flight.append((self._writer.append_many(chunk), len(chunk)))
+            while len(self._in_flight) > CHUNKS_IN_FLIGHT:
+                await self._oldest()
 
     async def drain(self) -> None:
         """Wait until everything sent is acknowledged."""
@@ -53,11 +55,11 @@ class LineWriter:
         self._acknowledged(count)
 
 
-async def write_lines(writer: LedgerWriter, file: BinaryIO) -> None:
+async def write_lines(reactor: Any, writer: LedgerWriter, file: BinaryIO) -> None:
     """Append every line of ``file`` and wait until all are acknowledged."""
     lines = LineWriter(writer)
-    for chunk in chunks_of_lines(file, CHUNK_LINES):
-        await lines.write(chunk)
+    async for some in lines_as_they_come(reactor, file):
+        await lines.write(some)
     await lines.drain()
 
 
