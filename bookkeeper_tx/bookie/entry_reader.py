@@ -3,13 +3,15 @@
 import os
 from array import array
 from bisect import bisect_right
+from typing import NoReturn
 
 from construct import Struct
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.checked_pieces import CheckedPieces, Piece, checksum_of
+from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.open_files import OpenFiles
-from bookkeeper_tx.bookie.stretch import checked_offsets
+from bookkeeper_tx.bookie.stretch import checked_offsets, offsets_of
 from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import codecs
@@ -32,9 +34,10 @@ _entry_record = ENTRY_RECORD.unpack_fixed
 class EntryReader:
     """Reads the entry logs of one directory.  Calls block, and may come from any thread."""
 
-    def __init__(self, disk: Disk, directory: str) -> None:
+    def __init__(self, disk: Disk, directory: str, pieces: CheckedPieces) -> None:
         self._directory = directory
         self._files = OpenFiles(disk, OPEN_LOGS_MAX)
+        self._pieces = pieces
 
     def read_run(self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int) -> EntryRun:
         """Return the entries from ``first_entry_id`` on that lie back to back, about ``size`` bytes of them.
@@ -44,23 +47,37 @@ class EntryReader:
         """
         log_id, offset = split_location(locations[0])
         path = os.path.join(self._directory, log_name(log_id))
-        locations = _without_absent_end(locations)
         try:
             with self._files.borrow(path) as file:
-                data = file.read(_piece_size(locations, size), offset) if offset >= 0 else b""
-                length = _length_of(data, ledger_id, first_entry_id)
-                if length is not None and length + RECORD_LENGTH_SIZE > len(data) and length <= file.size() - offset:
-                    data = file.read(length + RECORD_LENGTH_SIZE, offset)
+                if offset < 0:
+                    return self._fail(ledger_id, first_entry_id, path, offset)
+                piece = self._pieces.get(locations[0])
+                if piece is not None and piece.size <= size:
+                    run = _read_piece(file, offset, piece, ledger_id, first_entry_id, locations)
+                    if run is not None:
+                        return run
+                return self._read_records(file, offset, ledger_id, first_entry_id, locations, size)
         except OSError as error:
             raise StorageFailed(f"cannot read entry log {path}: {error}") from error
+
+    def _read_records(
+        self, file: File, offset: int, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int
+    ) -> EntryRun:
+        locations = _without_absent_end(locations)
+        data = file.read(_bytes_to_read(locations, size), offset)
+        length = _length_of(data, ledger_id, first_entry_id)
+        if length is not None and length + RECORD_LENGTH_SIZE > len(data) and length <= file.size() - offset:
+            data = file.read(length + RECORD_LENGTH_SIZE, offset)
         if length is None or length + RECORD_LENGTH_SIZE > len(data):
-            raise StorageFailed(
-                f"entry {first_entry_id} of ledger {ledger_id} is not at offset {offset} of entry log {path}"
-            )
+            return self._fail(ledger_id, first_entry_id, file.path, offset)
         offsets = checked_offsets(ledger_id, first_entry_id, locations, data, length + RECORD_LENGTH_SIZE)
         if len(data) - offsets[-1] > offsets[-1] >> 2:
             data = data[: offsets[-1]]
         return EntryRun(ledger_id, first_entry_id, data, offsets)
+
+    @staticmethod
+    def _fail(ledger_id: int, entry_id: int, path: str, offset: int) -> NoReturn:
+        raise StorageFailed(f"entry {entry_id} of ledger {ledger_id} is not at offset {offset} of entry log {path}")
 
     def last_add_confirmed(self, ledger_id: int, entry_id: int, entry_location: int) -> int:
         """Return the last add confirmed that an entry carries, NO_ENTRY if it is too short for that.
@@ -92,6 +109,18 @@ def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
     return int(length)
 
 
+def _read_piece(
+    file: File, offset: int, piece: Piece, ledger_id: int, first_entry_id: int, locations: "array[int]"
+) -> EntryRun | None:
+    """Return the run that ``piece`` tells of, None if that is not what is there."""
+    locations = locations[: piece.entry_count]
+    data = file.read(piece.size, offset)
+    length = _length_of(data, ledger_id, first_entry_id)
+    if length is None or len(data) != piece.size or checksum_of(data, locations) != piece.checksum:
+        return None
+    return EntryRun(ledger_id, first_entry_id, data, offsets_of(locations, length + RECORD_LENGTH_SIZE, len(data)))
+
+
 def _without_absent_end(locations: "array[int]") -> "array[int]":
     """Return the locations up to the last one that is not zero."""
     if locations[-1]:
@@ -100,7 +129,7 @@ def _without_absent_end(locations: "array[int]") -> "array[int]":
     return locations[: -(-filled // locations.itemsize)]
 
 
-def _piece_size(locations: "array[int]", size: int) -> int:
+def _bytes_to_read(locations: "array[int]", size: int) -> int:
     """Return how many bytes to read: whole records, as far as their ends can be told from the next one's location."""
     count = bisect_right(locations, locations[0] + size, 1)
     span = locations[count - 1] - locations[0]

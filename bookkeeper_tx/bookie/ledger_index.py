@@ -10,6 +10,7 @@ from typing import TypeAlias
 from attrs import frozen
 from construct import ConstructError
 
+from bookkeeper_tx.bookie.checked_pieces import Piece, PieceMaker
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.entry_log import PlacedRun
 from bookkeeper_tx.bookie.open_files import OpenFiles
@@ -67,6 +68,16 @@ class IndexHeader:
         if explicit_lac and len(explicit_lac) < spec.EXPLICIT_LAC_SIZE_MIN:
             raise StorageFailed(f"index {path} has an explicit last add confirmed of {len(explicit_lac)} bytes")
         return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
+
+
+@frozen
+class WrittenLocations:
+    """What a write to one index has changed."""
+
+    pages: list[int]
+    """Numbers of pages."""
+    pieces: list[Piece]
+    """What was found to lie together, for :class:`~bookkeeper_tx.bookie.checked_pieces.CheckedPieces`."""
 
 
 def explicit_lac_size_max(master_key: bytes) -> int:
@@ -153,8 +164,10 @@ class LedgerIndexes:
                 return number * spec.PAGE_COUNT + slot, page[slot]
         return NO_ENTRY, entry_log_spec.NO_LOCATION
 
-    def write(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun], is_new: bool) -> list[int]:
-        """Write a header, if one is given, and the locations of runs; returns the numbers of the pages written.
+    def write(
+        self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun], is_new: bool
+    ) -> WrittenLocations:
+        """Write a header, if one is given, and the locations of runs, ascending.
 
         All is synced, except for the name of a new file: sync :meth:`directory_of` for that.  Raises OSError.
         """
@@ -165,14 +178,14 @@ class LedgerIndexes:
             with self._files.borrow(path) as file:
                 if header is not None:
                     file.write(header.pack(), 0)
-                pages = _write_locations(file, placed)
+                written = _write_locations(file, placed)
                 file.sync()
         except OSError:
             self._files.forget(path)
             raise
-        return pages
+        return written
 
-    def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> list[int]:
+    def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> WrittenLocations:
         if header is None:
             raise ValueError(f"a new index needs a header (ledger {ledger_id})")
         path = self.path(ledger_id)
@@ -183,13 +196,13 @@ class LedgerIndexes:
         file = self._disk.create(new_path)
         try:
             file.write(header.pack(), 0)
-            pages = _write_locations(file, placed)
+            written = _write_locations(file, placed)
             file.sync()
         finally:
             file.close()
         self._disk.rename(new_path, path)
         self._files.forget(path)
-        return pages
+        return written
 
     def directory_of(self, ledger_id: int) -> str:
         """Return the directory to sync after a new index was written."""
@@ -199,9 +212,10 @@ class LedgerIndexes:
         self._files.close()
 
 
-def _write_locations(file: File, placed: Sequence[PlacedRun]) -> list[int]:
+def _write_locations(file: File, placed: Sequence[PlacedRun]) -> WrittenLocations:
     """Put the locations of runs into their pages, which are read, changed and written whole."""
     numbers: list[int] = []
+    pieces = PieceMaker()
     page: Page | None = None
     for each in placed:
         run = each.run
@@ -214,12 +228,14 @@ def _write_locations(file: File, placed: Sequence[PlacedRun]) -> list[int]:
                     _write_page(file, numbers[-1], page)
                 page = _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
                 numbers.append(number)
-            taken = min(spec.PAGE_COUNT - slot, count - at)
-            page[slot : slot + taken] = locations[at : at + taken]
-            at += taken
+                pieces.close()
+            part = locations[at : at + spec.PAGE_COUNT - slot]
+            page[slot : slot + len(part)] = part
+            pieces.add(each, at, part)
+            at += len(part)
     if page is not None:
         _write_page(file, numbers[-1], page)
-    return numbers
+    return WrittenLocations(numbers, pieces.take())
 
 
 def _write_page(file: File, number: int, page: Page) -> None:

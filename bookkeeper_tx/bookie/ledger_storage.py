@@ -12,18 +12,19 @@ from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, split_location
 from bookkeeper_tx.bookie.entry_reader import EntryReader, last_add_confirmed_of
 from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.last_mark import LogMark
 from bookkeeper_tx.bookie.ledger import Ledger
-from bookkeeper_tx.bookie.ledger_cache import LedgerCache, PageKey
+from bookkeeper_tx.bookie.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, explicit_lac_size_max
 from bookkeeper_tx.bookie.ledger_table import LedgerTable, explicit_last_add_confirmed
 from bookkeeper_tx.bookie.read_cache import ReadCache
 from bookkeeper_tx.bookie.run_loader import RunLoader
-from bookkeeper_tx.bookie.storage_flush import HeaderChange, Snapshot, StorageFlush
+from bookkeeper_tx.bookie.storage_flush import Flushed, HeaderChange, Snapshot, StorageFlush
 from bookkeeper_tx.bookie.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry_run import EntryRun
@@ -52,7 +53,8 @@ class LedgerStorage:
         self, disk: Disk, directory: str, config: BookieConfig, flush_worker: Threads, read_worker: Threads
     ) -> None:
         self._indexes = LedgerIndexes(disk, directory, config.open_index_files_max)
-        self._reader = EntryReader(disk, directory)
+        self._pieces = CheckedPieces()
+        self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
         self._flusher = StorageFlush(disk, self._logs, self._indexes)
         self._flush_worker = flush_worker
@@ -245,8 +247,9 @@ class LedgerStorage:
             self.on_drained()
         return snapshot
 
-    def _written(self, pages: list[PageKey], snapshot: Snapshot) -> None:
-        self._pages.changed(pages)
+    def _written(self, flushed: Flushed, snapshot: Snapshot) -> None:
+        self._pages.changed(flushed.pages)
+        self._pieces.add(flushed.pieces)
         for ledger_id in snapshot.headers:
             ledger = self._ledgers.find(ledger_id)
             assert ledger is not None

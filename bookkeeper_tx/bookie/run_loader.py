@@ -5,6 +5,7 @@ from array import array
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.ledger import Ledger
@@ -18,9 +19,6 @@ from protocol_specs.disk.ledger_index import PAGE_COUNT
 
 READ_AHEAD_BYTES_MIN = 16 * 1024
 """Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
-
-READ_AHEAD_BYTES_MAX = 512 * 1024
-"""Read at once for a reader that goes on where it ended; it gets there by doubling as long as entries lie together."""
 
 _Loaded = tuple["array[int]", EntryRun | None]
 
@@ -54,7 +52,7 @@ class RunLoader:
         size = _read_ahead(ledger, entry_id)
         page, generation = self._pages.get(key), self._pages.generation
         loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, size)
-        loading.addCallback(self._loaded, ledger, entry_id, generation)
+        loading.addCallback(self._loaded, ledger, entry_id, generation, size)
         loading.addBoth(self._wake, key)
         return loading
 
@@ -78,14 +76,17 @@ class RunLoader:
             return page, None
         return page, self._reader.read_run(ledger_id, entry_id, locations, size)
 
-    def _loaded(self, loaded: _Loaded, ledger: Ledger, entry_id: int, generation: int) -> EntryRun:
+    def _loaded(self, loaded: _Loaded, ledger: Ledger, entry_id: int, generation: int, size: int) -> EntryRun:
         page, run = loaded
         self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
         if run is None:
             raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger.ledger_id}")
         self._runs.add(run)
         ledger.next_read_id = run.last_entry_id + 1
-        ledger.read_ahead_bytes = 2 * run.size
+        if run.size * 2 > size or ledger.next_read_id % PAGE_COUNT == 0:
+            ledger.read_ahead_bytes = min(2 * size, PIECE_SIZE_MAX)
+        else:
+            ledger.read_ahead_bytes = 2 * run.size
         return run
 
     def _wake(self, outcome: EntryRun | Failure, key: PageKey) -> EntryRun | Failure:
@@ -98,7 +99,7 @@ class RunLoader:
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:
-    """Return how many bytes to read at once."""
+    """Return how many bytes to read at once: twice as many each time that a reader goes on where it ended."""
     if entry_id != ledger.next_read_id:
         return READ_AHEAD_BYTES_MIN
-    return min(max(ledger.read_ahead_bytes, READ_AHEAD_BYTES_MIN), READ_AHEAD_BYTES_MAX)
+    return max(ledger.read_ahead_bytes, READ_AHEAD_BYTES_MIN)

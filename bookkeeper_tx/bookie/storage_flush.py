@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from bookkeeper_tx.bookie.checked_pieces import Piece
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.ledger_cache import PageKey
@@ -29,6 +30,16 @@ class Snapshot:
     """The changed headers by ledger id, those of ledgers without new entries too."""
 
 
+@frozen
+class Flushed:
+    """What a flush has changed."""
+
+    pages: list[PageKey]
+    """Index pages."""
+    pieces: list[Piece]
+    """What lies together in the entry logs."""
+
+
 class StorageFlush:
     """Writes snapshots.  Calls block, and come from one thread at a time."""
 
@@ -39,8 +50,8 @@ class StorageFlush:
         self._logged: tuple[Snapshot, dict[int, list[PlacedRun]]] | None = None
         """The snapshot whose entries are in the logs while its indexes could not be written yet."""
 
-    def write(self, snapshot: Snapshot) -> list[PageKey]:
-        """Make ``snapshot`` durable; returns the index pages that were changed.
+    def write(self, snapshot: Snapshot) -> Flushed:
+        """Make ``snapshot`` durable.
 
         Entries first, and synced, so that no location ever points to what is not there; then all that points to them.
         Raises OSError; the same snapshot can then be written again.
@@ -48,16 +59,17 @@ class StorageFlush:
         if self._logged is None or self._logged[0] is not snapshot:
             self._logged = snapshot, dict(self._logs.write(snapshot.entries))
         placed = self._logged[1]
-        pages: list[PageKey] = []
+        flushed = Flushed([], [])
         directories: set[str] = set()
         for ledger_id in sorted(placed.keys() | snapshot.headers.keys()):
             change = snapshot.headers.get(ledger_id)
             header, is_new = (None, False) if change is None else (change.header, change.is_new)
-            numbers = self._indexes.write(ledger_id, header, placed.get(ledger_id, ()), is_new)
-            pages += [(ledger_id, number) for number in numbers]
+            written = self._indexes.write(ledger_id, header, placed.get(ledger_id, ()), is_new)
+            flushed.pages.extend((ledger_id, number) for number in written.pages)
+            flushed.pieces.extend(written.pieces)
             if is_new:
                 directories.add(self._indexes.directory_of(ledger_id))
         for directory in sorted(directories):
             self._disk.sync_directory(directory)
         self._logged = None
-        return pages
+        return flushed

@@ -45,6 +45,16 @@ def checked_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data
     return _one_by_one(ledger_id, entry_id, locations, data, size)
 
 
+def offsets_of(locations: "array[int]", size: int, end: int) -> Sequence[int]:
+    """Return the offsets of records known to be right, the first one of ``size`` bytes, the last one up to ``end``."""
+    count = len(locations)
+    if end == size * count and locations == array("Q", range(locations[0], locations[0] + end, size)):
+        return range(0, end + 1, size)
+    offsets = _from_first(locations, int.from_bytes(_big_endian(locations), "big"))
+    offsets.append(end)
+    return offsets
+
+
 def _of_one_size(
     ledger_id: int, entry_id: int, locations: "array[int]", data: bytes, size: int
 ) -> Sequence[int] | None:
@@ -69,24 +79,30 @@ def _of_any_size(ledger_id: int, entry_id: int, locations: "array[int]", data: b
     """Return the offsets if all records are right, else None."""
     count = len(locations)
     lanes = int.from_bytes(_big_endian(locations), "big")
-    ones = _ONES >> (PAGE_COUNT - count) * _LANE_BITS
+    ones = _ONES >> (PAGE_COUNT - count + 1) * _LANE_BITS
     following = lanes & ((1 << (count - 1) * _LANE_BITS) - 1)
     try:
-        from_first = (lanes - locations[0] * ones).to_bytes(count * LOCATION_SIZE, "big")
-        lengths = (following - (lanes >> _LANE_BITS) - RECORD_LENGTH_SIZE * (ones >> _LANE_BITS)).to_bytes(
+        offsets = _from_first(locations, lanes)
+        lengths = (following - (lanes >> _LANE_BITS) - RECORD_LENGTH_SIZE * ones).to_bytes(
             (count - 1) * LOCATION_SIZE, "big"
         )
     except OverflowError:  # They do not ascend.
         return None
-    offsets = array("Q", from_first)
-    if sys.byteorder == "little":
-        offsets.byteswap()
     heads = b"".join([data[offset : offset + HEAD_SIZE] for offset in offsets])
     if not _heads_are_right(ledger_id, entry_id, count, heads, lengths):
         return None
     end = offsets[-1] + RECORD_LENGTH_SIZE + _head(heads, (count - 1) * HEAD_SIZE)[0]
     if offsets[-1] + HEAD_SIZE <= end <= len(data):
         offsets.append(end)
+    return offsets
+
+
+def _from_first(locations: "array[int]", lanes: int) -> "array[int]":
+    """Return how far each location is from the first; raises OverflowError if one is before it."""
+    ones = _ONES >> (PAGE_COUNT - len(locations)) * _LANE_BITS
+    offsets = array("Q", (lanes - locations[0] * ones).to_bytes(len(locations) * LOCATION_SIZE, "big"))
+    if sys.byteorder == "little":
+        offsets.byteswap()
     return offsets
 
 

@@ -2,6 +2,7 @@ from array import array
 
 import pytest
 
+from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.entry_reader import EntryReader, last_add_confirmed_of
 from bookkeeper_tx.entry_run import EntryRun
@@ -21,7 +22,7 @@ class Logs:
         self.disk.make_directories(DIRECTORY)
         writer = EntryLogWriter(self.disk, DIRECTORY, 1 << 30)
         writer.start()
-        self.reader = EntryReader(self.disk, DIRECTORY)
+        self.reader = EntryReader(self.disk, DIRECTORY, CheckedPieces())
         self.locations = array("Q")
         for _, placed in writer.write([(run.ledger_id, [run]) for run in runs]):
             self.locations.extend(self._locations(placed))

@@ -79,14 +79,14 @@ def test_the_largest_explicit_lac_fits_and_no_larger_one() -> None:
 
 
 def test_a_header_alone_is_1024_bytes(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, IndexHeader(KEY, fenced=True), (), True) == []
+    assert indexes.write(5, IndexHeader(KEY, fenced=True), (), True).pages == []
     assert len(file_of(disk, indexes, 5)) == 1024
     assert indexes.read_header(5) == IndexHeader(KEY, fenced=True)
     assert indexes.last_entry(5) == (NO_ENTRY, 0)
 
 
 def test_pages_are_whole_and_locations_big_endian(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, HEADER, [placed(0, 2), placed(1030, 1, 3 << 32)], True) == [0, 1]
+    assert indexes.write(5, HEADER, [placed(0, 2), placed(1030, 1, 3 << 32)], True).pages == [0, 1]
     data = file_of(disk, indexes, 5)
     assert len(data) == 1024 + 2 * 8192
     assert data[1024:1048].hex() == "0000000000000404" + "0000000000000426" + "0" * 16
@@ -104,7 +104,7 @@ def test_new_locations_leave_the_others_alone(indexes: LedgerIndexes) -> None:
 
 
 def test_a_run_over_a_page_boundary(indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, HEADER, [placed(1000, 1100, 1028)], True) == [0, 1, 2]
+    assert indexes.write(5, HEADER, [placed(1000, 1100, 1028)], True).pages == [0, 1, 2]
     found = [location for number in range(3) for location in indexes.read_page(5, number)]
     assert found == [0] * 1000 + [1028 + 34 * at for at in range(1100)] + [0] * (3 * 1024 - 2100)
 

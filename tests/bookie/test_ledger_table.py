@@ -2,6 +2,7 @@ import gc
 
 import pytest
 
+from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.ledger_table import LedgerTable
@@ -21,7 +22,7 @@ class Table(LedgerTable):
         for ledger_id in range(10):
             indexes.write(ledger_id, IndexHeader(KEY), (), True)
         self.busy: set[int] = set()
-        super().__init__(indexes, EntryReader(disk, DIRECTORY), self.busy.__contains__, 2)
+        super().__init__(indexes, EntryReader(disk, DIRECTORY, CheckedPieces()), self.busy.__contains__, 2)
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.bookie.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.run_loader import READ_AHEAD_BYTES_MAX, READ_AHEAD_BYTES_MIN
+from bookkeeper_tx.bookie.run_loader import READ_AHEAD_BYTES_MIN
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.seams import KEY, entry, run_of
@@ -75,8 +76,8 @@ def test_a_sequential_reader_gets_more_at_once_each_time() -> None:
         sizes.append(run.size)
         next_id = run.last_entry_id + 1
     assert sizes[0] <= READ_AHEAD_BYTES_MIN
-    assert all(READ_AHEAD_BYTES_MIN / 2 < size <= READ_AHEAD_BYTES_MAX for size in sizes[:-1])
-    assert max(sizes) > READ_AHEAD_BYTES_MAX / 2
+    assert all(READ_AHEAD_BYTES_MIN / 2 < size <= PIECE_SIZE_MAX for size in sizes[:-1])
+    assert max(sizes) > PIECE_SIZE_MAX / 2
     assert cold.load(2).size <= READ_AHEAD_BYTES_MIN
 
 
