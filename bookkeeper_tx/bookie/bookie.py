@@ -46,7 +46,7 @@ class Bookie:
         journal_directory: str,
         ledger_directory: str,
         config: BookieConfig,
-        clock: IReactorTime,
+        reactor: IReactorTime,
         workers: Workers,
         on_fatal: Callable[[BaseException], None],
         **journal_arguments: Any,
@@ -61,7 +61,7 @@ class Bookie:
             disk, journal_directory, config, threads=workers.journal, on_fatal=on_fatal, **journal_arguments
         )
         self._sync_thread = SyncThread(
-            clock, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
+            reactor, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
         )
         self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability)
         self._storage.on_drained = self.dispatch.look_again
