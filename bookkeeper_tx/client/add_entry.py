@@ -5,19 +5,20 @@ for.  This is the hot path of appending: a handful of operations an entry, one C
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from bookkeeper_tx.client.bookie_watcher import SUSPICION_S
 from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LedgerFenced, NotEnoughBookies, Unauthorized
 from bookkeeper_tx.model import BookieId
 
-Replace = Callable[[Mapping[int, BookieId], int], Awaitable[Sequence[BookieId]]]
-"""``replace(broken, first_entry_id)`` writes down and gives the ensemble of the entries from ``first_entry_id`` on."""
+Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
+"""``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
 
 
 class Slot:
@@ -26,7 +27,7 @@ class Slot:
     A replaced bookie leaves its slot with it, so whatever it still answers is recognised and inert.
     """
 
-    __slots__ = ("bit", "bookie_id", "broken_at", "channel", "index", "replaced")
+    __slots__ = ("bit", "bookie_id", "broken", "channel", "index", "replaced", "retry_generation", "retry_s")
 
     def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
         self.index = index
@@ -34,8 +35,11 @@ class Slot:
         self.bookie_id = bookie_id
         self.channel = channel
         self.replaced = False
-        self.broken_at: int | None = None
-        """Generation of the set of bookies in which this one failed, once it has."""
+        self.broken = False
+        """Whether the bookie has failed.  While no other can take its place, that is tried again when the set of
+        bookies is no more of ``retry_generation``, or after ``retry_s``."""
+        self.retry_generation = 0
+        self.retry_s = 0.0
 
 
 class PendingAdd:
@@ -85,6 +89,8 @@ class Adds:
         self._write_slots: list[tuple[Slot, ...]] = []
         self._arrange()
         self._broken: list[Slot] = []
+        self._avoided_until: dict[BookieId, float] = {}
+        """Bookies that failed here lately: two that take turns in failing must not change the ensemble for ever."""
         self._changing = False
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self.pending: deque[PendingAdd] = deque()
@@ -173,8 +179,7 @@ class Adds:
             self.fail(error)
             return
         add.refused |= slot.bit
-        if slot.broken_at != self._context.bookies.generation:
-            slot.broken_at = self._context.bookies.generation
+        if self._worth_replacing(slot):
             self._context.bookies.suspect(slot.bookie_id, error)
             self._broken.append(slot)
             if not self._changing:
@@ -182,6 +187,20 @@ class Adds:
                 Deferred.fromCoroutine(self._change_ensemble())
         elif not self._changing:
             self._require_ack_quorum((add,), NotEnoughBookies(self._no_replacement(slot, error)))
+
+    def _worth_replacing(self, slot: Slot) -> bool:
+        """Return whether to look for another bookie, as was not done before in the same circumstances."""
+        now, generation = self._context.clock.seconds(), self._context.bookies.generation
+        if slot.broken and slot.retry_generation == generation and now < slot.retry_s:
+            return False
+        slot.broken, slot.retry_generation, slot.retry_s = True, generation, now + SUSPICION_S
+        self._avoided_until[slot.bookie_id] = slot.retry_s
+        return True
+
+    def _avoided(self) -> Collection[BookieId]:
+        now = self._context.clock.seconds()
+        self._avoided_until = {each: until for each, until in self._avoided_until.items() if until > now}
+        return self._avoided_until
 
     async def _change_ensemble(self) -> None:
         """Replace broken bookies until none is left that can be replaced."""
@@ -203,9 +222,9 @@ class Adds:
         self._complete()
 
     async def _replace_all(self, broken: Mapping[int, BookieId]) -> NotEnoughBookies | None:
-        """Replace the ``broken`` bookies together, or as many as there are others for; say whether they were too few."""
+        """Replace the ``broken`` bookies together, or as many as there are others for; tell if those are too few."""
         try:
-            self._adopt(await self._replace(broken, self.last_add_confirmed + 1))
+            self._adopt(await self._replace(broken, self.last_add_confirmed + 1, self._avoided()))
         except NotEnoughBookies as error:
             if len(broken) > 1:
                 for index, bookie_id in broken.items():
@@ -214,7 +233,7 @@ class Adds:
         return None
 
     def _adopt(self, ensemble: Sequence[BookieId]) -> None:
-        """Give changed slots their new bookies and send them the pending entries; what the old ones said is forgotten."""
+        """Give changed slots their new bookies and send them what is pending; what the old ones said is forgotten."""
         if self.error is not None:
             return
         changed = 0

@@ -1,6 +1,6 @@
 """The bookies that can be written to, and those that failed lately."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -70,13 +70,18 @@ class BookieWatcher:
             await self.refresh()
             return self._placement.choose(size, self.writable, (), self.suspected)
 
-    async def replace(self, ensemble: tuple[BookieId, ...], broken: Mapping[int, BookieId]) -> tuple[BookieId, ...]:
-        """Return ``ensemble`` with other bookies at the indices of ``broken``.  Raises :class:`NotEnoughBookies`."""
+    async def replace(
+        self, ensemble: tuple[BookieId, ...], broken: Mapping[int, BookieId], avoided: Collection[BookieId] = ()
+    ) -> tuple[BookieId, ...]:
+        """Return ``ensemble`` with bookies other than ``avoided`` at the indices of ``broken``.
+
+        Raises :class:`NotEnoughBookies`.
+        """
         try:
-            return self._placement.replace(ensemble, broken, self.writable, self.suspected)
+            return self._placement.replace(ensemble, broken, self.writable, avoided, self.suspected)
         except NotEnoughBookies:
             await self.refresh()
-            return self._placement.replace(ensemble, broken, self.writable, self.suspected)
+            return self._placement.replace(ensemble, broken, self.writable, avoided, self.suspected)
 
 
 def _ignore_remote(failure: Any) -> None:

@@ -1,6 +1,6 @@
 """Changing the ensemble of a ledger: a new fragment behind the last add confirmed, by compare and set."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.errors import LedgerClosed, LedgerFenced, MetadataConflict
@@ -22,9 +22,14 @@ def require_open(ledger_id: int, metadata: LedgerMetadata) -> None:
 
 
 async def change_ensemble(
-    context: ClientContext, ledger_id: int, versioned: Versioned, broken: Mapping[int, BookieId], first_entry_id: int
+    context: ClientContext,
+    ledger_id: int,
+    versioned: Versioned,
+    broken: Mapping[int, BookieId],
+    first_entry_id: int,
+    avoided: Collection[BookieId] = (),
 ) -> Versioned:
-    """Replace the ``broken`` bookies (by index) from ``first_entry_id`` on, in the metadata.
+    """Replace the ``broken`` bookies (by index) by others than ``avoided``, from ``first_entry_id`` on.
 
     The new fragment takes the place of one that starts at the same entry.  A bookie that somebody else replaced
     already is left as found.  Raises LedgerFenced, LedgerClosed, NotEnoughBookies, or what the store raises.
@@ -36,7 +41,7 @@ async def change_ensemble(
         still_there = {index: bookie for index, bookie in broken.items() if ensemble[index] == bookie}
         if not still_there:
             return versioned
-        replaced = await context.bookies.replace(ensemble, still_there)
+        replaced = await context.bookies.replace(ensemble, still_there, avoided)
         changed = metadata.with_fragment(Fragment(first_entry_id, replaced))
         try:
             return await _write(context, ledger_id, changed, versioned.version)

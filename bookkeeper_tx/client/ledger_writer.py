@@ -1,7 +1,7 @@
 """The handle of the one writer of a ledger."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -49,7 +49,8 @@ class LedgerWriter:
         self._held: deque[tuple[bytes, Deferred[Any] | None, Any]] = deque()
         self._refusal: BookKeeperError | None = None
         """Why appends are refused, once this writer was told to close."""
-        self._closing: Deferred[None] | None = None
+        self._closing: list[Deferred[None]] = []
+        """Those who wait for the close that is under way."""
         self._adds = Adds(
             context,
             ledger_id,
@@ -118,10 +119,10 @@ class LedgerWriter:
         Fires at once when this handle has closed it.  Fails with LedgerFenced when another client is recovering the
         ledger or has closed it elsewhere: entries that were not acknowledged may exist or not.
         """
-        if self._closing is None or self._closing.called:
-            self._closing = Deferred.fromCoroutine(self._close())
         answer: Deferred[None] = Deferred()
-        self._closing.addBoth(_pass_on, answer)
+        self._closing.append(answer)
+        if len(self._closing) == 1:
+            Deferred.fromCoroutine(self._close()).addBoth(self._answer_close)
         return answer
 
     # Appends that cannot be sent at once -----------------------------------------------------------------------------
@@ -182,8 +183,12 @@ class LedgerWriter:
 
     # Metadata --------------------------------------------------------------------------------------------------------
 
-    async def _replace(self, broken: Mapping[int, BookieId], first_entry_id: int) -> Sequence[BookieId]:
-        self._versioned = await change_ensemble(self._context, self.ledger_id, self._versioned, broken, first_entry_id)
+    async def _replace(
+        self, broken: Mapping[int, BookieId], first_entry_id: int, avoided: Collection[BookieId]
+    ) -> Sequence[BookieId]:
+        self._versioned = await change_ensemble(
+            self._context, self.ledger_id, self._versioned, broken, first_entry_id, avoided
+        )
         return self._versioned.metadata.last_fragment.ensemble
 
     async def _close(self) -> None:
@@ -205,14 +210,14 @@ class LedgerWriter:
             except MetadataConflict:
                 self._versioned = await self._context.store.read_ledger(self.ledger_id)
 
+    def _answer_close(self, result: Any) -> None:
+        answers, self._closing = self._closing, []
+        for answer in answers:
+            answer.callback(result)
+
     def _closed_here(self, metadata: LedgerMetadata) -> bool:
         return (
             metadata.state is LedgerState.CLOSED
             and metadata.last_entry_id == self.last_add_confirmed
             and metadata.length == self.length
         )
-
-
-def _pass_on(result: Any, answer: Deferred[Any]) -> None:
-    """Hand ``result`` of a shared Deferred to one that a single caller waits on (and may cancel)."""
-    answer.callback(result)

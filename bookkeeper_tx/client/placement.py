@@ -38,10 +38,14 @@ class Placement:
         ensemble: tuple[BookieId, ...],
         broken: Mapping[int, BookieId],
         writable: Collection[BookieId],
+        avoided: Collection[BookieId],
         suspected: Collection[BookieId],
     ) -> tuple[BookieId, ...]:
-        """Return ``ensemble`` with other bookies at the indices of ``broken``.  Raises :class:`NotEnoughBookies`."""
-        fresh = self.choose(len(broken), writable, {*ensemble, *broken.values()}, suspected)
+        """Return ``ensemble`` with bookies other than ``avoided`` at the indices of ``broken``.
+
+        Raises :class:`NotEnoughBookies`.
+        """
+        fresh = self.choose(len(broken), writable, {*ensemble, *broken.values(), *avoided}, suspected)
         replaced = list(ensemble)
         for index, bookie in zip(sorted(broken), fresh, strict=True):
             replaced[index] = bookie

@@ -6,7 +6,7 @@ back to its whole write set, until one is surely absent; CLOSED by compare and s
 the recovery and leaves the ledger IN_RECOVERY, for the next attempt to go on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -203,10 +203,12 @@ class Recovery:
             )
         return entry_id - 1
 
-    async def _replace(self, broken: Mapping[int, BookieId], first_entry_id: int) -> Sequence[BookieId]:
+    async def _replace(
+        self, broken: Mapping[int, BookieId], first_entry_id: int, avoided: Collection[BookieId]
+    ) -> Sequence[BookieId]:
         """Choose other bookies; they are written down when the ledger is closed."""
         ensemble = self._outcome.last_fragment.ensemble
-        replaced = await self._context.bookies.replace(ensemble, broken)
+        replaced = await self._context.bookies.replace(ensemble, broken, avoided)
         self._outcome = self._outcome.with_fragment(Fragment(first_entry_id, replaced))
         return replaced
 

@@ -1,8 +1,8 @@
 """Bookies and a metadata store in memory whose every message a test can hold, reorder or lose.
 
 A bookie here behaves as the fact sheets say Java's do (fencing, keys, absence, the batch algorithm), at once and
-durably.  A :class:`Network` carries requests and replies as separate messages: ``run`` delivers them in order, ``deliver``
-one of them, ``lose`` makes one of them a time-out.
+durably.  A :class:`Network` carries requests and replies as separate messages: ``run`` delivers them in order,
+``deliver`` one of them, ``lose`` makes one of them a time-out, ``delay`` makes it one and delivers it later.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,6 +24,7 @@ from bookkeeper_tx.errors import (
     LedgerExists,
     LedgerFenced,
     MetadataConflict,
+    MetadataUnavailable,
     NoSuchEntry,
     NoSuchLedger,
     RequestTimedOut,
@@ -62,7 +63,11 @@ class Network:
     def lose(self, index: int = 0, error: BookKeeperError | None = None) -> None:
         self.messages.pop(index).lost(error or RequestTimedOut())
 
-    def run(self, until: Callable[[], bool] = lambda: False, steps_max: int = 1_000_000) -> None:
+    def delay(self, index: int = 0, error: BookKeeperError | None = None) -> None:
+        """Let the sender time out, but keep the message on its way."""
+        self.messages[index].lost(error or RequestTimedOut())
+
+    def run(self, until: Callable[[], bool] = lambda: False, steps_max: int = 100_000) -> None:
         """Deliver messages in order until none is left."""
         for _ in range(steps_max):
             if not self.messages or until():
@@ -349,15 +354,25 @@ class PuppetStore:
     def _ask(self, text: str, work: Callable[[], Any]) -> Deferred[Any]:
         deferred: Deferred[Any] = Deferred()
 
+        def fire(result: Any) -> None:
+            if not deferred.called:
+                deferred.callback(result)
+
+        def fail(error: BookKeeperError) -> None:
+            if not deferred.called:
+                deferred.errback(error)
+
+        def lost(_: BookKeeperError) -> None:
+            fail(MetadataUnavailable())
+
         def arrive() -> None:
             try:
-                answer: Any = work()
-                reply = partial(deferred.callback, answer)
+                reply = partial(fire, work())
             except BookKeeperError as error:
-                reply = partial(deferred.errback, error)
-            self._network.send(Message(f"reply store {text}", reply, deferred.errback))
+                reply = partial(fail, error)
+            self._network.send(Message(f"reply store {text}", reply, lost))
 
-        self._network.send(Message(f"request store {text}", arrive, deferred.errback))
+        self._network.send(Message(f"request store {text}", arrive, lost))
         return deferred
 
 
