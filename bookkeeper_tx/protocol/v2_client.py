@@ -39,8 +39,8 @@ _unpack_add_reply = ADD_REPLY.unpack_fixed
 class V2ClientConnection:
     """A client's side of a V2 connection.
 
-    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request
-    comes back with exactly one completion, whatever happens.
+    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request,
+    which is never None, comes back with exactly one completion, whatever happens.
     """
 
     def __init__(self, frame_size_max: int) -> None:

@@ -64,7 +64,7 @@ class BlockingChannel:
     def read_range(self, ledger_id: int, first: int, last: int) -> list[bytes | RemoteError]:
         """Return entries, not verified, or the error in the place of one."""
         deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.read_range(None, deadline, ledger_id, first, last)
+        self._connection.read_range(first, deadline, ledger_id, first, last)
         answers: list[bytes | RemoteError] = self._answer(deadline)
         return answers
 
@@ -79,7 +79,9 @@ class BlockingChannel:
     ) -> EntryRun:
         """Return a run of entries, not verified."""
         deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.batch_read(None, deadline, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        self._connection.batch_read(
+            start_entry_id, deadline, ledger_id, start_entry_id, max_count, max_size, flags, master_key
+        )
         run: EntryRun = self._answer(deadline)
         return run
 
