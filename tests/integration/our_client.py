@@ -1,0 +1,93 @@
+"""Our client for plain, blocking test code: its Deferreds fire on the session's reactor thread."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, FirstError, gatherResults
+
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.model import DigestType
+from tests.reactor_thread import run_in_reactor
+
+TIMEOUT_S = 60
+POLL_S = 0.1
+
+
+def wait_for(function: Callable[..., Any], *args: Any, timeout_s: float = TIMEOUT_S, **options: Any) -> Any:
+    """Call ``function`` on the reactor thread; return what it returns, or what the Deferred it returns fires with."""
+
+    async def called() -> Any:
+        result = function(*args, **options)
+        return await result if isinstance(result, Deferred) else result
+
+    return run_in_reactor(called, timeout_s)
+
+
+class OurClient:
+    """A :class:`BookKeeper` of a cluster; a context manager.  Every method waits for its result.
+
+    ``settings`` are fields of :class:`ClientConfig`.
+    """
+
+    def __init__(self, metadata_uri: str, **settings: Any) -> None:
+        self._uri = metadata_uri
+        self._config = ClientConfig(**settings)
+        self.bookkeeper: BookKeeper
+
+    def __enter__(self) -> "OurClient":
+        self.bookkeeper = wait_for(BookKeeper, self._uri, self._config, reactor)
+        wait_for(self.bookkeeper.start)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        wait_for(self.bookkeeper.close)
+
+    def create_ledger(
+        self,
+        ensemble: int = 1,
+        write: int = 1,
+        ack: int = 1,
+        *,
+        digest: DigestType = DigestType.CRC32C,
+        password: bytes = b"",
+        custom: dict[str, bytes] | None = None,
+    ) -> LedgerWriter:
+        """Create a ledger; the defaults are those of ``JavaClient.create_ledger``."""
+        return wait_for(self.bookkeeper.create_ledger, ensemble, write, ack, digest, password, custom)
+
+    def open_ledger(self, ledger_id: int, *, password: bytes = b"", recovery: bool = True) -> LedgerReader:
+        """Open a ledger: with recovery it is fenced and closed first."""
+        opened = self.bookkeeper.open_ledger if recovery else self.bookkeeper.open_ledger_no_recovery
+        return wait_for(opened, ledger_id, password)
+
+    def metadata(self, ledger_id: int) -> Any:
+        """What the store has of a ledger."""
+        return wait_for(self.bookkeeper.ledger_metadata, ledger_id)
+
+
+def append(writer: LedgerWriter, payloads: Sequence[bytes]) -> list[int]:
+    """Append all, each with a Deferred of its own and all on their way at once; give their ids."""
+    try:
+        return wait_for(lambda: gatherResults([writer.append(payload) for payload in payloads], consumeErrors=True))
+    except FirstError as error:
+        raise error.subFailure.value from None
+
+
+def read(reader: LedgerReader, first: int, last: int, *, batch: bool = False) -> list[bytes]:
+    """The payloads of ``first`` to ``last``, both included; by single reads unless ``batch``."""
+    return list(wait_for(reader.read, first, last, batch).payloads)
+
+
+def poll(condition: Callable[[], bool], timeout_s: float = 10) -> bool:
+    """Whether ``condition()`` comes true in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True

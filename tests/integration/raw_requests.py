@@ -1,0 +1,32 @@
+"""Single V2 requests to a bookie by a client that keeps no rules."""
+
+from collections.abc import Sequence
+
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.transport.blocking import BlockingChannel
+from protocol_specs import fields
+from protocol_specs.wire.operations import Flag
+
+
+def add(port: int, ledger_id: int, entry_id: int, payloads: Sequence[bytes], *, password: bytes = b"") -> None:
+    """Add entries from ``entry_id`` on as the ledger's writer would; raises the bookie's first error."""
+    digest = EntryDigest(DigestType.CRC32C, password)
+    entries = [
+        digest.seal(ledger_id, number, fields.NO_ENTRY, len(payload), payload)
+        for number, payload in enumerate(payloads, entry_id)
+    ]
+    with BlockingChannel("127.0.0.1", port) as channel:
+        channel.add_entries(ledger_id, entry_id, entries, digest.master_key)
+
+
+def fence(port: int, ledger_id: int, *, password: bytes = b"") -> BookKeeperError | None:
+    """Fence a ledger there, known to the bookie or not; give the error that came with the reply."""
+    digest = EntryDigest(DigestType.CRC32C, password)
+    with BlockingChannel("127.0.0.1", port) as channel:
+        try:
+            channel.read_entry(ledger_id, fields.LAST_ENTRY, Flag.FENCING, digest.master_key)
+        except BookKeeperError as error:
+            return error
+    return None
