@@ -99,7 +99,10 @@ class RunLoader:
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:
-    """Return how many bytes to read at once: twice as many each time that a reader goes on where it ended."""
-    if entry_id != ledger.next_read_id:
+    """Return how many bytes to read at once: twice as many each time that a reader goes on about where it ended.
+
+    About, because several requests of one reader are in flight, and what they want first comes in any order.
+    """
+    if abs(entry_id - ledger.next_read_id) > PAGE_COUNT:
         return READ_AHEAD_BYTES_MIN
     return max(ledger.read_ahead_bytes, READ_AHEAD_BYTES_MIN)

@@ -71,14 +71,14 @@ def test_a_sequential_reader_gets_more_at_once_each_time() -> None:
     cold = Cold(*[1000] * 2000, read_cache_bytes_max=1)
     sizes = []
     next_id = 0
-    while next_id < 1000:
+    while next_id < 1500:
         run = cold.load(next_id)
         sizes.append(run.size)
         next_id = run.last_entry_id + 1
     assert sizes[0] <= READ_AHEAD_BYTES_MIN
     assert all(READ_AHEAD_BYTES_MIN / 2 < size <= PIECE_SIZE_MAX for size in sizes[:-1])
     assert max(sizes) > PIECE_SIZE_MAX / 2
-    assert cold.load(2).size <= READ_AHEAD_BYTES_MIN
+    assert cold.load(2).size <= READ_AHEAD_BYTES_MIN, "a jump of more than a page"
 
 
 @pytest.mark.parametrize("entry_id", [-2, -1, 10, 5000])
@@ -117,3 +117,10 @@ def test_a_late_entry_is_found_after_its_page_was_cached() -> None:
     assert cold.load(15).entry(15) == entry(15, 60)
     flush(cold.storage)
     assert cold.load(15).entry(15) == entry(15, 60)
+
+
+def test_requests_that_a_reader_has_in_flight_do_not_count_as_jumps() -> None:
+    cold = Cold(*[1000] * 2000, read_cache_bytes_max=1)
+    for first in range(0, 1000, 100):
+        cold.load(first)
+    assert cold.load(950).size > READ_AHEAD_BYTES_MIN
