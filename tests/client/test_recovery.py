@@ -1,11 +1,13 @@
 """Recovery: what the protocol promises, under any order, loss and delay of messages."""
 
+from random import Random
 from typing import Any
 
 import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
@@ -17,18 +19,18 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     DigestMismatch,
     InvalidArgument,
-    LedgerClosed,
     LedgerFenced,
     RequestTimedOut,
     StorageFailed,
     Unauthorized,
     UnknownLedgerState,
 )
-from bookkeeper_tx.model import DigestType, Fragment, LedgerState
+from bookkeeper_tx.model import DigestType, LedgerState
 from tests.client.puppets import Cluster
-from twisted.internet.defer import Deferred
 
 SIZES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (2, 2, 1), (3, 3, 3), (5, 3, 2), (1, 1, 1)]
+
+FAILURES = (StorageFailed(), UnknownLedgerState(), RequestTimedOut())
 
 ACTIONS = st.lists(
     st.tuples(
@@ -94,7 +96,9 @@ def play(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> History
             bookie.down = not bookie.down
         elif action == "fail":
             bookie = bookies[number % len(bookies)]
-            bookie.fails = None if bookie.fails else [StorageFailed(), UnknownLedgerState(), RequestTimedOut()][number % 3]
+            bookie.fails = (
+                None if bookie.fails else FAILURES[number % len(FAILURES)]
+            )
         elif network.messages:
             getattr(network, action)(number % len(network.messages))
     network.run()
@@ -136,7 +140,182 @@ def check(history: History) -> None:
     assert set(history.acknowledged) == before
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(SIZES), ACTIONS)
 def test_nothing_acknowledged_is_lost(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> None:
     check(play(sizes, actions))
+
+
+def schedule(seed: int) -> tuple[tuple[int, int, int], list[tuple[str, int]]]:
+    """Return sizes and a long list of actions; seeds differ in what fails and how wildly messages overtake."""
+    random = Random(seed)
+    failures = [each for each in ("lose", "delay", "toggle", "recover", "close", "fail") if random.random() < 0.5]
+    names = ["append"] * 4 + ["deliver"] * 24 + failures
+    spread = random.choice((4, 1000))
+    count = random.randrange(20, 300)
+    return random.choice(SIZES), [(random.choice(names), random.randrange(spread)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("first_seed", range(0, 1000, 250))
+def test_nothing_acknowledged_is_lost_in_long_runs(first_seed: int) -> None:
+    for seed in range(first_seed, first_seed + 250):
+        try:
+            check(play(*schedule(seed)))
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+
+
+# The two known defects of the protocol as it once was: the same scenario with the rule and without -------------------
+
+
+def fence_race(rules: RecoveryRules) -> tuple[LedgerWriter, Deferred[int], LedgerReader]:
+    """BK#2614.  An entry reaches b2 before the fence and b3 after b3 was asked whether it has it."""
+    cluster = Cluster(["b1", "b2", "b3"])
+    network = cluster.network
+    writer = cluster.result(cluster.client().create_ledger(3, 3, 2))
+    appended = writer.append(b"precious")
+    network.deliver(network.find("request b2 add"))
+    network.deliver(network.find("reply b2 add"))
+    to_b3 = network.messages.pop(network.find("request b3 add"))
+    network.messages.pop(network.find("request b1 add"))
+    recoverer = cluster.client()
+    opened = Deferred.fromCoroutine(open_ledger(recoverer._context, writer.ledger_id, b"", None, rules))
+    # Two of three bookies are fenced and cover the ledger; the fence of b3 hangs, and b2 is slow from then on.
+    slow = ("b3 read 0/-1", "b2 read 0/0")
+    while ready := [each for each in network.messages if not any(text in each.text for text in slow)]:
+        network.deliver(network.messages.index(ready[0]))
+    network.lose(network.find("b3 read 0/-1"))
+    network.messages.append(to_b3)
+    network.run()
+    return writer, appended, cluster.result(opened)
+
+
+def test_recovery_reads_fence() -> None:
+    writer, appended, reader = fence_race(RULES)
+    assert reader.closed
+    assert reader.last_add_confirmed == -1
+    appended.addErrback(lambda failure: failure.trap(LedgerFenced))
+    assert appended.result is LedgerFenced
+    assert writer.last_add_confirmed == -1
+
+
+def test_without_fencing_recovery_reads_an_acknowledged_entry_is_lost() -> None:
+    writer, appended, reader = fence_race(RecoveryRules(reads_fence=False))
+    assert appended.result == 0
+    assert writer.last_add_confirmed == 0
+    assert reader.last_add_confirmed == -1, "the known defect is gone: is the switch still connected?"
+
+
+def empty_last_fragment(rules: RecoveryRules) -> tuple[LedgerWriter, LedgerReader]:
+    """BK#2615.  No bookie of the last ensemble has heard of the entries before it."""
+    cluster = Cluster(["b1", "b2", "b3", "b4"])
+    writer = cluster.result(cluster.client().create_ledger(2, 2, 2))
+    cluster.result(writer.append_many([b"one", b"two"]))
+    for bookie_id in writer.metadata.last_fragment.ensemble:
+        cluster.bookies[bookie_id].down = True
+    writer.append(b"three")
+    cluster.network.run(until=lambda: len(writer.metadata.fragments) == 2 and not writer._adds._changing)
+    cluster.network.messages.clear()
+    for bookie_id, bookie in cluster.bookies.items():
+        bookie.down = False
+        if bookie_id in writer.metadata.last_fragment.ensemble:
+            bookie.ledgers.clear()
+    assert cluster.metadata(writer.ledger_id).last_fragment.first_entry_id == 2
+    opened = Deferred.fromCoroutine(open_ledger(cluster.client()._context, writer.ledger_id, b"", None, rules))
+    return writer, cluster.result(opened)
+
+
+def test_recovery_starts_no_lower_than_the_last_fragment() -> None:
+    writer, reader = empty_last_fragment(RULES)
+    assert writer.last_add_confirmed == reader.last_add_confirmed == 1
+    assert reader.length == 6
+
+
+def test_without_that_floor_acknowledged_entries_are_lost() -> None:
+    writer, reader = empty_last_fragment(RecoveryRules(floor_at_last_fragment=False))
+    assert writer.last_add_confirmed == 1
+    assert reader.last_add_confirmed == -1, "the known defect is gone: is the switch still connected?"
+
+
+# What counts as absent -----------------------------------------------------------------------------------------------
+
+
+def abandoned(cluster: Cluster, entries: int = 3) -> int:
+    """Return the id of a ledger with entries on three bookies and no writer any more."""
+    writer = cluster.result(cluster.client().create_ledger(3, 3, 2, password=b"secret"))
+    cluster.result(writer.append_many([b"entry %d" % index for index in range(entries)]))
+    cluster.network.run()
+    return int(writer.ledger_id)
+
+
+@pytest.mark.parametrize("error", [StorageFailed(), UnknownLedgerState(), RequestTimedOut(), DigestMismatch()])
+def test_errors_other_than_absence_leave_the_ledger_in_recovery(error: BookKeeperError) -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    ledger_id = abandoned(cluster)
+    cluster.bookies["b1"].fails = error
+    holders = [cluster.bookies[each] for each in ("b2", "b3")]
+    del holders[0].ledgers[ledger_id].entries[2]
+    for bookie in holders[1:]:
+        stored = bookie.ledgers[ledger_id].entries
+        stored[2] = stored[2][:-1] + b"?"
+    with pytest.raises(BookKeeperError, match=r"neither be read nor is it surely absent|too few bookies"):
+        cluster.result(cluster.client().open_ledger(ledger_id, b"secret"))
+    assert cluster.metadata(ledger_id).state is LedgerState.IN_RECOVERY
+    cluster.bookies["b1"].fails = None
+    assert cluster.result(cluster.client().open_ledger(ledger_id, b"secret")).last_add_confirmed == 2
+
+
+def test_one_silent_bookie_does_not_hold_recovery_up() -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    ledger_id = abandoned(cluster)
+    opened = cluster.client().open_ledger(ledger_id, b"secret")
+    network = cluster.network
+    while any("b1" not in each.text for each in network.messages):
+        network.deliver(next(index for index, each in enumerate(network.messages) if "b1" not in each.text))
+    assert opened.result.last_add_confirmed == 2
+
+
+def test_every_recovery_message_has_its_flags() -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    ledger_id = abandoned(cluster)
+    for bookie in cluster.bookies.values():
+        bookie.requests.clear()
+    cluster.result(cluster.client().open_ledger(ledger_id, b"secret"))
+    requests = [each.partition(" ")[2] for bookie in cluster.bookies.values() for each in bookie.requests]
+    reads = [each for each in requests if each.startswith("read")]
+    assert {each for each in reads if "/-1" in each} == {f"read {ledger_id}/-1 flags 1"}
+    assert {each[-7:] for each in reads if "/-1" not in each} == {"flags 5"}
+    assert {each[-7:] for each in requests if each.startswith("add")} == {"flags 6"}
+
+
+def test_write_back_changes_the_ensemble_only_when_the_ledger_is_closed() -> None:
+    cluster = Cluster(["b1", "b2", "b3", "b4"])
+    ledger_id = abandoned(cluster)
+    ensemble = cluster.metadata(ledger_id).last_fragment.ensemble
+    # The write set of entry 2 starts with this one.
+    cluster.bookies[ensemble[2]].down = True
+    reader = cluster.result(cluster.client().open_ledger(ledger_id, b"secret"))
+    states = [(each.state, len(each.fragments)) for _, each in cluster.state.history]
+    assert states == [(LedgerState.OPEN, 1), (LedgerState.IN_RECOVERY, 1), (LedgerState.CLOSED, 2)]
+    assert reader.last_add_confirmed == 2
+    assert ensemble[2] not in reader.metadata.last_fragment.ensemble
+
+
+def test_wrong_password_and_digest_type_are_refused_before_anything_is_fenced() -> None:
+    cluster = Cluster()
+    ledger_id = abandoned(cluster)
+    client = cluster.client()
+    with pytest.raises(Unauthorized, match="wrong password"):
+        cluster.result(client.open_ledger(ledger_id, b"guess"))
+    with pytest.raises(DigestMismatch, match="CRC32C"):
+        cluster.result(client.open_ledger(ledger_id, b"secret", DigestType.MAC))
+    assert cluster.metadata(ledger_id).state is LedgerState.OPEN
+
+
+def test_a_closed_ledger_is_opened_without_asking_a_bookie() -> None:
+    cluster = Cluster()
+    ledger_id = abandoned(cluster)
+    cluster.result(cluster.client().open_ledger(ledger_id, b"secret"))
+    for bookie in cluster.bookies.values():
+        bookie.down = True
+    assert cluster.result(cluster.client().open_ledger(ledger_id, b"secret")).length == 21
