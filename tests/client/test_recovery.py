@@ -96,9 +96,7 @@ def play(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> History
             bookie.down = not bookie.down
         elif action == "fail":
             bookie = bookies[number % len(bookies)]
-            bookie.fails = (
-                None if bookie.fails else FAILURES[number % len(FAILURES)]
-            )
+            bookie.fails = None if bookie.fails else FAILURES[number % len(FAILURES)]
         elif network.messages:
             getattr(network, action)(number % len(network.messages))
     network.run()

@@ -1,0 +1,280 @@
+"""Batch read: equal to single reads, never past the end, and told from bookies that lack it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import (
+    BatchReadNotSupported,
+    BookieUnavailable,
+    BookKeeperError,
+    DigestMismatch,
+    InvalidArgument,
+    NoSuchEntry,
+    StorageFailed,
+)
+from bookkeeper_tx.model import DigestType
+from tests.client.puppets import Cluster
+
+HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request"]
+
+
+def written(
+    payloads: list[bytes],
+    sizes: tuple[int, int, int] = (3, 3, 2),
+    config: ClientConfig | None = None,
+    digest_type: DigestType = DigestType.CRC32C,
+) -> tuple[Cluster, BookKeeper, LedgerReader]:
+    """Return a cluster, a client, and a reader of a closed ledger of ``payloads``."""
+    cluster = Cluster()
+    client = cluster.client(config)
+    writer = cluster.result(client.create_ledger(*sizes, digest_type=digest_type))
+    cluster.result(writer.append_many(payloads))
+    cluster.result(writer.close())
+    cluster.network.run()
+    for bookie in cluster.bookies.values():
+        bookie.requests.clear()
+    return cluster, client, cluster.result(client.open_ledger(writer.ledger_id))
+
+
+def requests(cluster: Cluster, operation: str) -> list[str]:
+    return [each for bookie in cluster.bookies.values() for each in bookie.requests if f" {operation} " in each]
+
+
+def damage(cluster: Cluster, bookie: str, entry_id: int) -> None:
+    """Flip the last byte of a stored entry."""
+    entries = cluster.bookies[bookie].ledgers[0].entries
+    entries[entry_id] = entries[entry_id][:-1] + bytes([entries[entry_id][-1] ^ 1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.data(),
+    st.lists(st.binary(max_size=60), min_size=1, max_size=30),
+    st.sampled_from([(3, 3, 2), (3, 2, 2), (1, 1, 1)]),
+    st.sampled_from(list(DigestType)),
+    st.booleans(),
+)
+def test_batch_reads_equal_single_reads(
+    data: Any, payloads: list[bytes], sizes: tuple[int, int, int], digest_type: DigestType, enabled: bool
+) -> None:
+    config = ClientConfig(batch_read_enabled=enabled, batch_read_count=data.draw(st.integers(1, 12)))
+    cluster, _, reader = written(payloads, sizes, config, digest_type)
+    for bookie in cluster.bookies.values():
+        bookie.batch = data.draw(st.sampled_from(HOW_BOOKIES_TAKE_IT))
+        bookie.batch_entries_max = data.draw(st.integers(1, 8))
+        for stray in range(len(payloads), len(payloads) + 3):
+            if bookie.ledgers:
+                bookie.ledgers[0].entries[stray] = EntryDigest(digest_type, b"").seal(0, stray, stray - 1, 0, b"stray")
+    first = data.draw(st.integers(0, len(payloads) - 1))
+    last = data.draw(st.integers(first, len(payloads) - 1))
+    if sizes[1] > 1:
+        victim = cluster.bookies[data.draw(st.sampled_from(reader.metadata.last_fragment.ensemble))]
+        for entry_id in data.draw(st.sets(st.integers(first, last))) & set(victim.ledgers[0].entries):
+            if digest_type is DigestType.DUMMY or data.draw(st.booleans()):
+                del victim.ledgers[0].entries[entry_id]
+            else:
+                victim.ledgers[0].entries[entry_id] = victim.ledgers[0].entries[entry_id][:-1]
+    expected = payloads[first : last + 1]
+    by_batch = cluster.result(reader.read(first, last))
+    by_singles = cluster.result(reader.read(first, last, batch=False))
+    assert by_batch.payloads == by_singles.payloads == expected
+    assert list(by_batch) == list(by_singles)
+    assert [cluster.result(reader.read_entry(each)) for each in range(first, last + 1)] == list(by_batch)
+    max_count, max_size = data.draw(st.integers(0, 12)), data.draw(st.integers(0, 2000))
+    piece = cluster.result(reader.read_batch(first, max_count, max_size))
+    assert 1 <= len(piece) <= (max_count or len(payloads))
+    assert piece.payloads == payloads[first : first + len(piece)]
+    overhead = EntryDigest(digest_type, b"").payload_offset + 4
+    used = 36 + sum(len(each) + overhead for each in piece.payloads)
+    assert len(piece) == 1 or not max_size or used <= max_size
+
+
+@pytest.mark.parametrize("take", ["closes", "bad request"])
+def test_a_bookie_without_batch_read_is_probed_once_and_found_again(take: str) -> None:
+    cluster, _, reader = written([b"x"] * 40)
+    for bookie in cluster.bookies.values():
+        bookie.batch = take
+    for _ in range(3):
+        assert len(cluster.result(reader.read(0, 39))) == 40
+    probes = requests(cluster, "batch")
+    assert len(probes) <= 3
+    assert all(each.endswith(" own") for each in probes)
+    with pytest.raises(BatchReadNotSupported):
+        cluster.result(reader.read_batch(0, fallback=False))
+    for bookie in cluster.bookies.values():
+        bookie.batch = "serves"
+        bookie.requests.clear()
+    assert len(cluster.result(reader.read_batch(0))) == 40
+    cluster.clock.advance(301)
+    assert len(cluster.result(reader.read_batch(0, fallback=False))) == 40
+    cluster.result(reader.read_batch(0))
+    batches = requests(cluster, "batch")
+    assert [each.endswith(" own") for each in batches] == [True, False]
+
+
+def test_a_probe_fails_no_other_request() -> None:
+    cluster, client, reader = written([b"x"] * 40, (1, 1, 1))
+    writer = cluster.result(client.create_ledger(1, 1, 1))
+    for bookie in cluster.bookies.values():
+        bookie.batch = "closes"
+    appended = [writer.append(b"y") for _ in range(200)]
+    piece = reader.read_batch(0)
+    cluster.network.run()
+    assert [each.result for each in appended] == list(range(200))
+    assert len(piece.result) == 40
+    assert len(writer.metadata.fragments) == 1
+
+
+def test_many_readers_share_one_probe() -> None:
+    cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
+    for bookie in cluster.bookies.values():
+        bookie.batch = "closes"
+    reads = [reader.read_batch(0) for _ in range(5)]
+    cluster.network.run()
+    assert [len(each.result) for each in reads] == [10] * 5
+    assert len(requests(cluster, "batch")) == 1
+
+
+def test_a_bookie_that_is_down_is_not_taken_for_an_old_one() -> None:
+    cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
+    bookie = cluster.bookies[reader.metadata.last_fragment.ensemble[0]]
+    bookie.down = True
+    with pytest.raises(BookieUnavailable):
+        cluster.result(reader.read_batch(0))
+    bookie.down = False
+    assert len(cluster.result(reader.read_batch(0, fallback=False))) == 10
+
+
+def test_a_bookie_that_was_replaced_by_an_old_one_does_harm_once() -> None:
+    cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
+    assert len(cluster.result(reader.read_batch(0))) == 10
+    for bookie in cluster.bookies.values():
+        bookie.batch = "closes"
+    with pytest.raises(BookieUnavailable):
+        cluster.result(reader.read_batch(0))
+    assert len(cluster.result(reader.read_batch(0))) == 10
+    assert requests(cluster, "batch")[-1].endswith(" own")
+
+
+def test_bad_request_from_a_bookie_that_serves_batches_is_a_read_error() -> None:
+    cluster, _, reader = written([b"x"] * 10)
+    cluster.result(reader.read_batch(0))
+    served = [each for each, bookie in cluster.bookies.items() if bookie.requests]
+    assert len(served) == 1
+    cluster.bookies[served[0]].batch = "bad request"
+    assert len(cluster.result(reader.read_batch(0, fallback=False))) == 10
+
+
+def test_entries_past_the_end_are_never_returned() -> None:
+    """S15: whatever a bookie has and sends."""
+    cluster, _, reader = written([b"x"] * 3)
+    for bookie in cluster.bookies.values():
+        for stray in range(3, 6):
+            if bookie.ledgers:
+                bookie.ledgers[0].entries[stray] = EntryDigest(DigestType.CRC32C, b"").seal(0, stray, 2, 9, b"stray")
+    for start in range(3):
+        assert cluster.result(reader.read_batch(start, 100)).last_entry_id <= 2
+        assert cluster.result(reader.read_batch_unconfirmed(start, 100)).last_entry_id <= 2
+    assert all("count 3" in each or "count 2" in each or "count 1" in each for each in requests(cluster, "batch"))
+
+
+def test_corrupt_entries_give_the_verified_prefix_or_the_next_replica() -> None:
+    cluster, _, reader = written([b"entry %d" % index for index in range(9)])
+    first_asked = reader.metadata.last_fragment.ensemble[0]
+    damage(cluster, first_asked, 4)
+    assert len(cluster.result(reader.read_batch(0))) == 4
+    damage(cluster, first_asked, 0)
+    assert len(cluster.result(reader.read_batch(0))) == 9
+    assert len(cluster.result(reader.read(0, 8))) == 9
+    for bookie in reader.metadata.last_fragment.ensemble[1:]:
+        damage(cluster, bookie, 0)
+    for read in (reader.read_batch(0), reader.read(0, 8), reader.read(0, 8, batch=False), reader.read_entry(0)):
+        with pytest.raises(DigestMismatch, match="entry 0 of ledger 0"):
+            cluster.result(read)
+
+
+@pytest.mark.parametrize("fails", [StorageFailed(), NoSuchEntry(), BookieUnavailable()])
+def test_batch_and_singles_report_the_same_error(fails: BookKeeperError) -> None:
+    cluster, _, reader = written([b"x"] * 9)
+    for bookie in cluster.bookies.values():
+        bookie.fails = fails
+    for read in (reader.read_batch(0), reader.read(0, 8), reader.read(0, 8, batch=False), reader.read_entry(0)):
+        with pytest.raises(type(fails)):
+            cluster.result(read)
+
+
+def test_a_batch_ends_with_its_fragment_and_a_read_goes_on() -> None:
+    cluster = Cluster()
+    client = cluster.client()
+    writer = cluster.result(client.create_ledger(3, 3, 2))
+    cluster.result(writer.append_many([b"x"] * 5))
+    cluster.network.run()
+    cluster.bookies[writer.metadata.last_fragment.ensemble[0]].down = True
+    cluster.result(writer.append_many([b"y"] * 5))
+    cluster.network.run()
+    cluster.result(writer.close())
+    reader = cluster.result(client.open_ledger(writer.ledger_id))
+    assert [each.first_entry_id for each in reader.metadata.fragments] == [0, 5]
+    assert len(cluster.result(reader.read_batch(2))) == 3
+    assert cluster.result(reader.read(0, 9)).payloads == [b"x"] * 5 + [b"y"] * 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((-1,), "start_entry_id -1"),
+        ((0, -1), "max_count -1"),
+        ((0, 0, -5), "max_size -5"),
+        ((9,), "start_entry_id 9"),
+        (("0",), "start_entry_id '0'"),
+    ],
+)
+@pytest.mark.parametrize("enabled", [True, False])
+def test_arguments_are_checked(arguments: tuple[Any, ...], text: str, enabled: bool) -> None:
+    cluster, _, reader = written([b"x"] * 9, config=ClientConfig(batch_read_enabled=enabled))
+    with pytest.raises(InvalidArgument, match=text):
+        cluster.result(reader.read_batch(*arguments))
+    for first, last, name in ((-1, 3, "first_entry_id -1"), (3, 2, "last_entry_id 2"), (0, 9, "last_entry_id 9")):
+        with pytest.raises(InvalidArgument, match=name):
+            cluster.result(reader.read(first, last))
+
+
+def test_no_limit_is_the_frame_limit_on_the_wire() -> None:
+    cluster, _, reader = written([b"x"] * 9)
+    cluster.result(reader.read_batch(0))
+    cluster.result(reader.read_batch(0, 5, 10**9))
+    assert [each.partition("count ")[2] for each in requests(cluster, "batch")] == [
+        "9 size 5242880 own",
+        "5 size 5242880",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "enabled", "text"), [((3, 2, 2), True, "striped"), ((3, 3, 2), False, "switched off")]
+)
+def test_where_no_batch_can_be_had_the_style_without_fallback_says_why(
+    sizes: tuple[int, int, int], enabled: bool, text: str
+) -> None:
+    cluster, _, reader = written([b"x"] * 9, sizes, ClientConfig(batch_read_enabled=enabled))
+    with pytest.raises(BatchReadNotSupported, match=text):
+        cluster.result(reader.read_batch(0, fallback=False))
+    assert len(cluster.result(reader.read_batch(0))) == 9
+    assert requests(cluster, "batch") == []
+
+
+def test_iterating_owns_its_cursor() -> None:
+    payloads = [b"%d" % index for index in range(5000)]
+    cluster, _, reader = written(payloads, config=ClientConfig(outstanding_reads_max=64))
+
+    async def collect() -> list[bytes]:
+        return [payload async for piece in reader.entries(7) for payload in piece.payloads]
+
+    assert cluster.result(Deferred.fromCoroutine(collect())) == payloads[7:]
