@@ -10,6 +10,7 @@ from zope.interface import implementer
 
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, Request
+from bookkeeper_tx.transport import eager_send
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames a system call make runs."""
@@ -55,7 +56,7 @@ class BookieProtocol(Protocol):
     def send(self, reply: Sequence[Buffer]) -> None:
         """Send the parts of one reply, or of several; does nothing when the client has gone."""
         if self.connected_to_client:
-            self.transport.write(b"".join(reply))
+            eager_send.send(self.transport, reply)
 
     def pause(self) -> None:
         """Stop reading requests until :meth:`resume` was called as often."""
