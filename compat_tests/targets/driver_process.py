@@ -14,7 +14,7 @@ import attrs
 
 from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
 from compat_tests.targets.process import register
 
 Reply = Mapping[str, str]
@@ -137,6 +137,7 @@ class DriverProcess:
         temporary = work_dir / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         command = find_jvm().command(
+            *OPENED_PACKAGES,
             f"-Djava.io.tmpdir={temporary}",
             *logging_flags(work_dir, level="warn"),
             "-cp",

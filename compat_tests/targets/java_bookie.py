@@ -10,7 +10,7 @@ from types import TracebackType
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess, StartFailed
@@ -20,12 +20,6 @@ _PROBE = bytes.fromhex("00000014 02020000 7fffffffffffffff 0000000000000000")
 
 #: What a serving bookie answers: length 24, the same header, code 1 (no such ledger), the same ids.
 _NO_SUCH_LEDGER = bytes.fromhex("00000018 02020000 00000001 7fffffffffffffff 0000000000000000")
-
-#: BookKeeper reaches into these for file descriptors, direct buffers and checksums; closed, it works in another way.
-_OPENED = tuple(
-    f"--add-opens=java.base/{package}=ALL-UNNAMED"
-    for package in ("java.io", "java.lang", "java.nio", "java.util.zip", "sun.nio.ch", "jdk.internal.misc")
-)
 
 _STORAGE = {
     "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
@@ -188,7 +182,7 @@ class JavaBookie:
 
     def _command(self) -> list[str]:
         return find_jvm().command(
-            *_OPENED,
+            *OPENED_PACKAGES,
             f"-XX:MaxDirectMemorySize={self.heap_mb}m",
             f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
             *logging_flags(self.work_dir),

@@ -26,6 +26,13 @@ OLDEST_JAVA = 17
 #: takes ``0:0:0:0:0:0:0:1%lo`` for its own name, and refuses it.
 SMALL_JVM = ("-Djava.net.preferIPv4Stack=true", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
+#: BookKeeper reaches into these for file descriptors, direct buffers and checksums; closed, it works in another way, or
+#: not at all: reads of 4.9.2's client with CRC32 then never end.
+OPENED_PACKAGES = tuple(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.io", "java.lang", "java.nio", "java.util.zip", "sun.nio.ch", "jdk.internal.misc")
+)
+
 
 @attrs.frozen
 class Jvm:
