@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.messages import Answered, Buffer
-from protocol_specs import codecs
+from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.tails import KeyIfFencing
 from protocol_specs.wire import framing, v2
@@ -30,6 +30,8 @@ LENGTH = framing.FRAME.length.sizeof()
 ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
 """Where the entry starts in the frame of an add request."""
 ADD_OVERHEAD = ENTRY_AT - LENGTH
+ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
+"""A shorter add will be refused, and so is a run of its own."""
 REPLY_LENGTH = ADD_REPLY.size - LENGTH
 BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
 
@@ -149,7 +151,8 @@ def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     """Return the run of add requests whose first frame is whole at ``start``, and where the run ends."""
     length, header, key, ledger_id, first = _add_at(buffer, start)
     stride = LENGTH + length
-    count = (end - start) // stride
+    # An add that will be refused for its negative id must not take others with it.
+    count = (end - start) // stride if first >= 0 else 1
     if count >= RUN_MIN:
         count = equal_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"])
         count = ascending_ids(buffer, start + ADD_REQUEST.offsets["entry_id"], stride, count, first)
@@ -173,8 +176,9 @@ def _add_at(buffer: bytes, start: int) -> tuple[int, int, bytes, int, int]:
 
 def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     """Read a run one by one: entries of any size, as long as header, key and ledger stay and the ids count up."""
-    unpack, minimum = ADD_REQUEST.unpack_fixed, ADD_REQUEST.size - LENGTH
+    unpack = ADD_REQUEST.unpack_fixed
     length, header, key, ledger_id, first = _add_at(buffer, start)
+    alone = first < 0 or length < ADD_LENGTH_MIN
     parts: list[bytes] = []
     offsets = array("Q", (0,))
     position, expected, at = start, first, 0
@@ -186,14 +190,14 @@ def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests,
         offsets.append(at)
         position = after
         expected += 1
-        if end - position < ADD_REQUEST.size:
+        if alone or end - position < ADD_REQUEST.size:
             break
         length, next_header, next_key, next_ledger, entry_id = unpack(buffer, position)
         if (
             entry_id != expected
             or next_ledger != ledger_id
             or next_header != header
-            or length < minimum
+            or length < ADD_LENGTH_MIN
             or position + LENGTH + length > end
             or next_key != key
         ):

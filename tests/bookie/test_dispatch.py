@@ -13,12 +13,13 @@ from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.connection import ServerConnection
-from protocol_specs.wire import status as statuses
-from tests.bookie.seams import KEY, LEDGER, Add, Client, MemoryJournal, MemoryStorage, run_of
+from bookkeeper_tx.protocol.v2 import AddRequests
+from tests.bookie.seams import KEY, LEDGER, Client, MemoryJournal, MemoryStorage, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
 
 READ_0 = bytes.fromhex("0000001402020000") + LEDGER.to_bytes(8, "big") + bytes(8)
-BATCH = bytes.fromhex("0000002802070000") + LEDGER.to_bytes(8, "big") + bytes(16) + bytes.fromhex("0000000a00000000000003e8")
+BATCH_LIMITS = bytes.fromhex("0000000a00000000000003e8")
+BATCH = bytes.fromhex("0000002802070000") + LEDGER.to_bytes(8, "big") + bytes(16) + BATCH_LIMITS
 
 
 def add_frame(entry: bytes) -> bytes:
@@ -78,6 +79,20 @@ def test_an_add_is_replied_after_its_sync_and_read_before(tmp_path: Path) -> Non
     assert bookie.receive(BATCH).endswith((41).to_bytes(4, "big") + entry)
 
 
+def test_an_add_that_is_refused_takes_none_with_it_that_came_along(tmp_path: Path) -> None:
+    bookie = Bookie(tmp_path)
+    negative = b"".join(add_frame(run_of(-2 + i, 41).entry(-2 + i)) for i in range(2))
+    good = b"".join(add_frame(run_of(i, 41).entry(i)) for i in range(10))
+    short = add_frame(run_of(10, 41).entry(10)[:20])
+    refused = bookie.receive(negative + good + short + add_frame(run_of(11, 41).entry(11)))
+    assert [refused[at + 8 : at + 28].hex() for at in range(0, len(refused), 28)] == [
+        "00000064" + LEDGER.to_bytes(8, "big").hex() + entry_id.to_bytes(8, "big", signed=True).hex()
+        for entry_id in (-2, -1, 10)
+    ]
+    replies = bookie.sync() + (bookie.sync() if bookie.journal_worker.jobs else b"")
+    assert [replies[at + 8 : at + 12] for at in range(0, len(replies), 28)] == [bytes(4)] * 11
+
+
 def test_a_reply_to_a_fencing_read_waits_for_the_sync(tmp_path: Path) -> None:
     bookie = Bookie(tmp_path)
     fencing = bytes.fromhex("0000002802020001") + LEDGER.to_bytes(8, "big") + b"\xff" * 8 + KEY
@@ -91,7 +106,6 @@ def braked(**values: Any) -> tuple[Any, MemoryStorage, MemoryJournal, Availabili
     parts: Any = (storage, journal, availability)
     dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts)
     brake = dispatch.brake = Brake()
-    from bookkeeper_tx.protocol.v2 import AddRequests
 
     def add(entry_id: int) -> None:
         client: Any = Client()
@@ -128,7 +142,7 @@ def test_a_long_queue_of_the_journal_stops_all_clients_until_half_is_written() -
 
 
 def test_without_space_nobody_is_stopped_because_reads_go_on() -> None:
-    (dispatch, add), storage, journal, availability, brake = braked()
+    (dispatch, add), storage, _, availability, brake = braked()
     storage.full = True
     add(0)
     assert brake.pauses == 1
@@ -137,5 +151,3 @@ def test_without_space_nobody_is_stopped_because_reads_go_on() -> None:
     assert brake.resumes == 1
     add(1)
     assert brake.pauses == 1
-
-

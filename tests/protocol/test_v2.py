@@ -67,7 +67,7 @@ def test_add_runs_hold_every_entry_in_order(steps: list[tuple[int, int, bytes, b
 
 @pytest.mark.parametrize("count", [1, 7, 8, 100])
 def test_add_run_of_equal_entries_is_one_and_answers_each(count: int) -> None:
-    stream = b"".join(add_frame(7, 5 + i, b"payload") for i in range(count))
+    stream = b"".join(add_frame(7, 5 + i, b"payloads") for i in range(count))
     run, position = v2.read_adds(stream, 0, len(stream))
     assert position == len(stream)
     assert (run.entries.count, run.entries.first_entry_id, run.recovery) == (count, 5, False)
@@ -76,7 +76,7 @@ def test_add_run_of_equal_entries_is_one_and_answers_each(count: int) -> None:
 
 
 def test_an_incomplete_frame_ends_the_run() -> None:
-    stream = b"".join(add_frame(7, i, b"z" * (i % 3)) for i in range(5))
+    stream = b"".join(add_frame(7, i, b"z" * (8 + i % 3)) for i in range(5))
     run, position = v2.read_adds(stream[:-1], 0, len(stream) - 1)
     assert run.entries.count == 4
     assert position == len(stream) - len(add_frame(7, 4, b"z"))
