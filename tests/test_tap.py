@@ -50,7 +50,8 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     path.write_text("metadataServiceUri=zk://h/l\njournalDirectories=/fj\nledgerDirectories=/fl\nbookiePort=9\nfoo=1\n")
     options = Options()
     options.parseOptions(["--config", str(path), "--port", "10"])
-    assert (options.config.port, options.config.journal_directory, options.config.ledger_directory) == (10, "/fj", "/fl")
+    config = options.config
+    assert (config.port, config.journal_directory, config.ledger_directory) == (10, "/fj", "/fl")
     assert len(options.warnings) == 1
     config = parsed("--config", str(path), "--data", "/d")
     assert (config.port, config.journal_directory, config.ledger_directory) == (9, "/d", "/d")

@@ -26,7 +26,7 @@ REPLY_SIZE = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME).size
 
 
 class BatchRead:
-    """Serves batch reads; no frame is larger than ``size_max`` bytes, its length included, unless it holds one entry."""
+    """Serves batch reads; a frame of more than one entry has at most ``size_max`` bytes, its length included."""
 
     def __init__(self, storage: LedgerStorage, runs: StoredRuns, fencing: Fencing, size_max: int) -> None:
         self._storage = storage
