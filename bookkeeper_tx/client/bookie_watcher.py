@@ -23,7 +23,8 @@ class BookieWatcher:
         self._clock = clock
         self._placement = placement
         self._stop_watching: Callable[[], None] | None = None
-        self._suspected_until: dict[BookieId, float] = {}
+        self.suspects: dict[BookieId, float] = {}
+        """Bookies that failed lately and until when that counts; :attr:`suspected` without those past it."""
         self.writable: frozenset[BookieId] = frozenset()
         self.generation = 0
         """Grows whenever the set of writable bookies changes: a failed replacement is worth another try."""
@@ -51,16 +52,16 @@ class BookieWatcher:
     def suspect(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Remember that ``bookie_id`` failed with ``error``, if that says something about the bookie."""
         if isinstance(error, (BookieUnavailable, RequestTimedOut, TooManyRequests)):
-            self._suspected_until[bookie_id] = self._clock.seconds() + SUSPICION_S
+            self.suspects[bookie_id] = self._clock.seconds() + SUSPICION_S
 
     @property
     def suspected(self) -> Mapping[BookieId, float]:
         """The bookies to ask last."""
-        if self._suspected_until:
+        if self.suspects:
             now = self._clock.seconds()
-            for bookie_id in [each for each, until in self._suspected_until.items() if until <= now]:
-                del self._suspected_until[bookie_id]
-        return self._suspected_until
+            for bookie_id in [each for each, until in self.suspects.items() if until <= now]:
+                del self.suspects[bookie_id]
+        return self.suspects
 
     async def choose(self, size: int) -> tuple[BookieId, ...]:
         """Return a new ensemble.  Raises :class:`NotEnoughBookies`."""

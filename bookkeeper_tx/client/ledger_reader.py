@@ -46,6 +46,8 @@ class LedgerReader:
         self.verify_run = digest.verify_run
         metadata = versioned.metadata
         self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._ensemble_size = metadata.ensemble_size
+        self._suspects = context.bookies.suspects
         self._versioned = versioned
         self._replicas: list[Replicas] = []
         self._current: Replicas
@@ -88,8 +90,13 @@ class LedgerReader:
         """Read one entry.  Fails with InvalidArgument for one past the last add confirmed."""
         if not 0 <= entry_id <= self._last_add_confirmed:
             return fail(self._out_of_range("entry_id", entry_id))
-        read = EntryRead(self, entry_id)
-        read.start()
+        current = self._current
+        read = EntryRead(self, entry_id, current)
+        if current.first_entry_id <= entry_id <= current.last_entry_id and not self._suspects:
+            channel = current.channels[entry_id % self._ensemble_size]
+            channel.read_entry(self.ledger_id, entry_id, read.replied)
+        else:
+            read.start()
         return read.deferred
 
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:

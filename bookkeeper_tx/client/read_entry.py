@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
+from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.replicas import Replicas, more_telling
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import Entry
@@ -14,28 +15,30 @@ if TYPE_CHECKING:
 
 
 class EntryRead:
-    """One read under way; ``deferred`` fires with the :class:`Entry`."""
+    """One read under way; ``deferred`` fires with the :class:`Entry`.
 
-    __slots__ = ("_at", "_error", "_order", "_reader", "_replicas", "_retried", "deferred", "entry_id")
+    Hot path: whoever gives ``asked`` has asked its first replica already, or is about to, with :meth:`replied`; only a
+    failure makes an :class:`_Attempts`.
+    """
 
-    def __init__(self, reader: "LedgerReader", entry_id: int) -> None:
+    __slots__ = ("_asked", "_attempts", "_reader", "deferred", "entry_id")
+
+    def __init__(self, reader: "LedgerReader", entry_id: int, asked: Replicas | None = None) -> None:
         self._reader = reader
         self.entry_id = entry_id
-        self._error: BookKeeperError | None = None
-        self._retried = False
-        self._replicas: Replicas
-        self._order: Sequence[int]
-        self._at = 0
+        self._asked = asked
+        self._attempts: _Attempts | None = None
         self.deferred: Deferred[Any] = Deferred()
 
     def start(self) -> None:
-        """Ask the first replica."""
-        reader, entry_id = self._reader, self.entry_id
-        self._replicas = replicas = reader.replicas_of(entry_id)
-        self._order = order = replicas.order(entry_id, reader.context)
-        replicas.channels[order[0]].read_entry(reader.ledger_id, entry_id, self._replied)
+        """Ask the first replica in the order of :meth:`Replicas.order`."""
+        replicas = self._reader.replicas_of(self.entry_id)
+        order = replicas.order(self.entry_id, self._reader.context)
+        self._attempts = _Attempts(self._reader.context, replicas, order)
+        self._ask()
 
-    def _replied(self, error: BookKeeperError | None, entry: Any) -> None:
+    def replied(self, error: BookKeeperError | None, entry: Any) -> None:
+        """Take the answer of the replica asked last."""
         if error is None:
             reader = self._reader
             try:
@@ -54,27 +57,60 @@ class EntryRead:
     def _fail(self, error: BookKeeperError) -> None:
         self.deferred.errback(error)
 
+    def _ask(self) -> None:
+        assert self._attempts is not None
+        self._attempts.channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
+
     def _ask_next(self, error: BookKeeperError) -> None:
-        reader, replicas = self._reader, self._replicas
-        reader.context.bookies.suspect(replicas.bookies[self._order[self._at]], error)
-        self._error = error = more_telling(self._error, error)
-        self._at += 1
-        if self._at < len(self._order):
-            replicas.channels[self._order[self._at]].read_entry(reader.ledger_id, self.entry_id, self._replied)
-        elif self._retried:
-            self._fail(error)
+        if self._attempts is None:
+            assert self._asked is not None
+            write_set = self._reader.quorum.write_set(self.entry_id)
+            self._attempts = _Attempts(self._reader.context, self._asked, write_set)
+        attempts = self._attempts
+        if attempts.failed(error):
+            self._ask()
+        elif attempts.retried:
+            self._give_up()
         else:
-            self._retried = True
-            reader.after_failure(self.entry_id, replicas, self._again, self._give_up)
+            attempts.retried = True
+            self._reader.after_failure(self.entry_id, attempts.replicas, self._again, self._give_up)
 
     def _again(self) -> None:
         """The ledger has another fragment there now: ask its bookies."""
-        self._error, self._at = None, 0
         self.start()
+        assert self._attempts is not None
+        self._attempts.retried = True
 
     def _give_up(self) -> None:
-        assert self._error is not None
-        self._fail(self._error)
+        assert self._attempts is not None
+        assert self._attempts.error is not None
+        self._fail(self._attempts.error)
+
+
+class _Attempts:
+    """Which replicas of an entry were asked."""
+
+    __slots__ = ("_at", "_context", "_order", "error", "replicas", "retried")
+
+    def __init__(self, context: ClientContext, replicas: Replicas, order: Sequence[int]) -> None:
+        self._context = context
+        self.replicas = replicas
+        self._order = order
+        self._at = 0
+        self.error: BookKeeperError | None = None
+        self.retried = False
+
+    @property
+    def channel(self) -> Channel:
+        """The replica to ask."""
+        return self.replicas.channels[self._order[self._at]]
+
+    def failed(self, error: BookKeeperError) -> bool:
+        """The replica asked has failed with ``error``; return whether there is another."""
+        self._context.bookies.suspect(self.replicas.bookies[self._order[self._at]], error)
+        self.error = more_telling(self.error, error)
+        self._at += 1
+        return self._at < len(self._order)
 
 
 class StoredEntryRead(EntryRead):

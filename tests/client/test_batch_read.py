@@ -75,7 +75,7 @@ def test_batch_reads_equal_single_reads(
                 bookie.ledgers[0].entries[stray] = EntryDigest(digest_type, b"").seal(0, stray, stray - 1, 0, b"stray")
     first = data.draw(st.integers(0, len(payloads) - 1))
     last = data.draw(st.integers(first, len(payloads) - 1))
-    if sizes[1] > 1:
+    if sizes[1] > 1 and len(payloads) >= sizes[0]:
         victim = cluster.bookies[data.draw(st.sampled_from(reader.metadata.last_fragment.ensemble))]
         for entry_id in data.draw(st.sets(st.integers(first, last))) & set(victim.ledgers[0].entries):
             if digest_type is DigestType.DUMMY or data.draw(st.booleans()):
