@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
@@ -17,7 +18,7 @@ Result = TypeVar("Result")
 Worked = tuple[int, int, Sequence[float]]
 
 SAMPLE_EVERY = 16
-"""Looking at the clock twice for each entry would be a good part of what is measured."""
+"""Looking at the clock twice for each operation would be a good part of what is measured."""
 
 RANGE_ENTRIES = 10_000
 """Entries of one range read; the client keeps as many in flight as its configuration says."""
@@ -29,7 +30,7 @@ BATCHES_IN_FLIGHT = 8
 
 async def adds(writer: LedgerWriter, payloads: Sequence[bytes], count: int, window: int) -> Worked:
     """Append ``count`` entries, a Deferred each, ``window`` in flight."""
-    latencies_s = await _windowed(map(writer.append, islice(cycle(payloads), count)), window, lambda _: None)
+    latencies_s = await _windowed(map(writer.append, islice(cycle(payloads), count)), window)
     return count, writer.length, latencies_s
 
 
@@ -80,56 +81,65 @@ async def batch_reads(reader: LedgerReader, count: int) -> Worked:
             first = entries.last_entry_id + 1
 
     batches = (Deferred.fromCoroutine(batch(first)) for first in range(0, count, BATCH_ENTRIES))
-    latencies_s = await _windowed(batches, BATCHES_IN_FLIGHT, lambda _: None)
+    latencies_s = await _windowed(batches, BATCHES_IN_FLIGHT)
     return count, size, latencies_s
 
 
-async def _windowed(operations: Iterator[Deferred[Result]], window: int, took: Callable[[Result], None]) -> list[float]:
+async def _windowed(
+    operations: Iterator[Deferred[Result]], window: int, took: Callable[[Result], None] | None = None
+) -> list[float]:
     """Keep ``window`` of ``operations`` in flight until all have succeeded, or raise the first error.
 
-    Taking the next from ``operations`` starts it.  Returns the latencies in seconds of every SAMPLE_EVERY-th.
+    Taking the next from ``operations`` starts it.  Returns the latencies in seconds of the first ``window`` and of
+    every SAMPLE_EVERY-th after them.  What is done here for each operation counts as its cost, so it is little.
     """
     done: Deferred[None] = Deferred()
     latencies_s: list[float] = []
-    started_count = in_flight = 0
-    stopped = False
+    started_count = 0
+    missing = window
 
-    def start_one() -> bool:
+    def ended(result: Any) -> None:
         nonlocal started_count
-        sampled = not started_count % SAMPLE_EVERY
-        started = time.perf_counter() if sampled else 0.0
+        if result.__class__ is Failure:
+            fail(result)
+        elif took is not None:
+            took(result)
+        started_count += 1
+        if started_count % SAMPLE_EVERY:
+            deferred = next(operations, None)
+            if deferred is not None:
+                deferred.addBoth(ended)  # half the price of addCallbacks
+                return
+        elif start_sampled():
+            return
+        end_one()
+
+    def start_sampled() -> bool:
+        started = time.perf_counter()
         deferred = next(operations, None)
         if deferred is None:
             return False
-        started_count += 1
-        if sampled:
-            deferred.addCallback(sample, started)
-        deferred.addCallbacks(succeeded, failed)
+        deferred.addCallback(sample, started).addBoth(ended)
         return True
 
     def sample(result: Result, started: float) -> Result:
         latencies_s.append(time.perf_counter() - started)
         return result
 
-    def succeeded(result: Result) -> None:
-        nonlocal in_flight
-        took(result)
-        if stopped or not start_one():
-            in_flight -= 1
-            if not in_flight and not done.called:
-                done.callback(None)
+    def end_one() -> None:
+        nonlocal missing
+        missing -= 1
+        if not missing and not done.called:
+            done.callback(None)
 
-    def failed(failure: Any) -> None:
-        nonlocal stopped
-        stopped = True
+    def fail(failure: Failure) -> None:
+        nonlocal operations
+        operations = iter(())
         if not done.called:
             done.errback(failure)
 
-    while in_flight < window:
-        in_flight += 1  # first: an operation may succeed at once
-        if not start_one():
-            in_flight -= 1
-            break
-    if in_flight:
-        await done
+    for _ in range(window):
+        if not start_sampled():
+            end_one()
+    await done
     return latencies_s
