@@ -28,6 +28,8 @@ PrefixDone = Callable[[BookKeeperError | None, list[bytes], Source], None]
 
 def count_within(entries: Sequence[bytes], max_size: int) -> int:
     """Return how many of ``entries`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
+    if REPLY_OVERHEAD + RECORD_OVERHEAD * len(entries) + sum(map(len, entries)) <= max_size:
+        return len(entries)
     used = REPLY_OVERHEAD
     for count, entry in enumerate(entries):
         used += RECORD_OVERHEAD + len(entry)
