@@ -39,12 +39,21 @@ final class Appends {
     Reply run(long index, int size, int seed) throws Exception {
         for (int i = 0; i < count; i++) {
             room.acquire();
+            if (failed()) { // a closed handle refuses every further one with a line in the log
+                pending.countDown();
+                room.release();
+                continue;
+            }
             handle.asyncAddEntry(pattern(index + i, size, seed), this::added, null);
         }
         pending.await();
         room.acquire(roomSize);
         Reply reply = firstError == BKException.Code.OK ? Reply.ok() : Reply.error(BKException.create(firstError));
         return reply.with("first", first).with("last", last).with("acknowledged", acknowledged);
+    }
+
+    private synchronized boolean failed() {
+        return firstError != BKException.Code.OK;
     }
 
     private synchronized void added(int code, LedgerHandle ledger, long entry, Object context) {
