@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.threads import deferToThread
 
 from bookkeeper_tx.cli.payloads import MIB
 from bookkeeper_tx.errors import InvalidArgument
@@ -44,7 +43,8 @@ class BenchCluster:
     async def __aenter__(self) -> "BenchCluster":
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.local is not None:
-            await deferToThread(self.local.start)
+            # Not in a thread, where Ctrl-C would lose sight of it; nothing else waits for the reactor meanwhile.
+            self.local.start()
             self.pids = [bookie.pid for bookie in self.local.bookies if bookie.pid is not None]
         return self
 
@@ -52,7 +52,7 @@ class BenchCluster:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self.local is not None:
-            await deferToThread(self.local.stop)
+            self.local.stop()
 
     def last_marks(self) -> list[Path]:
         """Return the files that each flush of our own bookie replaces."""
