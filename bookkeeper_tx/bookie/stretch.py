@@ -62,9 +62,13 @@ def _of_one_size(
     count = len(locations)
     if locations != array("Q", range(locations[0], locations[0] + size * count, size)):
         return None
-    if size * count > len(data):
-        count -= 1
     end = size * count
+    if end > len(data):
+        count -= 1
+        end -= size
+        if end + RECORD_LENGTH_SIZE + _head(data, end)[0] <= len(data):
+            # The last one is whole, but of another size.
+            return None
     for at in range(ENTRY_ID_AT):
         if data[at:end:size] != data[at : at + 1] * count:
             return None
