@@ -4,12 +4,11 @@ import hashlib
 import hmac
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, takewhile
 
 import construct
 import crc32c
 
-from bookkeeper_tx.entry_run import ENTRY_METADATA, RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
 from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.model import DigestType
@@ -116,22 +115,8 @@ class EntryDigest:
         if self._checksum is None:
             return self._verify_each(run.ledger_id, run.first_entry_id, run)
         if type(run.offsets) is range and run.count >= EQUAL_MIN:
-            return self._verify_equal(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, RECORD_LENGTH_SIZE)
-        return self._verify_uneven(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, RECORD_LENGTH_SIZE)
-
-    def verify_entries(self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes | Exception]) -> list[bytes]:
-        """Return the payloads of the verified prefix of ``entries``, whose ids count up from ``first_entry_id``.
-
-        An exception in the place of an entry is a bad one.
-        """
-        good: list[bytes] = list(takewhile(_is_bytes, entries))  # type: ignore[arg-type]
-        if self._checksum is None:
-            return self._verify_each(ledger_id, first_entry_id, good)
-        sizes = [len(entry) for entry in good]
-        if len(good) >= EQUAL_MIN and sizes.count(sizes[0]) == len(sizes):
-            offsets = range(0, len(good) * sizes[0] + 1, sizes[0])
-            return self._verify_equal(ledger_id, first_entry_id, b"".join(good), offsets, 0)
-        return self._verify_uneven(ledger_id, first_entry_id, b"".join(good), list(accumulate(sizes, initial=0)), 0)
+            return self._verify_equal(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, run.prefix)
+        return self._verify_uneven(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, run.prefix)
 
     def _verify_each(self, ledger_id: int, first_entry_id: int, entries: Iterable[bytes]) -> list[bytes]:
         payloads: list[bytes] = []
@@ -210,7 +195,3 @@ class EntryDigest:
             )
             codec = self._codecs[prefix, payload_size] = codecs.derive("entry", declaration)
         return codec
-
-
-def _is_bytes(entry: object) -> bool:
-    return type(entry) is bytes

@@ -20,15 +20,26 @@ class EntryRun:
 
     ``buffer`` holds their records back to back, anywhere in it; ``offsets`` says where each record starts and, as its
     last item, where the last one ends (``len(offsets) == count + 1``).  Neither may change afterwards.
+
+    ``prefix`` is what stands before each entry: the length word of a record, or a whole reply header where the buffer
+    is what a bookie sent in answer to single reads.
     """
 
-    __slots__ = ("buffer", "first_entry_id", "ledger_id", "offsets")
+    __slots__ = ("buffer", "first_entry_id", "ledger_id", "offsets", "prefix")
 
-    def __init__(self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: Sequence[int]) -> None:
+    def __init__(
+        self,
+        ledger_id: int,
+        first_entry_id: int,
+        buffer: bytes,
+        offsets: Sequence[int],
+        prefix: int = RECORD_LENGTH_SIZE,
+    ) -> None:
         self.ledger_id = ledger_id
         self.first_entry_id = first_entry_id
         self.buffer = buffer
         self.offsets = offsets
+        self.prefix = prefix
 
     @classmethod
     def of_entries(cls, ledger_id: int, first_entry_id: int, entries: Sequence[bytes]) -> "EntryRun":
@@ -61,7 +72,15 @@ class EntryRun:
     def entry(self, entry_id: int) -> bytes:
         """Return the bytes of one entry."""
         index = entry_id - self.first_entry_id
-        return self.buffer[self.offsets[index] + RECORD_LENGTH_SIZE : self.offsets[index + 1]]
+        return self.buffer[self.offsets[index] + self.prefix : self.offsets[index + 1]]
+
+    def part(self, first_entry_id: int, last_entry_id: int) -> "EntryRun":
+        """Return the run of the entries ``first_entry_id`` … ``last_entry_id`` of this one, in the same buffer."""
+        index, count = first_entry_id - self.first_entry_id, last_entry_id - first_entry_id + 1
+        if count == len(self.offsets) - 1:
+            return self
+        offsets = self.offsets[index : index + count + 1]
+        return EntryRun(self.ledger_id, first_entry_id, self.buffer, offsets, self.prefix)
 
     def records(self, first_entry_id: int, count: int) -> bytes | memoryview:
         """Return the records of ``count`` entries from ``first_entry_id`` on, length words included, as one slice."""

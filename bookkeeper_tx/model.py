@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import NamedTuple
 
 from attrs import evolve, field, frozen
 
@@ -135,8 +136,7 @@ class BookieServiceInfo:
     protocol: str = "bookie-rpc"
 
 
-@frozen
-class Entry:
+class Entry(NamedTuple):
     """One entry as a reader gets it."""
 
     ledger_id: int

@@ -7,9 +7,6 @@ from typing import overload
 from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
 from bookkeeper_tx.model import Entry
 
-Source = EntryRun | Sequence[bytes]
-"""Verified entries as they came: a run, or a list of entries each from its ledger id on."""
-
 
 class LedgerEntries(Sequence[Entry]):
     """Verified entries ``first_entry_id`` … ``last_entry_id`` of one ledger.
@@ -18,17 +15,17 @@ class LedgerEntries(Sequence[Entry]):
     keeps ``entries.payloads`` and lets the rest go.
     """
 
-    __slots__ = ("_sources", "_starts", "first_entry_id", "ledger_id", "payloads")
+    __slots__ = ("_runs", "_starts", "first_entry_id", "ledger_id", "payloads")
 
     def __init__(
-        self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], sources: Sequence[tuple[int, Source]]
+        self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], runs: Sequence[EntryRun]
     ) -> None:
         self.ledger_id = ledger_id
         self.first_entry_id = first_entry_id
         self.payloads = payloads
         """One ``bytes`` an entry."""
-        self._sources = [source for _, source in sources]
-        self._starts = [start for start, _ in sources]
+        self._runs = runs
+        self._starts = [run.first_entry_id for run in runs]
 
     @property
     def last_entry_id(self) -> int:
@@ -56,9 +53,7 @@ class LedgerEntries(Sequence[Entry]):
             yield self[index]
 
     def _stored(self, entry_id: int) -> bytes:
-        which = bisect_right(self._starts, entry_id) - 1
-        source = self._sources[which]
-        return source.entry(entry_id) if isinstance(source, EntryRun) else source[entry_id - self._starts[which]]
+        return self._runs[bisect_right(self._starts, entry_id) - 1].entry(entry_id)
 
     def __repr__(self) -> str:
         return f"<LedgerEntries ledger {self.ledger_id} entries {self.first_entry_id}..{self.last_entry_id}>"

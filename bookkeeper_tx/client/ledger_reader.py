@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD, require_batch_read
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
-from bookkeeper_tx.client.ledger_entries import LedgerEntries, Source
+from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_prefix import ReadStyle
@@ -18,6 +18,7 @@ from bookkeeper_tx.client.read_striped import start_prefix_read
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
 from bookkeeper_tx.model import Entry, LedgerMetadata, Versioned
 from protocol_specs import fields
@@ -191,10 +192,6 @@ class LedgerReader:
         self._current = replicas
         return replicas
 
-    def verify_entries(self, first_entry_id: int, entries: Sequence[Any]) -> list[bytes]:
-        """Return the payloads of the verified prefix of ``entries``."""
-        return self._digest.verify_entries(self.ledger_id, first_entry_id, entries)
-
     def segment_count(self, style: ReadStyle) -> int:
         """Return how many entries one segment of a range read asks for."""
         config = self.context.config
@@ -288,12 +285,12 @@ class LedgerReader:
         last = min(end, start + max_count - 1) if max_count else end
         deferred: Deferred[LedgerEntries] = Deferred()
 
-        def done(error: BookKeeperError | None, payloads: list[bytes], source: Source) -> None:
-            if error is not None:
+        def done(error: BookKeeperError | None, payloads: list[bytes], run: EntryRun | None) -> None:
+            if run is None:
                 deferred.errback(error)
             else:
                 self.learn_size(payloads)
-                deferred.callback(LedgerEntries(self.ledger_id, start, payloads, [(start, source)]))
+                deferred.callback(LedgerEntries(self.ledger_id, start, payloads, [run]))
 
         start_prefix_read(self, start, last, size, style, done)
         return deferred

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
-from bookkeeper_tx.client.ledger_entries import Source
 from bookkeeper_tx.client.replicas import Replicas, more_telling
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, NoSuchEntry, ProtocolViolation
+from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.ledger_reader import LedgerReader
@@ -22,26 +22,27 @@ class ReadStyle(Enum):
     BATCH_ONLY = "batch reads, or the error that there are none"
 
 
-PrefixDone = Callable[[BookKeeperError | None, list[bytes], Source], None]
-"""``done(error, payloads, source)`` gets an error or at least one payload."""
+PrefixDone = Callable[[BookKeeperError | None, list[bytes], EntryRun | None], None]
+"""``done(error, payloads, run)`` gets an error, or at least one payload and the entries as stored."""
 
 
-def count_within(entries: Sequence[bytes], max_size: int) -> int:
-    """Return how many of ``entries`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
-    if REPLY_OVERHEAD + RECORD_OVERHEAD * len(entries) + sum(map(len, entries)) <= max_size:
-        return len(entries)
+def count_within(run: EntryRun, max_size: int) -> int:
+    """Return how many entries of ``run`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
+    surplus = run.prefix - RECORD_OVERHEAD
+    if REPLY_OVERHEAD + run.size - surplus * run.count <= max_size:
+        return run.count
     used = REPLY_OVERHEAD
-    for count, entry in enumerate(entries):
-        used += RECORD_OVERHEAD + len(entry)
+    for count, (start, end) in enumerate(pairwise(run.offsets)):
+        used += end - start - surplus
         if used > max_size and count:
             return count
-    return len(entries)
+    return run.count
 
 
 class PrefixRead:
     """Reads entries from ``first_entry_id`` on, at most to ``last_entry_id`` or the end of the fragment.
 
-    ``done(error, payloads, source)`` gets at least one payload.  ``max_size`` bounds the reply as a bookie counts it:
+    ``done(error, payloads, run)`` gets at least one payload.  ``max_size`` bounds the reply as a bookie counts it:
     36 bytes and 4 more than the size of each entry; the first entry comes whatever its size.
     """
 
@@ -102,16 +103,16 @@ class PrefixRead:
             self._first,
             min(last - self._first + 1, COUNT_MAX),
             self._max_size,
-            self._batch_replied,
+            self._replied,
         ).start()
 
     def _ask_by_singles(self) -> None:
         reader = self._reader
         last = min(self._last, self._replicas.last_entry_id, self._first + reader.single_reads_for(self._max_size) - 1)
         channel = self._replicas.channels[self._order[self._at]]
-        channel.read_range(reader.ledger_id, self._first, last, self._singles_replied)
+        channel.read_range(reader.ledger_id, self._first, last, self._replied)
 
-    def _batch_replied(self, error: BookKeeperError | None, run: Any) -> None:
+    def _replied(self, error: BookKeeperError | None, run: Any) -> None:
         if isinstance(error, BatchReadNotSupported):
             if self._style is ReadStyle.BATCH_ELSE_SINGLES:
                 self._ask_by_singles()
@@ -129,28 +130,13 @@ class PrefixRead:
             self._ask_next(ProtocolViolation(f"asked for ledger {reader.ledger_id} from {self._first}, got {run!r}"))
             return
         payloads = reader.verify_run(run)
-        # What lies past the end was never acknowledged; a bookie that has it serves it all the same.
-        del payloads[self._last - self._first + 1 :]
+        # What lies past the end was never acknowledged; a bookie that has it serves it all the same.  Batch or singles,
+        # the same request gives the same entries.
+        del payloads[min(self._last - self._first + 1, count_within(run, self._max_size)) :]
         if payloads:
             self._done(None, payloads, run)
         else:
             self._refuse_first(run.entry(self._first))
-
-    def _singles_replied(self, error: BookKeeperError | None, entries: Sequence[bytes | BookKeeperError]) -> None:
-        if error is None and not entries:
-            error = NoSuchEntry(f"ledger {self._reader.ledger_id} entry {self._first}: the bookie sent nothing")
-        if error is None and isinstance(entries[0], BookKeeperError):
-            error = entries[0]
-        if error is not None:
-            self._ask_next(error)
-            return
-        payloads = self._reader.verify_entries(self._first, entries)
-        if not payloads:
-            self._refuse_first(entries[0])
-            return
-        stored = cast(Sequence[bytes], entries)
-        del payloads[count_within(stored[: len(payloads)], self._max_size) :]
-        self._done(None, payloads, stored)
 
     def _refuse_first(self, entry: Any) -> None:
         """The first entry is bad: let the verification say how."""
@@ -183,4 +169,4 @@ class PrefixRead:
     def _give_up(self) -> None:
         error = self._lacking or self._error
         assert error is not None
-        self._done(error, [], ())
+        self._done(error, [], None)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.ledger_entries import LedgerEntries, Source
+from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ SEGMENTS_IN_FLIGHT = 4
 class _Segment:
     """Entries that are read one after another from wherever they can be had."""
 
-    __slots__ = ("last", "next", "payloads", "sources")
+    __slots__ = ("last", "next", "payloads", "runs")
 
     def __init__(self, first: int, last: int) -> None:
         self.next = first
         self.last = last
         self.payloads: list[bytes] = []
-        self.sources: list[tuple[int, Source]] = []
+        self.runs: list[EntryRun] = []
 
 
 class RangeRead:
@@ -59,12 +60,12 @@ class RangeRead:
         start_prefix_read(reader, segment.next, segment.last, reader.context.config.frame_size_max, self._style, done)
 
     def _prefix_read(
-        self, segment: _Segment, error: BookKeeperError | None, payloads: list[bytes], source: Source
+        self, segment: _Segment, error: BookKeeperError | None, payloads: list[bytes], run: EntryRun | None
     ) -> None:
-        if error is not None:
+        if run is None:
             self._segment_done(error)
             return
-        segment.sources.append((segment.next, source))
+        segment.runs.append(run)
         segment.next += len(payloads)
         if segment.payloads:
             segment.payloads += payloads
@@ -93,8 +94,8 @@ class RangeRead:
         payloads = segments[0].payloads
         for segment in segments[1:]:
             payloads += segment.payloads
-        sources = [source for segment in segments for source in segment.sources]
-        return LedgerEntries(self._reader.ledger_id, self._first, payloads, sources)
+        runs = [run for segment in segments for run in segment.runs]
+        return LedgerEntries(self._reader.ledger_id, self._first, payloads, runs)
 
     def _stop(self) -> None:
         """Send nothing more; what is still answered is inert."""

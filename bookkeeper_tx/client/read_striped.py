@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bookkeeper_tx.client.read_entry import StoredEntryRead
 from bookkeeper_tx.client.read_prefix import PrefixDone, PrefixRead, ReadStyle, count_within
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class StripedPrefixRead:
     def _finish(self) -> None:
         good = min(self._errors, default=len(self._payloads))
         if good == 0:
-            self._done(self._errors[0], [], ())
+            self._done(self._errors[0], [], None)
             return
-        del self._payloads[count_within(self._entries[:good], self._max_size) :]
-        self._done(None, self._payloads, self._entries)
+        run = EntryRun.of_entries(self._reader.ledger_id, self._first, self._entries[:good])
+        del self._payloads[count_within(run, self._max_size) :]
+        self._done(None, self._payloads, run)

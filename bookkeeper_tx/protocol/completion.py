@@ -1,7 +1,10 @@
 """What comes of a client's requests."""
 
+from array import array
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, RemoteError
 
 Completion: TypeAlias = tuple[Any, BookKeeperError | None, Any]
@@ -9,44 +12,75 @@ Completion: TypeAlias = tuple[Any, BookKeeperError | None, Any]
 
 
 class RangeRead:
-    """Many single reads that complete as one; each answer is an entry's bytes or an error."""
+    """Many single reads that complete as one, with the run of entries up to the last or to the first error."""
 
-    __slots__ = ("_missing", "answers", "count", "deadline", "first", "ledger_id", "token")
+    __slots__ = ("_early", "_error", "_next", "_runs", "deadline", "first", "last", "ledger_id", "token")
 
     def __init__(self, token: Any, deadline: float, ledger_id: int, first: int, count: int) -> None:
         self.token = token
         self.deadline = deadline
         self.ledger_id = ledger_id
         self.first = first
-        self.count = count
-        self.answers: list[bytes | RemoteError | None] = []
-        self._missing = count
+        self.last = first + count - 1
+        self._next = first
+        self._runs: list[EntryRun] = []
+        self._error: RemoteError | None = None
+        """Why the first entry that is not in the runs cannot be had."""
+        self._early: dict[int, EntryRun | RemoteError] = {}
+        """Answers that have overtaken others, one an entry."""
 
-    def fill(self, first: int, answers: list[bytes | RemoteError]) -> bool:
-        """Take the answers for the entries from ``first`` on, those that were asked for; tell whether all are there."""
-        index = first - self.first
-        have = len(self.answers)
-        if index == have and have + len(answers) <= self.count:
-            # Replies usually come in the order of the requests.
-            self.answers += answers
-            self._missing -= len(answers)
-            return self._missing == 0
-        # A run of replies may begin before this range and go on behind it.
-        if index >= self.count:
-            return False
-        start = max(index, 0)
-        for at, answer in enumerate(answers[start - index : self.count - index], start):
-            self._set(at, answer)
-        return self._missing == 0
+    @property
+    def complete(self) -> bool:
+        """Whether every entry is answered."""
+        return self._next > self.last
 
-    def _set(self, index: int, answer: bytes | RemoteError) -> None:
-        if index >= len(self.answers):
-            self.answers += [None] * (index + 1 - len(self.answers))
-        if self.answers[index] is None:
-            self.answers[index] = answer
-            self._missing -= 1
+    def take(self, run: EntryRun) -> None:
+        """Take the entries of ``run``: those that were asked for and are not answered yet."""
+        last = min(run.last_entry_id, self.last)
+        if run.first_entry_id <= self._next <= last:
+            self._go_on(run.part(self._next, last))
+        else:
+            for entry_id in range(max(run.first_entry_id, self._next), last + 1):
+                self._early.setdefault(entry_id, run.part(entry_id, entry_id))
 
-    def give_up(self, error: RemoteError) -> list[bytes | RemoteError]:
-        """Return the answers there are, with ``error`` for those that are missing."""
-        found = [error if answer is None else answer for answer in self.answers]
-        return found + [error] * (self.count - len(found))
+    def refuse(self, entry_id: int, error: RemoteError) -> None:
+        """Take the error in the place of an entry."""
+        if entry_id == self._next:
+            self._go_on(error)
+        elif self._next < entry_id <= self.last:
+            self._early.setdefault(entry_id, error)
+
+    def completion(self, error: RemoteError | None = None) -> Completion:
+        """Return what came of it; ``error`` stands for what is not answered."""
+        if not self._runs:
+            return self.token, self._error or error, None
+        return self.token, None, joined(self._runs)
+
+    def _go_on(self, answer: EntryRun | RemoteError) -> None:
+        more: EntryRun | RemoteError | None = answer
+        while more is not None:
+            if isinstance(more, EntryRun):
+                self._next += more.count
+                if self._error is None:
+                    self._runs.append(more)
+            else:
+                self._next += 1
+                self._error = self._error or more
+            more = self._early.pop(self._next, None) if self._early else None
+
+
+def joined(runs: Sequence[EntryRun]) -> EntryRun:
+    """Return one run of all entries of ``runs``, which follow one another and have prefixes of one size."""
+    head = runs[0]
+    if len(runs) == 1:
+        return head
+    buffer = b"".join([memoryview(run.buffer)[run.offsets[0] : run.offsets[-1]] for run in runs])
+    steps = {run.offsets.step if isinstance(run.offsets, range) else 0 for run in runs}
+    step = steps.pop()
+    if step and not steps:
+        return EntryRun(head.ledger_id, head.first_entry_id, buffer, range(0, len(buffer) + 1, step), head.prefix)
+    offsets = array("Q", (0,))
+    for run in runs:
+        shift = offsets[-1] - run.offsets[0]
+        offsets.extend([offset + shift for offset in run.offsets[1:]])
+    return EntryRun(head.ledger_id, head.first_entry_id, buffer, offsets, head.prefix)

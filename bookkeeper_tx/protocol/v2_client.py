@@ -1,6 +1,6 @@
 """The V2 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bookkeeper_tx.entry_run import EntryRun
@@ -33,7 +33,7 @@ _BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
 
 _ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
-_unpack_add_reply = ADD_REPLY.unpack_fixed
+_unpack_reply = ADD_REPLY.unpack_fixed
 
 
 class V2ClientConnection:
@@ -90,7 +90,11 @@ class V2ClientConnection:
         self._outgoing.append(READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id) + key)
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
-        """Ask for the entries ``first`` … ``last`` one by one; completes once, with a list of entries and errors."""
+        """Ask for the entries ``first`` … ``last`` one by one.
+
+        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
+        of the very first.
+        """
         count = last - first + 1
         self._ranges.append(RangeRead(token, deadline, ledger_id, first, count))
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
@@ -159,13 +163,13 @@ class V2ClientConnection:
     def _read(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         if frame_end - start < ADD_REPLY.size:
             raise Malformed("reply", "status", start, f"a frame of {frame_end - start} bytes is no reply")
-        _, header, status, ledger_id, entry_id = _unpack_add_reply(buffer, start)
+        _, header, status, ledger_id, entry_id = _unpack_reply(buffer, start)
         if header == _ADD_HEADER:
             return self._read_adds(buffer, start, end, frame_end, done)
         if header == _READ_HEADER:
-            if status == statuses.OK and self._ranges:
-                return self._read_range(buffer, start, end, frame_end, done)
-            self._complete_read(ledger_id, entry_id, status, buffer[start + READ_REPLY.size : frame_end], done)
+            if status == statuses.OK:
+                return self._read_entries(buffer, start, end, frame_end, done)
+            self._refuse_read(ledger_id, entry_id, status, done)
             return frame_end
         if header == _BATCH_HEADER:
             self._read_batch(buffer, start, frame_end, status, done)
@@ -173,7 +177,7 @@ class V2ClientConnection:
         raise Malformed("reply", "header", start, f"header {header:#010x} answers no request of ours")
 
     def _read_adds(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
-        _, _, status, ledger_id, first = _unpack_add_reply(buffer, start)
+        _, _, status, ledger_id, first = _unpack_reply(buffer, start)
         stride = frame_end - start
         count = (end - start) // stride
         if count >= RUN_MIN:
@@ -187,66 +191,59 @@ class V2ClientConnection:
             done += [(token, error, None) for token in table.pop_run(range(first, first + count))]
         return start + count * stride
 
-    def _read_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
-        """Read the run of good replies at ``start`` into the range that waits for them."""
-        _, _, status, ledger_id, first = _unpack_add_reply(buffer, start)
-        singles = self._reads.get(ledger_id)
-        if singles:
-            self._complete_read(ledger_id, first, status, buffer[start + READ_REPLY.size : frame_end], done)
-            return frame_end
+    def _read_entries(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        """Read the run of good replies at ``start``: as long as ledger and header stay and the ids count up."""
+        _, _, _, ledger_id, first = _unpack_reply(buffer, start)
         stride = frame_end - start
         count = (end - start) // stride
         if count >= RUN_MIN:
             count = equal_frames(buffer, start, stride, count, READ_REPLY.offsets["entry_id"])
             count = ascending_ids(buffer, start + READ_REPLY.offsets["entry_id"], stride, count, first)
+        offsets: Sequence[int]
         if count >= RUN_MIN:
-            position = start + count * stride
-            size = stride - READ_REPLY.size
-            starts = range(start + READ_REPLY.size, position, stride)
-            self._fill_ranges(ledger_id, first, [buffer[at : at + size] for at in starts], done)
-            return position
-        return self._read_uneven_range(buffer, start, end, frame_end, done)
+            offsets = range(start, start + count * stride + 1, stride)
+        else:
+            offsets = _uneven_replies(buffer, start, end, frame_end)
+        self._complete_reads(EntryRun(ledger_id, first, buffer, offsets, READ_REPLY.size), done)
+        return offsets[-1]
 
-    def _read_uneven_range(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
-        """Read a run one by one: good replies of any size, as long as the ids count up."""
-        unpack = _unpack_add_reply
-        _, header, status, ledger_id, first = unpack(buffer, start)
-        entries: list[bytes | RemoteError] = [buffer[start + READ_REPLY.size : frame_end]]
-        expected, position = first + 1, frame_end
-        while end - position >= ADD_REPLY.size:
-            length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
-            after = position + LENGTH + length
-            if (
-                entry_id != expected
-                or next_status != status
-                or next_header != header
-                or next_ledger != ledger_id
-                or after > end
-                or after - position < ADD_REPLY.size
-            ):
-                break
-            entries.append(buffer[position + READ_REPLY.size : after])
-            expected += 1
-            position = after
-        self._fill_ranges(ledger_id, first, entries, done)
-        return position
+    def _complete_reads(self, run: EntryRun, done: list[Completion]) -> None:
+        table = self._reads.get(run.ledger_id)
+        if table:
+            first = run.first_entry_id
+            for entry_id in range(first, first + run.count):
+                token = table.pop(entry_id)
+                if token is not None:
+                    done.append((token, None, run.entry(entry_id)))
+                elif self._ranges:
+                    self._take(run.part(entry_id, entry_id), done)
+        elif self._ranges:
+            self._take(run, done)
 
-    def _fill_ranges(
-        self, ledger_id: int, first: int, answers: list[bytes | RemoteError], done: list[Completion]
-    ) -> None:
-        whole = [waiting for waiting in self._ranges if waiting.ledger_id == ledger_id and waiting.fill(first, answers)]
-        for waiting in whole:
+    def _take(self, run: EntryRun, done: list[Completion]) -> None:
+        for waiting in self._ranges:
+            if waiting.ledger_id == run.ledger_id:
+                waiting.take(run)
+        self._complete_ranges(done)
+
+    def _complete_ranges(self, done: list[Completion]) -> None:
+        complete = [waiting for waiting in self._ranges if waiting.complete]
+        for waiting in complete:
             self._ranges.remove(waiting)
-            done.append((waiting.token, None, waiting.answers))
+            done.append(waiting.completion())
 
-    def _complete_read(self, ledger_id: int, entry_id: int, status: int, entry: bytes, done: list[Completion]) -> None:
+    def _refuse_read(self, ledger_id: int, entry_id: int, status: int, done: list[Completion]) -> None:
         table = self._reads.get(ledger_id)
         token = table.pop(entry_id) if table is not None else None
         error = _error(status)
+        assert error is not None
         if token is not None:
-            done.append((token, error, None if error else entry))
-        elif self._ranges:
-            self._fill_ranges(ledger_id, entry_id, [error or entry], done)
+            done.append((token, error, None))
+            return
+        for waiting in self._ranges:
+            if waiting.ledger_id == ledger_id:
+                waiting.refuse(entry_id, error)
+        self._complete_ranges(done)
 
     def _read_batch(self, buffer: bytes, start: int, frame_end: int, status: int, done: list[Completion]) -> None:
         if frame_end - start < BATCH_READ_REPLY.size:
@@ -282,7 +279,7 @@ class V2ClientConnection:
         done += [(waiting[0], error, None) for _, waiting in self._batches.expire(now)]
         late = [waiting for waiting in self._ranges if waiting.deadline <= now]
         self._ranges = [waiting for waiting in self._ranges if waiting.deadline > now]
-        done += [(waiting.token, None, waiting.give_up(error)) for waiting in late]
+        done += [waiting.completion(error) for waiting in late]
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
@@ -306,3 +303,25 @@ def _error(status: int) -> RemoteError | None:
         return None
     known = statuses.BY_V2_CODE.get(status)
     return error_of(known) if known else RemoteError(f"the bookie answered with the unknown status {status}")
+
+
+def _uneven_replies(buffer: bytes, start: int, end: int, frame_end: int) -> list[int]:
+    """Return the offsets of the run of good replies at ``start``, of any size, and where the last one ends."""
+    unpack = _unpack_reply
+    _, header, status, ledger_id, expected = unpack(buffer, start)
+    offsets, position = [start, frame_end], frame_end
+    while end - position >= READ_REPLY.size:
+        length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
+        expected += 1
+        position += LENGTH + length
+        if (
+            entry_id != expected
+            or next_status != status
+            or next_header != header
+            or next_ledger != ledger_id
+            or position > end
+            or length < READ_REPLY.size - LENGTH
+        ):
+            break
+        offsets.append(position)
+    return offsets

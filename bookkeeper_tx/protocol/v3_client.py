@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, RequestTimedOut, error_of
 from bookkeeper_tx.protocol import v3_requests
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
@@ -64,7 +65,11 @@ class V3ClientConnection:
         self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key))
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
-        """Ask for the entries ``first`` … ``last`` one by one; completes once, with a list of entries and errors."""
+        """Ask for the entries ``first`` … ``last`` one by one.
+
+        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
+        of the very first.
+        """
         whole = RangeRead(token, deadline, ledger_id, first, last - first + 1)
         for entry_id in range(first, last + 1):
             txn_id = self._wait(V3Operation.READ_ENTRY, token, deadline, whole, entry_id)
@@ -172,5 +177,10 @@ def _complete(waiting: Any, error: Any, value: Any, done: list[Completion]) -> N
     token, whole, entry_id = waiting
     if whole is None:
         done.append((token, error, value))
-    elif whole.fill(entry_id, [value if error is None else error]):
-        done.append((token, None, whole.answers))
+        return
+    if error is None:
+        whole.take(EntryRun(whole.ledger_id, entry_id, value, (0, len(value)), prefix=0))
+    else:
+        whole.refuse(entry_id, error)
+    if whole.complete:
+        done.append(whole.completion())

@@ -12,7 +12,7 @@ from typing import Any
 
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RemoteError, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 
@@ -61,12 +61,12 @@ class BlockingChannel:
         self._connection.read_entry(entry_id, deadline, ledger_id, entry_id, flags, master_key)
         return bytes(self._answer(deadline))
 
-    def read_range(self, ledger_id: int, first: int, last: int) -> list[bytes | RemoteError]:
-        """Return entries, not verified, or the error in the place of one."""
+    def read_range(self, ledger_id: int, first: int, last: int) -> EntryRun:
+        """Return the entries, not verified, before the first that cannot be had; raises the error of the very first."""
         deadline = self._deadline(self._config.read_timeout_s)
         self._connection.read_range(first, deadline, ledger_id, first, last)
-        answers: list[bytes | RemoteError] = self._answer(deadline)
-        return answers
+        run: EntryRun = self._answer(deadline)
+        return run
 
     def batch_read(
         self,

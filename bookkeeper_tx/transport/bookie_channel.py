@@ -63,7 +63,11 @@ class BookieChannel:
         self._send(self._main, "read_entry", self._config.read_timeout_s, done, *arguments)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
-        """Read entries one by one, pipelined; completes once, with a list of entries or errors in order."""
+        """Read entries one by one, pipelined.
+
+        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
+        of the very first.
+        """
         self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last)
 
     def batch_read(

@@ -171,15 +171,16 @@ class PuppetChannel:
         self._request(f"read {ledger_id}/{entry_id} flags {int(flags)}", work, done)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Any) -> None:
-        def read(entry_id: int) -> bytes | BookKeeperError:
-            try:
-                return self._bookie.read(ledger_id, entry_id, 0, None)
-            except BookKeeperError as error:
-                return error
+        def work() -> EntryRun:
+            entries = [self._bookie.read(ledger_id, first, 0, None)]
+            for entry_id in range(first + 1, last + 1):
+                try:
+                    entries.append(self._bookie.read(ledger_id, entry_id, 0, None))
+                except BookKeeperError:
+                    break
+            return EntryRun.of_entries(ledger_id, first, entries)
 
-        self._request(
-            f"range {ledger_id}/{first}..{last}", lambda: [read(each) for each in range(first, last + 1)], done
-        )
+        self._request(f"range {ledger_id}/{first}..{last}", work, done)
 
     def batch_read(
         self,

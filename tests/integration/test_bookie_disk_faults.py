@@ -134,7 +134,7 @@ def add(channel: BlockingChannel, first: int, count: int) -> None:
 
 def assert_stored(channel: BlockingChannel, count: int) -> None:
     expected: list[Any] = [entry(i) for i in range(count)]
-    assert channel.read_range(1, 0, count - 1) == expected
+    assert list(channel.read_range(1, 0, count - 1)) == expected
 
 
 def add_until_read_only(channel: BlockingChannel) -> int:

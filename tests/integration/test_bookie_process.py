@@ -45,7 +45,7 @@ def assert_stored(channel: BlockingChannel, ledger_id: int, count: int, size: in
     for first in range(0, count, 500):
         last = min(first + 500, count) - 1
         expected: list[Any] = [entry(ledger_id, i, size) for i in range(first, last + 1)]
-        assert channel.read_range(ledger_id, first, last) == expected
+        assert list(channel.read_range(ledger_id, first, last)) == expected
         run = channel.batch_read(ledger_id, first, 500, 4_000_000)
         assert list(run) == expected[: run.count]
 
