@@ -77,8 +77,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Show the ends of the Java logs under a failed test."""
     report = yield
     if report.failed:
-        for name in ("java_targets", "module_java_targets"):
-            targets = getattr(item, "funcargs", {}).get(name)
+        fixtures = getattr(item, "funcargs", {}).values()
+        # Either the targets themselves, or what a module has made around them.
+        found = {id(each): each for each in (getattr(fixture, "java_targets", fixture) for fixture in fixtures)}
+        for targets in found.values():
             if isinstance(targets, JavaTargets):
                 report.sections.extend(targets.logs())
     return report

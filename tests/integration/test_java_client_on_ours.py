@@ -24,13 +24,13 @@ class Site:
 
     bookie: LocalBookie
     cluster: Cluster
-    targets: JavaTargets
+    java_targets: JavaTargets
     release: str
     clients: dict[str, JavaClient]
 
     def client(self, protocol: str) -> JavaClient:
         if protocol not in self.clients:
-            self.clients[protocol] = self.targets.client(self.release, v2=protocol == "v2")
+            self.clients[protocol] = self.java_targets.client(self.release, v2=protocol == "v2")
         return self.clients[protocol]
 
 

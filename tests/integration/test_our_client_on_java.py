@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("error::pytest.Pytest
 class Site:
     """One Java bookie, a Java client and the means to have clients of ours, for all tests of one release."""
 
+    java_targets: JavaTargets
     bookie: JavaBookie
     java: JavaClient
     uri: str
@@ -31,7 +32,7 @@ class Site:
 def site(java_release, zookeeper, tmp_path_factory) -> Iterator[Site]:
     cluster = new_cluster(zookeeper)
     with JavaTargets(cluster, tmp_path_factory.mktemp("java")) as targets:
-        yield Site(targets.bookie(java_release), targets.client(java_release, v2=True), cluster.uri)
+        yield Site(targets, targets.bookie(java_release), targets.client(java_release, v2=True), cluster.uri)
 
 
 @pytest.fixture(scope="module")
