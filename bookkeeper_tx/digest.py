@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from operator import sub
 
 import construct
 import crc32c
@@ -70,7 +71,7 @@ class EntryDigest:
         if self._checksum is not None:
             value = codecs.derive("digest", construct.Struct("value" / _VALUES[digest_type]))
             self._compute = _of(self._checksum, value.pack_fixed)
-            sealed = construct.Struct(*v1.ENTRY_METADATA.subcons, "digest" / _VALUES[digest_type])
+            sealed = construct.Struct("metadata" / construct.Bytes(METADATA_SIZE), "digest" / _VALUES[digest_type])
             self._sealed = codecs.derive("sealed entry", sealed)
         self._codecs: dict[tuple[int, int], codecs.Codec] = {}
 
@@ -130,31 +131,29 @@ class EntryDigest:
     def _verify_uneven(
         self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: Sequence[int], prefix: int
     ) -> list[bytes]:
-        """Verify entries of any size; each starts ``prefix`` bytes behind its offset and ends at the next one."""
-        unpack, payload_at, checksum, expected = (
-            self._sealed.unpack_fixed,
-            self.payload_offset,
-            self._checksum,
-            first_entry_id,
-        )
+        """Verify entries of any size, their digests one by one and then the ids of all that are good.
+
+        Each starts ``prefix`` bytes behind its offset and ends at the next one.
+        """
+        ends = offsets[1:]
+        sizes = list(map(sub, ends, offsets))
+        if min(sizes, default=0) < prefix + self.payload_offset:
+            whole = next(index for index, size in enumerate(sizes) if size < prefix + self.payload_offset)
+            ends = ends[:whole]
+        unpack, payload_at, checksum = self._sealed.unpack_fixed, self.payload_offset, self._checksum
         assert checksum is not None
         payloads: list[bytes] = []
-        append = payloads.append
+        heads: list[bytes] = []
         start = offsets[0] + prefix
-        for end in offsets[1:]:
-            if end - start < payload_at:
-                break
-            found_ledger, found_entry, _, _, digest = unpack(buffer, start)
+        for end in ends:
+            metadata, digest = unpack(buffer, start)
             payload = buffer[start + payload_at : end]
-            if (
-                digest != checksum(payload, checksum(buffer[start : start + METADATA_SIZE]))
-                or found_entry != expected
-                or found_ledger != ledger_id
-            ):
+            if digest != checksum(payload, checksum(metadata)):
                 break
-            append(payload)
-            expected += 1
+            payloads.append(payload)
+            heads.append(metadata)
             start = end + prefix
+        del payloads[_right_ids(ledger_id, first_entry_id, b"".join(heads), 0, METADATA_SIZE, len(heads)) :]
         return payloads
 
     def _verify_equal(
@@ -166,11 +165,9 @@ class EntryDigest:
         """
         start, stride, count = offsets.start, offsets.step, len(offsets) - 1
         payload_size = stride - prefix - self.payload_offset
-        if payload_size < 0 or ENTRY_METADATA.unpack_fixed(buffer, start + prefix)[0] != ledger_id:
+        if payload_size < 0:
             return []
-        entry_id_at = ENTRY_METADATA.offsets["entry_id"]
-        count = equal_frames(buffer, start + prefix, stride, count, entry_id_at)
-        count = ascending_ids(buffer, start + prefix + entry_id_at, stride, count, first_entry_id)
+        count = _right_ids(ledger_id, first_entry_id, buffer, start + prefix, stride, count)
         payloads: list[bytes] = []
         append, checksum = payloads.append, self._checksum
         assert checksum is not None
@@ -195,3 +192,12 @@ class EntryDigest:
             )
             codec = self._codecs[prefix, payload_size] = codecs.derive("entry", declaration)
         return codec
+
+
+def _right_ids(ledger_id: int, first_entry_id: int, buffer: bytes, start: int, stride: int, count: int) -> int:
+    """Return how many of ``count`` entries at ``start`` are of this ledger, their ids counting up from the first."""
+    if not count or ENTRY_METADATA.unpack_fixed(buffer, start)[0] != ledger_id:
+        return 0
+    entry_id_at = ENTRY_METADATA.offsets["entry_id"]
+    count = equal_frames(buffer, start, stride, count, entry_id_at)
+    return ascending_ids(buffer, start + entry_id_at, stride, count, first_entry_id)
