@@ -7,8 +7,9 @@ from typing import Any, TypeVar, cast
 
 import click
 from twisted.internet.defer import Deferred
-from twisted.logger import globalLogBeginner
+from twisted.logger import ILogObserver, LogEvent, globalLogBeginner
 from twisted.python.failure import Failure
+from zope.interface import provider
 
 from bookkeeper_tx.cli.main import Session
 
@@ -46,7 +47,7 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
         running.cancel()
         return running  # the reactor goes on until the operation has cleaned up
 
-    _keep_logs_quiet()
+    _keep_logs_quiet(lambda: not outcome and not interrupted)
     reactor.callWhenRunning(start)
     reactor.run()
     if interrupted:
@@ -72,9 +73,21 @@ def everything_stopped_on_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _keep_logs_quiet() -> None:
-    """Keep Twisted from printing tracebacks beside our one line of error; ``bktx --debug`` shows them."""
+def _keep_logs_quiet(under_way: Callable[[], bool]) -> None:
+    """Keep Twisted from printing tracebacks beside our one line of error; ``bktx --debug`` shows them.
+
+    An error that nobody waits for is told in a line, for it may be why nothing goes on; but not once the operation has
+    ended, with an error that says more.
+    """
+
+    @provider(ILogObserver)
+    def observe(event: LogEvent) -> None:
+        failure = event.get("log_failure")
+        if failure is not None and under_way():
+            text = f"{failure.type.__name__}: {failure.getErrorMessage()}"
+            click.echo(f"warning: {text} (bktx --debug … shows where)", err=True)
+
     context = click.get_current_context(silent=True)
     session = context.find_object(Session) if context else None
     if session is None or not session.debug:
-        globalLogBeginner.beginLoggingTo([], redirectStandardIO=False, discardBuffer=True)
+        globalLogBeginner.beginLoggingTo([observe], redirectStandardIO=False, discardBuffer=True)

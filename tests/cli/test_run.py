@@ -1,0 +1,87 @@
+"""Running one coroutine on the reactor, each time in a process of its own: a reactor runs once."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.bktx_process import environment
+
+PROGRAM = """
+import os, signal
+import click
+from twisted.internet import defer, task
+from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
+
+async def returns(reactor):
+    await task.deferLater(reactor, 0)
+    return 7
+
+async def raises(reactor):
+    await task.deferLater(reactor, 0)
+    raise ValueError("wrong")
+
+async def waits(reactor):
+    reactor.callLater(0, os.kill, os.getpid(), NUMBER)
+    try:
+        await defer.Deferred()
+    finally:
+        await task.deferLater(reactor, 0.01)
+        print("cleaned up")
+
+async def never_ends(reactor):
+    reactor.callLater(0, os.kill, os.getpid(), NUMBER)
+    reactor.callLater(0.1, os.kill, os.getpid(), NUMBER)
+    try:
+        await defer.Deferred()
+    finally:
+        await defer.Deferred()
+
+async def forgets_an_error(reactor):
+    reactor.callLater(0, lambda: 1 / 0)
+    await task.deferLater(reactor, 0.01)
+
+with everything_stopped_on_signals():
+    try:
+        print(run(OPERATION))
+    except click.Abort:
+        print("aborted")
+    except ValueError as error:
+        print("raised", error)
+"""
+
+
+def outcome(operation, sent=signal.SIGINT):
+    """Run an operation of PROGRAM; what it prints, and its error output."""
+    program = PROGRAM.replace("OPERATION", operation).replace("NUMBER", str(int(sent)))
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, timeout=30, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_the_result_is_returned():
+    assert outcome("returns") == ("7\n", "")
+
+
+def test_the_error_is_raised():
+    assert outcome("raises") == ("raised wrong\n", "")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_cancels_and_cleaning_up_is_waited_for(sent):
+    assert outcome("waits", sent) == ("cleaned up\naborted\n", "")
+
+
+def test_a_second_ctrl_c_waits_no_longer():
+    printed, _ = outcome("never_ends")
+    assert printed == "aborted\n"
+
+
+def test_an_error_that_nobody_waits_for_is_told():
+    printed, said = outcome("forgets_an_error")
+    assert printed == "None\n"
+    assert said.startswith("warning: ZeroDivisionError")
+    assert "Traceback" not in said
