@@ -93,7 +93,7 @@ class Channel:
         closed: Deferred[None] = Deferred()
         if connected and self.protocol is not None:
             self._closed.append(closed)
-            self.protocol.transport.abortConnection()
+            self.protocol.drop(self._failure)
         else:
             closed.callback(None)
         return closed

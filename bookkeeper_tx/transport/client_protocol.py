@@ -13,6 +13,7 @@ from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ProtocolVio
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.eager_send import send
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames a system call make runs."""
@@ -55,7 +56,7 @@ class ClientProtocol(Protocol):
         self._congested = False
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
-        self._violation: BookKeeperError | None = None
+        self._given_up: BookKeeperError | None = None
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
@@ -78,15 +79,19 @@ class ClientProtocol(Protocol):
         try:
             self._complete(self.connection.receive(data))
         except ProtocolViolation as error:
-            self._violation = error
-            self.transport.abortConnection()
+            self.drop(error)
         self._send()
+
+    def drop(self, error: BookKeeperError) -> None:
+        """Drop the connection; what waits for a reply fails with ``error``."""
+        self._given_up = error
+        self.transport.abortConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         for call in (self._flush_call, self._sweep_call):
             if call is not None and call.active():
                 call.cancel()
-        error = self._violation or BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
+        error = self._given_up or BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
         self._lost(self, error)
         self._complete(self.connection.fail_all(error))
 
@@ -115,7 +120,7 @@ class ClientProtocol(Protocol):
             if self._congested:
                 self._unsent_bytes += len(data)
                 self.overfull = self._unsent_bytes > self._unsent_bytes_max
-            self.transport.write(data)
+            send(self.transport, (data,), size_min=0)
 
     def _sweep(self) -> None:
         self._sweep_call = None

@@ -188,6 +188,17 @@ def test_closing_fails_what_waits_and_what_comes(puppet: Puppet) -> None:
     assert puppet.done == [("a", ClientClosed, None), ("b", ClientClosed, None)]
 
 
+def test_closing_fails_what_was_sent_as_closed_too(puppet: Puppet) -> None:
+    """A writer that took it for a failure of the bookie would change its ensemble while its client is closed."""
+    puppet.read("a")
+    puppet.accept()
+    puppet.sent()
+    puppet.channel.close()
+    assert puppet.transport.aborted
+    puppet.lose()
+    assert puppet.done == [("a", ClientClosed, None)]
+
+
 def test_a_connection_made_after_close_is_dropped(puppet: Puppet) -> None:
     puppet.read("a")
     puppet.channel.close()
