@@ -81,7 +81,8 @@ def bench(
 
     CPU is what this process and the bookies' processes used, all threads, per entry: it says more than rates do on a
     machine that others use too.  Without --metadata a bookie is started for each payload size, its caches and logs so
-    small that every run flushes and rolls a log.
+    small that every run flushes and rolls a log.  This process looks for garbage cycles as seldom as the client guide
+    advises, not as often as Python does by itself.
 
     \b
     bktx bench --quick
