@@ -31,7 +31,7 @@ Done = Callable[[BaseException | None], None]
 
 
 class Threads(Protocol):
-    """A worker: see :class:`bookkeeper_tx.bookie.worker.Worker`."""
+    """A worker: see :class:`bookkeeper_tx.worker.Worker`."""
 
     def run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]: ...
 

@@ -1,6 +1,6 @@
 """What every handle of one client shares, and what it expects of metadata store and connections."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
@@ -31,13 +31,7 @@ class Channel(Protocol):
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None: ...
 
-    def read_range(
-        self,
-        ledger_id: int,
-        first_entry_id: int,
-        last_entry_id: int,
-        done: Callable[[BookKeeperError | None, Sequence[bytes | BookKeeperError]], Any],
-    ) -> None: ...
+    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done) -> None: ...
 
     def batch_read(
         self,

@@ -1,4 +1,4 @@
-"""Workers without threads, with the interface of bookkeeper_tx.bookie.worker.Worker."""
+"""Workers without threads, with the interface of bookkeeper_tx.worker.Worker."""
 
 from collections import deque
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie.worker import Worker
+from bookkeeper_tx.worker import Worker
 
 TIMEOUT_S = 10
 
