@@ -83,11 +83,11 @@ def read(reader: LedgerReader, first: int, last: int, *, batch: bool = False) ->
     return list(wait_for(reader.read, first, last, batch).payloads)
 
 
-def poll(condition: Callable[[], bool], timeout_s: float = 10) -> bool:
+def poll(condition: Callable[[], bool], timeout_s: float = 10, interval_s: float = POLL_S) -> bool:
     """Whether ``condition()`` comes true in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(POLL_S)
+        time.sleep(interval_s)
     return True

@@ -3,58 +3,23 @@
 from collections.abc import Iterator
 
 import pytest
-from attrs import define, field
 from twisted.internet import reactor, task
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.capability import Capability
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BatchReadNotSupported, BookieUnavailable
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.payloads import pattern, patterns
+from tests.integration.append_stream import AppendStream
 from tests.integration.our_client import OurClient, append, poll, read, wait_for
 
 OUTSTANDING_MIN = 200
 WINDOW = 400
 
 
-@define
-class Stream:
-    """Appends that go on: a new one for each that is acknowledged, until it is told to stop."""
-
-    writer: LedgerWriter
-    sent: int = 0
-    acknowledged: list[int] = field(factory=list)
-    """Ids, in the order they came."""
-    outstanding_min: int = WINDOW
-    """The fewest that were on their way since it was last set."""
-    stopped: bool = False
-    _appends: list[Deferred[None]] = field(factory=list)
-
-    def start(self) -> None:
-        for _ in range(WINDOW):
-            self._append()
-
-    def _append(self) -> None:
-        appended = self.writer.append(pattern(self.sent, 100))
-        self.sent += 1
-        self._appends.append(appended.addCallback(self._acknowledged))
-
-    def _acknowledged(self, entry_id: int) -> None:
-        self.acknowledged.append(entry_id)
-        self.outstanding_min = min(self.outstanding_min, self.sent - len(self.acknowledged))
-        if not self.stopped:
-            self._append()
-
-    def stop(self) -> Deferred[object]:
-        """Fires when all are acknowledged; fails if one failed."""
-        self.stopped = True
-        return gatherResults(self._appends, consumeErrors=True)
-
-
-async def _probe(ours: OurClient, stream: Stream, ledger_id: int) -> list[bytes]:
+async def _probe(ours: OurClient, stream: AppendStream, ledger_id: int) -> list[bytes]:
     """Read by batch amid the appends; everything happens on the reactor thread, so nothing slips in between."""
     reader = await ours.bookkeeper.open_ledger(ledger_id)
     stream.start()
@@ -75,12 +40,13 @@ def _falls_back_amid_appends(uri: str, bookie_id: str) -> None:
         append(closed, patterns(50, 20))
         wait_for(closed.close)
 
-        stream = Stream(ours.create_ledger())
+        stream = AppendStream(ours.create_ledger(), lambda index: pattern(index, 100), WINDOW)
         found = wait_for(lambda: Deferred.fromCoroutine(_probe(ours, stream, closed.ledger_id)))
         assert found == patterns(50, 20)[: len(found)]
         assert ours.bookkeeper._context.capabilities.of(bookie_id) is Capability.LACKS
 
         wait_for(stream.stop)
+        assert stream.error is None
         assert stream.acknowledged == list(range(stream.sent))
         assert len(stream.writer.metadata.fragments) == 1
         wait_for(stream.writer.close)
