@@ -112,7 +112,7 @@ class _Reading:
             answers.append(found)
             return
         first = len(answers)
-        if type(ids) is range:
+        if type(ids) is range and ids[first] >= 0:
             index = ids[first] - found.first_entry_id
             answers += entries_of(found, index, min(len(ids) - first, found.count - index))
             return

@@ -1,7 +1,9 @@
 """bookkeeper_tx.bookie.read_entry and stored_runs: what is answered, from memory and from the disk."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +46,15 @@ def test_the_last_entry_is_the_highest_stored_whatever_its_id() -> None:
     bench = Bench(run_of(0, 41), run_of(7, 50))
     assert bench.read(LAST_ENTRY) == [entry(7, 50), 6]
     assert bench.read(-2) == [statuses.EBADREQ, 6]
+
+
+@pytest.mark.parametrize("sizes", [[41] * 10, range(41, 51)])
+def test_a_run_of_reads_that_begins_with_the_last_entry(sizes: Sequence[int]) -> None:
+    run = run_of(4, *sizes)
+    if len(set(sizes)) == 1:
+        run = EntryRun(run.ledger_id, run.first_entry_id, run.buffer, range(0, len(run.buffer) + 1, 45))
+    expected = [statuses.EBADREQ, entry(13, sizes[-1]), *[statuses.ENOENTRY] * 4]
+    assert Bench(run).read(*range(-2, 6)) == [*expected, entry(4, sizes[0]), entry(5, sizes[1]), 12]
 
 
 def test_a_known_ledger_without_entries_has_no_last_entry() -> None:
