@@ -53,6 +53,8 @@ class V2ClientConnection:
         self._batches = Correlation()
         self._next_request_id = 1
         self._outgoing: list[bytes] = []
+        self._undelivered: list[Completion] = []
+        """What replies have completed in front of bytes that break the protocol."""
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -144,9 +146,9 @@ class V2ClientConnection:
         """Return what the replies in ``data`` complete.
 
         Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
-        :meth:`fail_all` says so to those that wait.
+        :meth:`fail_all` gives what came before them and says so to those that wait.
         """
-        done: list[Completion] = []
+        done = self._undelivered
         try:
             buffer = self._frames.feed(data)
             position, end = 0, len(buffer)
@@ -158,6 +160,7 @@ class V2ClientConnection:
             self._frames.keep(buffer, position)
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
+        self._undelivered = []
         return done
 
     def _read(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
@@ -249,16 +252,16 @@ class V2ClientConnection:
         if frame_end - start < BATCH_READ_REPLY.size:
             raise Malformed(BATCH_READ_REPLY.name, "request_id", start, "the reply is shorter than its header")
         request_id = BATCH_READ_REPLY.unpack_fixed(buffer, start)[5]
+        error: BookKeeperError | None = _error(status)
+        offsets: Sequence[int] = ()
+        if error is None:
+            # Before the request is taken out: if the records are malformed it still waits, to fail with the rest.
+            offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
         waiting = self._batches.pop(request_id)
         if waiting is None:
             return
         token, ledger_id, first = waiting
-        error: BookKeeperError | None = _error(status)
-        if error is not None:
-            done.append((token, error, None))
-            return
-        offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
-        done.append((token, None, EntryRun(ledger_id, first, buffer, offsets)))
+        done.append((token, error, None) if error else (token, None, EntryRun(ledger_id, first, buffer, offsets)))
 
     # Time and end ----------------------------------------------------------------------------------------------------
 
@@ -284,7 +287,8 @@ class V2ClientConnection:
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         """Complete everything that waits with ``error``."""
-        return [(token, error, None) for token in self._take_all()]
+        done, self._undelivered = self._undelivered, []
+        return done + [(token, error, None) for token in self._take_all()]
 
     def _take_all(self) -> Iterator[Any]:
         for tables in (self._adds, self._reads):

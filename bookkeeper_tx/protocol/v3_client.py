@@ -34,6 +34,8 @@ class V3ClientConnection:
         self._refused: list[Completion] = []
         self._next_txn_id = 1
         self._outgoing: list[bytes] = []
+        self._undelivered: list[Completion] = []
+        """What replies have completed in front of bytes that break the protocol."""
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -126,9 +128,9 @@ class V3ClientConnection:
         """Return what the replies in ``data`` complete.
 
         Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
-        :meth:`fail_all` says so to those that wait.
+        :meth:`fail_all` gives what came before them and says so to those that wait.
         """
-        done: list[Completion] = []
+        done = self._undelivered
         buffer = self._frames.feed(data)
         position, end = 0, len(buffer)
         while end - position >= _LENGTH:
@@ -142,6 +144,7 @@ class V3ClientConnection:
                 _complete(waiting, error, reply.value, done)
             position = frame_end
         self._frames.keep(buffer, position)
+        self._undelivered = []
         return done
 
     # Time and end ----------------------------------------------------------------------------------------------------
@@ -162,7 +165,8 @@ class V3ClientConnection:
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         """Complete everything that waits with ``error``."""
-        done, self._refused = self._refused, []
+        done = self._undelivered + self._refused
+        self._undelivered, self._refused = [], []
         ranges: dict[int, RangeRead] = {}
         for table in (self._adds, self._others):
             for token, whole, _ in table.take_all():

@@ -188,8 +188,19 @@ def test_garbage_breaks_the_connection(client: V2ClientConnection, reply: bytes)
 def test_a_batch_reply_with_a_bad_record_breaks_the_connection(client: V2ClientConnection) -> None:
     client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
     (request,) = requests_of(client)
-    with pytest.raises(ProtocolViolation, match="record"):
+    with pytest.raises(ProtocolViolation, match="record") as raised:
         client.receive(b"".join(request.reply([b"\0\0\0\x09short"])))
+    assert client.fail_all(raised.value) == [("batch", raised.value, None)]
+
+
+def test_what_was_answered_before_garbage_is_delivered(client: V2ClientConnection) -> None:
+    client.add_entry("add", 1.0, LEDGER, 0, entry(0), KEY)
+    client.read_entry("read", 1.0, LEDGER, 0)
+    add, _ = requests_of(client)
+    with pytest.raises(ProtocolViolation) as raised:
+        client.receive(add.replies(statuses.EOK) + b"\xff\xff\xff\xff")
+    assert client.fail_all(raised.value) == [("add", None, None), ("read", raised.value, None)]
+    assert client.fail_all(raised.value) == []
 
 
 def test_a_lost_connection_fails_everything_once(client: V2ClientConnection) -> None:

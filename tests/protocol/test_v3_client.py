@@ -165,6 +165,16 @@ def test_what_is_no_reply_is_a_violation(client: V3ClientConnection, data: bytes
         client.receive(data)
 
 
+def test_what_was_answered_before_garbage_is_delivered(client: V3ClientConnection) -> None:
+    client.add_entry("add", LATER, 1, 4, entry(4), KEY)
+    client.read_entry("read", LATER, 1, 4)
+    add, _ = asked(client)
+    with pytest.raises(ProtocolViolation) as raised:
+        client.receive(add.replies(statuses.EOK) + b"\xff\xff\xff\xff")
+    assert client.fail_all(raised.value) == [("add", None, None), ("read", raised.value, None)]
+    assert client.fail_all(raised.value) == []
+
+
 def test_an_entry_as_large_as_an_add_may_be_can_be_read() -> None:
     limit = 4096
     client = V3ClientConnection(limit)
