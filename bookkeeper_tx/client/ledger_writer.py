@@ -195,6 +195,8 @@ class LedgerWriter:
         if self._refusal is None:
             self._refusal = LedgerClosed(f"ledger {self.ledger_id} is closed: this writer has closed it")
         while self._pending or self._held:
+            # Told to close by the callback of an append, when none is pending and the held ones are not sent yet.
+            self._release()
             await self._adds.when_fewer(1)
         while True:
             metadata = self._versioned.metadata

@@ -229,6 +229,21 @@ def test_appends_beyond_the_bound_are_held_back_then_refused() -> None:
     assert many.result == range(50)
 
 
+@pytest.mark.parametrize("error", [None, StorageFailed()])
+def test_closing_in_a_callback_waits_for_what_is_held_back(error: BookKeeperError | None) -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1), ClientConfig(outstanding_adds_max=1))
+    cluster.bookies["b1"].fails = error
+    closed: list[Any] = []
+    writer.append(b"a").addBoth(lambda _: closed.append(writer.close()))
+    held = writer.append(b"b")
+    held.addErrback(lambda failure: failure.type)
+    cluster.network.run()
+    assert held.result == (NotEnoughBookies if error else 1)
+    assert closed[0].called
+    assert cluster.metadata(writer.ledger_id).last_entry_id == (-1 if error else 1)
+
+
 def test_what_was_held_back_fails_with_the_rest() -> None:
     cluster = Cluster(["b1"])
     writer = writer_of(cluster, (1, 1, 1), ClientConfig(outstanding_adds_max=2))
