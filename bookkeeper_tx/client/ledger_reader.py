@@ -229,7 +229,12 @@ class LedgerReader:
     async def refresh(self) -> None:
         """Read the metadata again."""
         self._stale = False
-        self._adopt(await self.context.store.read_ledger(self.ledger_id))
+        try:
+            self._adopt(await self.context.store.read_ledger(self.ledger_id))
+        except BaseException:
+            # The change that was to be read is still to be read.
+            self._stale = True
+            raise
 
     # Inner part ------------------------------------------------------------------------------------------------------
 
@@ -298,6 +303,8 @@ class LedgerReader:
     async def _read_last_add_confirmed(self, explicit: bool) -> int:
         if self._stale:
             await self.refresh()
+        if self.closed:
+            return self._last_add_confirmed
         fragment = self.metadata.last_fragment
         read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self._digest, explicit=explicit)
         found = await read.start()

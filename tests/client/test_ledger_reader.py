@@ -9,6 +9,7 @@ from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
     InvalidArgument,
+    MetadataUnavailable,
     NoSuchEntry,
     RequestTimedOut,
     Unauthorized,
@@ -56,6 +57,26 @@ def test_a_reader_notices_that_the_ledger_was_closed() -> None:
     assert reader.length == writer.length
     with pytest.raises(InvalidArgument):
         cluster.result(reader.read_unconfirmed(5, 6))
+
+
+def test_a_closed_ledger_tells_its_end_without_its_bookies() -> None:
+    cluster, writer, reader = tailed()
+    cluster.result(writer.close())
+    for bookie in cluster.bookies.values():
+        bookie.down = True
+    assert cluster.result(reader.read_last_add_confirmed()) == 4
+    assert reader.closed
+
+
+def test_a_change_that_could_not_be_read_is_read_the_next_time() -> None:
+    cluster, writer, reader = tailed()
+    cluster.result(writer.close())
+    reading = reader.read_last_add_confirmed()
+    cluster.network.lose(cluster.network.find("store read"))
+    with pytest.raises(MetadataUnavailable):
+        cluster.result(reading)
+    assert cluster.result(reader.read_last_add_confirmed()) == 4
+    assert reader.closed
 
 
 @pytest.mark.parametrize("batch", [True, False])
