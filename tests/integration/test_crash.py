@@ -1,7 +1,6 @@
 """A bookie of ours is killed again and again under load: what it acknowledged and what it fenced is there afterwards.
 
-The kernel keeps what a killed process had written, synced or not; losing power is what
-tests/simulation is for.
+The kernel keeps what a killed process had written, synced or not; for the loss of power there is tests/simulation.
 """
 
 import itertools
