@@ -79,12 +79,15 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             for items in scan:
                 entry_count += _hand_over(journal_file, items, sink)
             end = LogMark(journal_id, scan.position)
+            # A process that was killed may have left in the page cache what it had not synced.
+            journal_file.file.sync()
             if journal_file.ours and not _only_zeros(journal_file.file, end.offset):
                 _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
                 _cut_off(disk, journal_file.path, end)
                 dropped.append(end)
         finally:
             journal_file.close()
+    disk.sync_directory(directory)
     return Replayed(end, entry_count, tuple(dropped))
 
 

@@ -208,6 +208,11 @@ class LedgerIndexes:
         """Return the directory to sync after a new index was written."""
         return os.path.dirname(self.path(ledger_id))
 
+    def directories_above(self, ledger_id: int) -> tuple[str, str, str]:
+        """Return the directories to sync after an index that another process made."""
+        directory = self.directory_of(ledger_id)
+        return directory, os.path.dirname(directory), self._directory
+
     def close(self) -> None:
         self._files.close()
 

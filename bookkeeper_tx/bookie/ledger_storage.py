@@ -67,6 +67,8 @@ class LedgerStorage:
         self._active = WriteCache()
         self._changed: dict[int, Ledger] = {}
         """Ledgers whose header in the index file is out of date."""
+        self._doubtful: set[int] = set()
+        """Ledgers whose index file may not be on the disk as it can be read."""
         self._snapshot: Snapshot | None = None
         """What is being flushed, or has to be flushed again."""
         self._snapshot_mark: LogMark | None = None
@@ -219,6 +221,14 @@ class LedgerStorage:
         """Note that the journal was replayed: from now on a broken index is broken, not unfinished."""
         self._ledgers.replaying = False
 
+    def doubt(self, ledger: Ledger) -> None:
+        """Have the next flush make durable what the index of a ledger says, name of the file included.
+
+        A process that was killed may have left in the page cache what it had not synced; it reads as if it were stored.
+        """
+        self._changed[ledger.ledger_id] = ledger
+        self._doubtful.add(ledger.ledger_id)
+
     def flush_now(self) -> None:
         """Flush on this thread: for the replay, which is not served by anyone else.  Raises OSError."""
         snapshot = self._take_snapshot(None)
@@ -237,11 +247,12 @@ class LedgerStorage:
     def _take_snapshot(self, mark: LogMark | None) -> Snapshot:
         was_full = self.full
         headers = {
-            ledger_id: HeaderChange(ledger.header(), not ledger.indexed) for ledger_id, ledger in self._changed.items()
+            ledger_id: HeaderChange(ledger.header(), not ledger.indexed, ledger_id in self._doubtful)
+            for ledger_id, ledger in self._changed.items()
         }
         snapshot = self._snapshot = Snapshot(self._active, headers)
         self._snapshot_mark = mark
-        self._active, self._changed = WriteCache(), {}
+        self._active, self._changed, self._doubtful = WriteCache(), {}, set()
         self._flush_asked = False
         if was_full:
             self.on_drained()

@@ -14,7 +14,8 @@ class StorageSink:
 
     A record of a ledger whose key was neither replayed before nor is in an index is one of a deleted ledger, and
     passed over.  A replayed entry takes the place of the one in the index, which may point to what a crash kept from
-    the disk; only what this replay itself has written stays.
+    the disk; only what this replay itself has written stays.  What an index says of a ledger in the journal is written
+    once more: a kill may have kept its sync from happening, and the journal is given up when the replay has ended.
     """
 
     def __init__(self, storage: LedgerStorage) -> None:
@@ -28,6 +29,7 @@ class StorageSink:
             self._storage.open_for(ledger_id, master_key)
         except Unauthorized:
             log.warn("the journal has another key for ledger {ledger_id} than its index", ledger_id=ledger_id)
+        self._known(ledger_id)
 
     def fence(self, ledger_id: int) -> None:
         """Take a fence."""
@@ -60,4 +62,6 @@ class StorageSink:
         ledger = self._storage.ledger(ledger_id)
         if ledger is None:
             self.skipped += 1
+        elif ledger.indexed:
+            self._storage.doubt(ledger)
         return ledger

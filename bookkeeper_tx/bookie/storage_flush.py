@@ -19,6 +19,8 @@ class HeaderChange:
     header: IndexHeader
     is_new: bool
     """Whether there is no file yet."""
+    is_doubtful: bool = False
+    """Whether the file was found after a crash, and its name may not be on the disk."""
 
 
 @frozen
@@ -69,6 +71,8 @@ class StorageFlush:
             flushed.pieces.extend(written.pieces)
             if is_new:
                 directories.add(self._indexes.directory_of(ledger_id))
+            elif change is not None and change.is_doubtful:
+                directories.update(self._indexes.directories_above(ledger_id))
         for directory in sorted(directories):
             self._disk.sync_directory(directory)
         self._logged = None

@@ -326,3 +326,15 @@ def test_any_cut_of_the_last_group_leaves_the_groups_before_it(sizes: list[list[
     # Zeros may cut a group's pad record behind its seal, which changes nothing.
     assert found[: len(expected)] == expected
     assert len({ledger_id for ledger_id, _ in found[len(expected) :]}) <= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_kill_left_in_the_page_cache_is_on_the_disk_before_the_mark_names_it(seed: int) -> None:
+    disk = CrashingDisk(seed)
+    disk.make_directories(DIRECTORY)
+    disk.syncs_lie = True  # a kill between a write and its sync
+    write(disk, [entry(7, 0, 20_000)])
+    disk.syncs_lie = False
+    mark = replay(disk, DIRECTORY, BEGINNING, Sink()).mark
+    disk.restart()
+    assert replay(disk, DIRECTORY, mark, Sink()).mark == mark

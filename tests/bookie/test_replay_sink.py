@@ -47,6 +47,32 @@ def test_records_behind_a_key_are_taken(storage: LedgerStorage) -> None:
     assert read(storage, 7, 0) == entry(0, 30)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_killed_flush_left_in_the_page_cache_is_made_durable(seed: int) -> None:
+    disk = CrashingDisk(seed)
+    disk.make_directories(DIRECTORY)
+    killed = new_storage(disk, DIRECTORY)
+    killed.open_for(7, KEY)
+    flush(killed)
+    killed.fence(killed.open_for(7, KEY)[0])
+    killed.fence(killed.open_for(8, KEY)[0])
+    disk.syncs_lie = True  # a kill between a write and its sync: the next process reads what was written
+    flush(killed)
+    disk.syncs_lie = False
+    again = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(again)
+    for ledger_id in (7, 8):
+        sink.key(ledger_id, KEY)
+        sink.fence(ledger_id)
+    sink.finish()
+    again.flush_now()
+    disk.restart()
+    for ledger_id in (7, 8):
+        ledger = new_storage(disk, DIRECTORY).ledger(ledger_id)
+        assert ledger is not None
+        assert ledger.fenced
+
+
 def test_the_key_in_the_index_stands(disk: CrashingDisk, storage: LedgerStorage) -> None:
     StorageSink(storage).key(7, KEY)
     flush(storage)
