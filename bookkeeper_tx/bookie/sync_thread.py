@@ -1,7 +1,8 @@
 """Checkpoints: when the ledger storage is flushed, and then the mark moved and journals removed.
 
     IDLE --interval over, cache half full, stop--> FLUSHING --mark stored--> IDLE (again at once if asked for meanwhile)
-                                                   FLUSHING --failed--> IDLE, and again after the retry delay
+                                                   FLUSHING --failed--> IDLE, and again after the retry delay; then
+                                                       once more, for what has come since is not in the retry
 
 The order is what makes a crash harmless: the mark is sampled, then everything is flushed that was added before, then
 the mark is stored, and only then are journal files behind it removed.
@@ -58,6 +59,7 @@ class SyncThread:
         self._written: LogMark | None = None
         self._flushing: Deferred[bool] | None = None
         self._again = False
+        self._retrying = False
         self._timer: IDelayedCall | None = None
         self._stopped = False
 
@@ -89,12 +91,13 @@ class SyncThread:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._again = False
+        self._again = self._retrying
         flushing = self._flushing = Deferred()
         self._checkpoint().addCallback(self._done, flushing)
 
     def _done(self, succeeded: bool, flushing: Deferred[bool]) -> None:
         self._flushing = None
+        self._retrying = not succeeded
         flushing.callback(succeeded)
         if self._stopped:
             return

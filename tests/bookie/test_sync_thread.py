@@ -130,6 +130,17 @@ def test_a_failed_flush_leaves_the_mark_and_is_tried_again(bench: Bench) -> None
     assert bench.log == ["flush", "flush", ("marked", 512), ("removed", 512)]
 
 
+def test_what_came_while_a_flush_failed_is_not_left_waiting(bench: Bench) -> None:
+    bench.storage.dirty = True
+    bench.storage.on_flush_wanted()
+    bench.storage.on_flush_wanted()
+    bench.storage.finish(OSError("no space"))
+    bench.clock.advance(RETRY_DELAY_S)
+    bench.storage.dirty = True
+    bench.storage.finish()
+    assert bench.log == ["flush", "flush", ("marked", 512), ("removed", 512), "flush"]
+
+
 def test_a_mark_that_cannot_be_stored_removes_nothing(bench: Bench) -> None:
     bench.mark_error = OSError("no space")
     bench.checkpoint(512)
