@@ -9,6 +9,7 @@ import sys
 from array import array
 
 _ID_SIZE = 8
+_ID_END = 2**63
 
 
 def _ids(first: int, count: int) -> bytes:
@@ -31,6 +32,7 @@ def equal_frames(buffer: bytes, start: int, stride: int, count: int, size: int) 
 
 def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
     """Return in how many of the ``count`` frames the big-endian id at ``start`` counts up from ``first`` by one."""
+    count = min(count, _ID_END - first)
     expected = _ids(first, count)
     for j in range(_ID_SIZE):
         column = buffer[start + j : start + j + (count - 1) * stride + 1 : stride]

@@ -22,6 +22,11 @@ def test_ascending_ids_counts_up_to_the_first_jump(first: int, count: int, jump_
     assert ascending_ids(buffer, 4, 12, count, first) == expected
 
 
+def test_no_id_comes_after_the_highest() -> None:
+    highest = (2**63 - 1).to_bytes(8, "big")
+    assert ascending_ids(highest * 10, 0, 8, 10, 2**63 - 1) == 1
+
+
 @given(st.integers(-(2**63), 2**63 - 40), st.integers(1, 30))
 def test_numbered_frames_count_up(first: int, count: int) -> None:
     frames = numbered(b"head" + bytes(8) + b"tail", 4, first, count)
