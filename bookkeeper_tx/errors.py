@@ -66,6 +66,10 @@ class BookieUnavailable(RemoteError):
     """The connection to the bookie could not be made, or was lost."""
 
 
+class CannotConnect(BookieUnavailable):
+    """No connection to the bookie could be made, so it has not seen the request."""
+
+
 class RequestTimedOut(RemoteError):
     """The peer did not answer in time; whether it carried the request out is unknown."""
 

@@ -6,6 +6,7 @@ plain read tells an old bookie from one that is down.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.capability import Capability
@@ -17,6 +18,7 @@ from bookkeeper_tx.errors import (
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
+    CannotConnect,
     LocalError,
     ProtocolViolation,
     RequestTimedOut,
@@ -100,7 +102,7 @@ class BatchAttempt:
             capabilities.lacks(bookie_id)
             self._not_supported()
         elif isinstance(error, BookieUnavailable):
-            self._channel.read_entry(self._ledger_id, self._start, self._plain_read_replied)
+            self._channel.read_entry(self._ledger_id, self._start, partial(self._plain_read_replied, error))
         elif isinstance(error, NO_ANSWER):
             capabilities.unknown(bookie_id, error)
             self._done(error, None)
@@ -108,9 +110,19 @@ class BatchAttempt:
             capabilities.serves(bookie_id)
             self._done(error, run)
 
-    def _plain_read_replied(self, error: BookKeeperError | None, _: Any) -> None:
-        """The probe's connection was closed: a bookie that still answers plain reads lacks batch read."""
-        if isinstance(error, NO_ANSWER):
+    def _plain_read_replied(self, lost: BookieUnavailable, error: BookKeeperError | None, _: Any) -> None:
+        """The probe's connection was closed: a bookie that still answers plain reads lacks batch read.
+
+        If it was never made, nothing is known of batch read, but single reads are to be had meanwhile.
+        """
+        if isinstance(lost, CannotConnect) and not isinstance(error, NO_ANSWER):
+            error = BatchReadNotSupported(
+                f"bookie {self._bookie_id} could not be asked whether it has batch read, which takes a connection of "
+                f"its own: {lost}"
+            )
+            self._context.capabilities.unknown(self._bookie_id, error)
+            self._done(error, None)
+        elif isinstance(error, NO_ANSWER):
             self._context.capabilities.unknown(self._bookie_id, error)
             self._done(error, None)
         else:

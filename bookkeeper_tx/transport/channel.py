@@ -11,7 +11,7 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ClientClosed
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect, ClientClosed
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
@@ -77,8 +77,10 @@ class Channel:
                 self._fail(done, BookieUnavailable("the bookie does not take what is sent to it"))
             else:
                 request(self.protocol)
-        elif self._state in (ChannelState.RESTING, ChannelState.CLOSED) or len(self._queue) >= QUEUE_MAX:
+        elif self._state in (ChannelState.RESTING, ChannelState.CLOSED):
             self._fail(done, self._failure)
+        elif len(self._queue) >= QUEUE_MAX:
+            self._fail(done, BookieUnavailable(f"{QUEUE_MAX} requests wait for a connection to be made already"))
         else:
             self._queue.append((request, done))
             if self._state is ChannelState.IDLE:
@@ -132,7 +134,7 @@ class Channel:
     def _not_connected(self, failure: Failure) -> None:
         if self._state is ChannelState.CLOSED:
             return
-        self._failure = BookieUnavailable(f"cannot connect: {failure.getErrorMessage()}")
+        self._failure = CannotConnect(f"cannot connect: {failure.getErrorMessage()}")
         self._rest()
         self._fail_queue()
 

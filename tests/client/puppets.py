@@ -21,6 +21,7 @@ from bookkeeper_tx.errors import (
     BadRequest,
     BookieUnavailable,
     BookKeeperError,
+    CannotConnect,
     LedgerExists,
     LedgerFenced,
     MetadataConflict,
@@ -102,6 +103,8 @@ class PuppetBookie:
     """Connections to it are lost or refused."""
     batch: str = "serves"
     """How it takes a batch read: ``serves``, ``closes`` the connection, or answers ``bad request``."""
+    own_refused: bool = False
+    """Whether connections made for a batch read of their own are refused."""
     batch_entries_max: int = 2**31 - 1
     """Entries of one batch reply at most: a server may return fewer than were asked for."""
     fails: BookKeeperError | None = None
@@ -194,6 +197,8 @@ class PuppetChannel:
         own_connection: bool = False,
     ) -> None:
         def work() -> EntryRun:
+            if own_connection and self._bookie.own_refused:
+                raise CannotConnect
             if self._bookie.batch == "bad request":
                 raise BadRequest
             if self._bookie.batch == "closes":

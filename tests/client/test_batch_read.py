@@ -153,6 +153,19 @@ def test_a_bookie_that_is_down_is_not_taken_for_an_old_one() -> None:
     assert len(cluster.result(reader.read_batch(0, fallback=False))) == 10
 
 
+def test_a_bookie_that_never_saw_the_probe_is_not_taken_for_an_old_one() -> None:
+    cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
+    bookie = cluster.bookies[reader.metadata.last_fragment.ensemble[0]]
+    bookie.own_refused = True
+    reads = [reader.read_batch(0) for _ in range(3)]
+    cluster.network.run()
+    assert [len(each.result) for each in reads] == [10] * 3
+    with pytest.raises(BatchReadNotSupported, match="could not be asked"):
+        cluster.result(reader.read_batch(0, fallback=False))
+    bookie.own_refused = False
+    assert len(cluster.result(reader.read_batch(0, fallback=False))) == 10
+
+
 def test_a_bookie_that_was_replaced_by_an_old_one_does_harm_once() -> None:
     cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
     assert len(cluster.result(reader.read_batch(0))) == 10

@@ -9,7 +9,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, ClientClosed, ProtocolViolation, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, ClientClosed, ProtocolViolation, RequestTimedOut
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.channel_pool import ChannelPool
@@ -104,9 +104,9 @@ def test_requests_of_one_turn_are_one_write(puppet: Puppet) -> None:
 def test_a_refused_connection_fails_what_waits_and_rests(puppet: Puppet) -> None:
     puppet.read("a")
     puppet.refuse()
-    assert puppet.done == [("a", BookieUnavailable, None)]
+    assert puppet.done == [("a", CannotConnect, None)]
     puppet.read("b")
-    assert puppet.done == [("a", BookieUnavailable, None)], "never before the call has returned"
+    assert puppet.done == [("a", CannotConnect, None)], "never before the call has returned"
     puppet.reactor.advance(0)
     assert (len(puppet.done), puppet.attempts) == (2, 1)
     puppet.reactor.advance(CONFIG.reconnect_delay_s)
@@ -119,7 +119,7 @@ def test_an_unknown_address_fails_what_waits(puppet: Puppet) -> None:
     channel = BookieChannel(puppet.reactor, puppet.resolve, CONFIG)
     channel.read_entry(1, 2, puppet.token("a"))
     puppet.reactor.advance(0)
-    assert puppet.done == [("a", BookieUnavailable, None)]
+    assert puppet.done == [("a", CannotConnect, None)]
 
 
 def test_a_lost_connection_fails_what_is_in_flight_and_is_made_again(puppet: Puppet) -> None:
