@@ -6,7 +6,7 @@ Java's ``bk_server.conf`` keys are mapped to :class:`BookieConfig` in ``bookie/c
 from enum import Enum
 
 from attrs import field, frozen
-from attrs.validators import ge, gt, in_
+from attrs.validators import ge, gt, in_, le
 
 from bookkeeper_tx.errors import InvalidConfig
 from protocol_specs import fields
@@ -89,8 +89,8 @@ class BookieConfig:
     """Size of the write cache; there are two, one filling while the other is flushed (``skipListSizeLimit``)."""
     read_cache_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Entries read ahead from entry logs and kept for the next read."""
-    entry_log_bytes_max: int = field(default=1024 * MIB, validator=gt(0))
-    """An entry log that passes this size is rotated (``logSizeLimit``)."""
+    entry_log_bytes_max: int = field(default=1024 * MIB, validator=[gt(0), le(1024 * MIB)])
+    """An entry log that passes this size is rotated (``logSizeLimit``).  A location has 32 bits for the offset."""
     index_pages_max: int = field(default=2048, validator=gt(0))
     """Pages of 1024 entry locations kept in memory, 8 KiB each (``pageLimit``)."""
     open_index_files_max: int = field(default=512, validator=gt(0))

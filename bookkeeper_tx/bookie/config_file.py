@@ -62,6 +62,7 @@ _READ: dict[str, Callable[[_Setting], Any]] = {
     "count or none": lambda setting: setting.integer(0),
     "count or default": lambda setting: setting.integer(1) if setting.value != "-1" else None,
     "frame size": lambda setting: setting.integer(1025),
+    "entry log size": lambda setting: setting.integer(1, 1024 * MIB),
     "mebibytes": lambda setting: setting.integer(1) * MIB,
     "milliseconds": lambda setting: setting.integer(1) / 1000,
 }

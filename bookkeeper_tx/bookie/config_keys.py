@@ -18,7 +18,7 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "journalPreAllocSizeMB": ("journal_preallocation_bytes", "mebibytes"),
     "journalMaxBackups": ("journal_backups_max", "count or none"),
     "skipListSizeLimit": ("write_cache_bytes_max", "count"),
-    "logSizeLimit": ("entry_log_bytes_max", "count"),
+    "logSizeLimit": ("entry_log_bytes_max", "entry log size"),
     "pageLimit": ("index_pages_max", "count or default"),
     "openFileLimit": ("open_index_files_max", "count"),
     "flushInterval": ("flush_interval_s", "milliseconds"),

@@ -105,6 +105,7 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "journalDirectories=/a,/b",
         "ledgerDirectories=/a,/b",
         "indexDirectories=/c",
+        "logSizeLimit=1073741825",
         "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory",
         "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
         "zkEnableSecurity=true",
