@@ -52,7 +52,7 @@ class BookKeeper:
             from twisted.internet import reactor
         self._random = random or Random()
         config = config or ClientConfig()
-        store = _store_of(metadata, reactor) if isinstance(metadata, str) else metadata
+        store = _store_of(metadata, reactor, config) if isinstance(metadata, str) else metadata
         self._context = ClientContext(
             store=store,
             channels=channels or _pool(reactor, store.bookie_info, config),
@@ -96,8 +96,10 @@ class BookKeeper:
         """Create a ledger and fire with its writer.
 
         Each entry goes to ``write_quorum_size`` of ``ensemble_size`` bookies and is acknowledged when
-        ``ack_quorum_size`` have it on disk; batch read needs an ensemble no larger than the write quorum.  Fails with
-        NotEnoughBookies.
+        ``ack_quorum_size`` have it on disk; batch read needs an ensemble no larger than the write quorum.
+        ``digest_type`` protects the entries, ``password`` (bytes) is asked of those who open the ledger, and
+        ``custom_metadata`` (text to bytes) is kept with the ledger's metadata, for whoever wants it.  Fails with
+        InvalidArgument, NotEnoughBookies or MetadataUnavailable.
         """
 
         async def create() -> LedgerWriter:
@@ -175,11 +177,11 @@ async def _nothing() -> None:
     """The client is closed already."""
 
 
-def _store_of(uri: str, reactor: Any) -> MetadataStore:
+def _store_of(uri: str, reactor: Any, config: ClientConfig) -> MetadataStore:
     # Only now: a test that brings its own store needs none of ours.
     from bookkeeper_tx.metadata.store import open_metadata_store
 
-    store: MetadataStore = open_metadata_store(uri, reactor)
+    store: MetadataStore = open_metadata_store(uri, reactor, config.metadata_timeout_s)
     return store
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from random import Random
+from types import NoneType
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
@@ -26,6 +27,7 @@ async def create_ledger(
     if not isinstance(digest_type, DigestType):
         raise InvalidArgument(f"digest_type {digest_type!r} must be one of {', '.join(map(str, DigestType))}")
     password = require_password(password)
+    custom_metadata = require_custom_metadata(custom_metadata)
     ensemble = await context.bookies.choose(quorum.ensemble_size)
     metadata = LedgerMetadata(
         ensemble_size=quorum.ensemble_size,
@@ -34,7 +36,7 @@ async def create_ledger(
         fragments=(Fragment(FIRST_ENTRY_ID, ensemble),),
         digest_type=digest_type,
         password=password,
-        custom_metadata=dict(custom_metadata or {}),
+        custom_metadata=custom_metadata,
         ctime_ms=int(context.clock.seconds() * 1000),
         # By this a store that lost the answer to its create knows its own ledger again.
         create_token=random.randint(1, 2**62),
@@ -53,3 +55,16 @@ def require_password(password: bytes) -> bytes:
     if not isinstance(password, (bytes, bytearray, memoryview)):
         raise InvalidArgument(f"password must be bytes, not {type(password).__name__}")
     return bytes(password)
+
+
+def require_custom_metadata(custom_metadata: Mapping[str, bytes] | None) -> dict[str, bytes]:
+    """Return ``custom_metadata`` as a dict, empty for None; raise InvalidArgument unless it maps text to bytes."""
+    if not isinstance(custom_metadata, (Mapping, NoneType)):
+        raise InvalidArgument(f"custom_metadata must map text to bytes, not be {type(custom_metadata).__name__}")
+    checked = dict(custom_metadata or {})
+    for key, value in checked.items():
+        if not isinstance(key, str) or not isinstance(value, bytes):
+            raise InvalidArgument(
+                f"custom_metadata must map text to bytes, {key!r} maps {type(key).__name__} to {type(value).__name__}"
+            )
+    return checked

@@ -89,7 +89,7 @@ class LedgerReader:
 
     def read_entry(self, entry_id: int) -> Deferred[Entry]:
         """Read one entry.  Fails with InvalidArgument for one past the last add confirmed."""
-        if not 0 <= entry_id <= self._last_add_confirmed:
+        if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
             return fail(self._out_of_range("entry_id", entry_id))
         current = self._current
         read = EntryRead(self, entry_id, current)
@@ -106,20 +106,11 @@ class LedgerReader:
         By batch reads where ledger, configuration and bookies have them, else by pipelined single reads; ``batch``
         False uses single reads only.  The result and the errors are the same either way.
         """
-        if not 0 <= first_entry_id <= self._last_add_confirmed:
-            return fail(self._out_of_range("first_entry_id", first_entry_id))
-        if not first_entry_id <= last_entry_id <= self._last_add_confirmed:
-            return fail(self._out_of_range("last_entry_id", last_entry_id, first_entry_id))
-        return self._read_range(first_entry_id, last_entry_id, batch)
+        return self._read_range(first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
         """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
-        end = self._readable_end(confirmed=False)
-        if not 0 <= first_entry_id <= end:
-            return fail(self._out_of_range("first_entry_id", first_entry_id, last=end))
-        if not first_entry_id <= last_entry_id <= end:
-            return fail(self._out_of_range("last_entry_id", last_entry_id, first_entry_id, end))
-        return self._read_range(first_entry_id, last_entry_id, batch)
+        return self._read_range(first_entry_id, last_entry_id, batch, self._readable_end(confirmed=False))
 
     def read_batch(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
@@ -260,7 +251,11 @@ class LedgerReader:
     def _readable_end(self, confirmed: bool) -> int:
         return self._last_add_confirmed if confirmed or self.closed else fields.ENTRY_ID_MAX
 
-    def _read_range(self, first: int, last: int, batch: bool) -> Deferred[LedgerEntries]:
+    def _read_range(self, first: int, last: int, batch: bool, end: int) -> Deferred[LedgerEntries]:
+        if not isinstance(first, int) or not 0 <= first <= end:
+            return fail(self._out_of_range("first_entry_id", first, last=end))
+        if not isinstance(last, int) or not first <= last <= end:
+            return fail(self._out_of_range("last_entry_id", last, first, end))
         style = ReadStyle.SINGLES
         if batch:
             with suppress(BatchReadNotSupported):
@@ -318,7 +313,9 @@ class LedgerReader:
 
     def _out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:
         last = self._last_add_confirmed if last is None else last
-        if not isinstance(value, int) or last < first:
+        if not isinstance(value, int):
+            return InvalidArgument(f"{name} {value!r} must be an integer")
+        if last < first:
             return InvalidArgument(f"{name} {value!r}: ledger {self.ledger_id} has no entry to read there yet")
         return InvalidArgument(
             f"{name} {value}: must be from {first} to {last}, the last entry of ledger {self.ledger_id} that is "

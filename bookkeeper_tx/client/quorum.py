@@ -14,6 +14,9 @@ class Quorum:
     __slots__ = ("_write_masks", "ack_quorum_size", "ensemble_size", "write_quorum_size", "write_sets")
 
     def __init__(self, ensemble_size: int, write_quorum_size: int, ack_quorum_size: int) -> None:
+        sizes = (ensemble_size, write_quorum_size, ack_quorum_size)
+        if not all(isinstance(size, int) for size in sizes):
+            raise InvalidArgument(f"ensemble, write quorum and ack quorum size must be integers, not {sizes!r}")
         if not ensemble_size >= write_quorum_size >= ack_quorum_size >= 1:
             raise InvalidArgument(
                 f"ensemble_size {ensemble_size} >= write_quorum_size {write_quorum_size} >= "

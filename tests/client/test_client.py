@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from twisted.internet.task import Clock
 
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import ClientClosed, InvalidArgument, NoSuchLedger
 from bookkeeper_tx.model import DigestType
 from tests.client.puppets import Cluster
@@ -40,6 +43,25 @@ def test_other_arguments_are_checked() -> None:
         cluster.result(client.create_ledger(password="secret"))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="digest_type"):
         cluster.result(client.create_ledger(digest_type="CRC32"))  # type: ignore[arg-type]
+    for custom_metadata in ({"key": "text"}, {1: b"value"}, [("key", b"value")]):
+        with pytest.raises(InvalidArgument, match="custom_metadata must map text to bytes"):
+            cluster.result(client.create_ledger(custom_metadata=custom_metadata))  # type: ignore[arg-type]
+    for size in ("3", 3.0):
+        with pytest.raises(InvalidArgument, match="must be integers"):
+            cluster.result(client.create_ledger(size))  # type: ignore[arg-type]
+
+
+def test_the_metadata_store_gets_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+
+    def open_store(*arguments: Any) -> Any:
+        opened.append(arguments)
+        return Cluster().client().metadata
+
+    monkeypatch.setattr("bookkeeper_tx.metadata.store.open_metadata_store", open_store)
+    clock = Clock()
+    BookKeeper("sqlite:///store.db", ClientConfig(metadata_timeout_s=3), clock)
+    assert opened == [("sqlite:///store.db", clock, 3)]
 
 
 def test_a_closed_client_says_so() -> None:

@@ -1,5 +1,7 @@
 """Reading a ledger that is still being written."""
 
+from typing import Any
+
 import pytest
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
@@ -141,6 +143,19 @@ def test_striped_ledgers_read_the_same() -> None:
     assert cluster.result(reader.read(0, 49)).payloads == expected
     assert cluster.result(reader.read_batch(3, 10)).payloads == expected[3:13]
     assert [each.entry_id for each in cluster.result(reader.read(5, 8))[1:3]] == [6, 7]
+
+
+@pytest.mark.parametrize("value", ["1", 1.0, None])
+def test_entry_ids_are_integers(value: Any) -> None:
+    cluster, _, reader = tailed()
+    for reading in (
+        lambda: reader.read_entry(value),
+        lambda: reader.read(value, 2),
+        lambda: reader.read(0, value),
+        lambda: reader.read_unconfirmed(0, value),
+    ):
+        with pytest.raises(InvalidArgument, match="must be an integer"):
+            cluster.result(reading())
 
 
 def test_wrong_password() -> None:
