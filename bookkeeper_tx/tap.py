@@ -17,13 +17,12 @@ FAILED = 1
 """Exit code of a bookie that did not start, or that had to stop."""
 
 
-def _port(text: str) -> int:
+def _port(text: str | None) -> int | None:
+    if text is None:
+        return None
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise ValueError("give a number from 0 to 65535")
+        raise InvalidConfig(f"--port {text}: give a number from 0 to 65535")
     return int(text)
-
-
-_port.coerceDoc = "A TCP port, or 0 for any free one."  # type: ignore[attr-defined]
 
 
 class Options(usage.Options):
@@ -33,7 +32,7 @@ class Options(usage.Options):
     longdesc = (
         "Runs a bookie, a storage server of Apache BookKeeper.  The first start creates its directory, and an empty "
         "cluster where the metadata is kept.  Example: "
-        "twistd -n bookie --metadata sqlite:////var/lib/bk/meta.db --data /var/lib/bk/1 --port 3181"
+        "twistd -n --pidfile= bookie --metadata sqlite:///var/lib/bk/metadata.db --data /var/lib/bk/1 --port 3181"
     )
     optParameters = [
         [
@@ -49,7 +48,6 @@ class Options(usage.Options):
             "p",
             None,
             "TCP port, or 0 for any free one, which is printed, and kept from then on. [default: 3181]",
-            _port,
         ],
         ["listen", "l", None, "Address to listen on. [default: 127.0.0.1]"],
         ["advertise", "a", None, "Host name or address that clients are told. [default: the address listened on]"],
@@ -59,11 +57,11 @@ class Options(usage.Options):
     ]
 
     def postOptions(self) -> None:
-        """Make the configuration; a wrong one is an error of usage, which twistd prints before it exits with 1."""
+        """Make the configuration; what is wrong with it is said in one line, and the exit code is 1."""
         try:
             self.config = self._config()
         except InvalidConfig as error:
-            raise usage.UsageError(str(error)) from None
+            raise SystemExit(f"bookie: {error}") from None
 
     def _config(self) -> BookieConfig:
         self.warnings: list[str] = []
@@ -74,7 +72,7 @@ class Options(usage.Options):
             "metadata_uri": self["metadata"],
             "journal_directory": self["journal-dir"] or self["data"],
             "ledger_directory": self["data"],
-            "port": self["port"],
+            "port": _port(self["port"]),
             "listen": self["listen"],
             "advertise": self["advertise"],
             "bookie_id": self["bookie-id"],

@@ -16,7 +16,7 @@ def parsed(*arguments: str) -> BookieConfig:
 
 
 def refused(*arguments: str) -> str:
-    with pytest.raises(usage.UsageError) as caught:
+    with pytest.raises((usage.UsageError, SystemExit)) as caught:
         parsed(*arguments)
     return str(caught.value)
 
@@ -65,7 +65,9 @@ def test_relative_directories_are_made_absolute(tmp_path: Path, monkeypatch: pyt
 def test_what_is_missing_or_wrong_is_said() -> None:
     assert "--metadata URI" in refused("--data", "/d")
     assert "--data DIR" in refused("--metadata", "zk://h/l")
-    assert "0 to 65535" in refused("--metadata", "zk://h/l", "--data", "/d", "--port", "x")
+    for port in ("x", "-1", "65536"):
+        shown = refused("--metadata", "zk://h/l", "--data", "/d", "--port", port)
+        assert shown == f"bookie: --port {port}: give a number from 0 to 65535"
     assert "only 4.16" in refused("--metadata", "zk://h/l", "--data", "/d", "--wire-compat", "4.9")
     assert "cannot be read" in refused("--config", "/nowhere/bk.conf")
     assert "no-such-option" in refused("--no-such-option")

@@ -63,7 +63,7 @@ def bktx(session: Session, debug: bool) -> None:
     \b
     Try it out:           bktx demo
     A cluster of yours:   bktx cluster init --metadata sqlite:///tmp/cluster.db
-                          twistd -n bookie --metadata sqlite:///tmp/cluster.db --data /tmp/bookie --port 3181
+                          twistd -n --pidfile= bookie --metadata sqlite:///tmp/cluster.db --data /tmp/bookie --port 3181
                           bktx ledger write --metadata sqlite:///tmp/cluster.db --replicas 1 < README.md
     """
     session.debug = debug
