@@ -1,4 +1,4 @@
-"""Whether this bookie takes adds: by configuration, and while there is space for them."""
+"""Whether this bookie takes adds: by configuration, and while ledger storage can write."""
 
 from collections.abc import Callable
 
@@ -11,25 +11,25 @@ class Availability:
 
     def __init__(self, read_only: bool = False) -> None:
         self._configured_read_only = read_only
-        self._out_of_space = False
+        self._cannot_write = False
         self.changed: Callable[[], None] = lambda: None
 
     @property
     def read_only(self) -> bool:
-        return self._configured_read_only or self._out_of_space
+        return self._configured_read_only or self._cannot_write
 
     @property
-    def out_of_space(self) -> bool:
-        """Whether ledger storage could not write for want of space."""
-        return self._out_of_space
+    def cannot_write(self) -> bool:
+        """Whether ledger storage could not write: its disk is full, or fails."""
+        return self._cannot_write
 
-    @out_of_space.setter
-    def out_of_space(self, out_of_space: bool) -> None:
+    @cannot_write.setter
+    def cannot_write(self, cannot_write: bool) -> None:
         before = self.read_only
-        self._out_of_space = out_of_space
+        self._cannot_write = cannot_write
         if self.read_only != before:
             self.changed()
 
     def refuses_add(self, high_priority: bool) -> bool:
-        """Tell whether an add is refused: a read-only bookie with space takes those of recovery and re-replication."""
-        return self._out_of_space or (self._configured_read_only and not high_priority)
+        """Tell whether an add is refused: a read-only bookie that can write takes recovery and re-replication."""
+        return self._cannot_write or (self._configured_read_only and not high_priority)

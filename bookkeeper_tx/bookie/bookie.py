@@ -65,7 +65,7 @@ class Bookie:
         )
         self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability)
         self._storage.on_drained = self.dispatch.look_again
-        self._storage.on_space_changed = self._space_changed
+        self._storage.on_flush_failed_changed = self._flush_failed_changed
         self._started = False
 
     async def start(self) -> None:
@@ -101,7 +101,7 @@ class Bookie:
     def _write_mark(self, mark: LogMark) -> None:
         write_last_mark(self._disk, [self._ledger_directory], mark)
 
-    def _space_changed(self) -> None:
-        """A full disk makes the bookie read-only, and clients go on reading."""
-        self.availability.out_of_space = self._storage.failed_space
+    def _flush_failed_changed(self) -> None:
+        """A disk that is full or fails makes the bookie read-only, and clients go on reading."""
+        self.availability.cannot_write = self._storage.flush_failed
         self.dispatch.look_again()

@@ -92,6 +92,6 @@ class Dispatch:
         return serve_and_look
 
     def _overloaded(self, queued_bytes_max: int) -> bool:
-        # Without space the cache stays full; then adds are refused, and reads must go on.
-        full = self._storage.full and not self._availability.out_of_space
+        # While flushes fail the cache stays full; then adds are refused, and reads must go on.
+        full = self._storage.full and not self._availability.cannot_write
         return full or self._journal.queued_bytes > queued_bytes_max

@@ -4,7 +4,6 @@ What is here is durable only after a flush; until then the journal has it.  File
 read by the read worker; everything else happens on the reactor thread, so that no lock is needed.
 """
 
-import errno
 from collections.abc import Callable
 from typing import Final
 
@@ -36,8 +35,6 @@ __all__ = ["ENTRY_ID_MAX", "Ledger", "LedgerStorage"]
 
 ENTRY_ID_MAX: Final = 2**40 - 1
 """The location of a higher entry would lie beyond what file systems let a file grow to (ext4: 16 TiB)."""
-
-OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 log = Logger()
 
@@ -74,14 +71,14 @@ class LedgerStorage:
         self._snapshot_mark: LogMark | None = None
         self._flushing = DeferredLock()
         self._flush_asked = False
-        self.failed_space = False
-        """Whether the last flush failed for want of space."""
+        self.flush_failed = False
+        """Whether the last flush failed, for want of space or because the disk does."""
         self.on_flush_wanted: Callable[[], None] = lambda: None
         """Called when the write cache is half full."""
         self.on_drained: Callable[[], None] = lambda: None
         """Called when the write cache was full and is no more."""
-        self.on_space_changed: Callable[[], None] = lambda: None
-        """Called when ``failed_space`` has changed."""
+        self.on_flush_failed_changed: Callable[[], None] = lambda: None
+        """Called when ``flush_failed`` has changed."""
 
     def start(self) -> None:
         """Look at the directory; blocks.  Raises OSError."""
@@ -266,18 +263,18 @@ class LedgerStorage:
             assert ledger is not None
             ledger.indexed = True
         self._snapshot = None
-        self._set_failed_space(False)
+        self._set_flush_failed(False)
 
     def _failed(self, failure: Failure) -> Failure:
         error = failure.value
         log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
-        self._set_failed_space(isinstance(error, OSError) and error.errno in OUT_OF_SPACE)
+        self._set_flush_failed(True)
         return failure
 
-    def _set_failed_space(self, failed_space: bool) -> None:
-        if failed_space != self.failed_space:
-            self.failed_space = failed_space
-            self.on_space_changed()
+    def _set_flush_failed(self, flush_failed: bool) -> None:
+        if flush_failed != self.flush_failed:
+            self.flush_failed = flush_failed
+            self.on_flush_failed_changed()
 
     def _close(self) -> None:
         self._logs.close()

@@ -166,10 +166,10 @@ def test_without_space_no_add_is_taken_and_with_space_all_are_again() -> None:
     bench = Bench()
     told: list[bool] = []
     bench.availability.changed = lambda: told.append(bench.availability.read_only)
-    bench.availability.out_of_space = True
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
+    bench.availability.cannot_write = True
     assert bench.add(run_of(0, 41), high_priority=True) == [statuses.EREADONLY]
-    bench.availability.out_of_space = False
+    bench.availability.cannot_write = False
     assert bench.add(run_of(0, 41)) == []
     assert told == [True, False]
 

@@ -141,12 +141,12 @@ def test_a_long_queue_of_the_journal_stops_all_clients_until_half_is_written() -
     assert brake.resumes == 1
 
 
-def test_without_space_nobody_is_stopped_because_reads_go_on() -> None:
+def test_while_flushes_fail_nobody_is_stopped_because_reads_go_on() -> None:
     (dispatch, add), storage, _, availability, brake = braked()
     storage.full = True
     add(0)
     assert brake.pauses == 1
-    availability.out_of_space = True
+    availability.cannot_write = True
     dispatch.look_again()
     assert brake.resumes == 1
     add(1)

@@ -69,7 +69,7 @@ def test_a_wrong_key_and_a_read_only_bookie_refuse() -> None:
     bench = Bench()
     bench.write(body(1))
     assert bench.write(body(2), OTHER_KEY) == [statuses.EUA]
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     assert bench.write(body(2)) == [statuses.EREADONLY]
     assert bench.storage.ledgers[LEDGER].explicit_lac == body(1)
 

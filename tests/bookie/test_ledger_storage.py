@@ -251,9 +251,9 @@ def test_an_index_that_cannot_be_written_does_not_grow_the_log(disk: CrashingDis
     assert len(disk.read(f"{DIRECTORY}/0.log")) == 1024 + 5004
 
 
-def test_it_says_when_there_is_no_space_and_when_there_is_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
+def test_it_says_when_it_cannot_write_and_when_it_can_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
     said: list[bool] = []
-    storage.on_space_changed = lambda: said.append(storage.failed_space)
+    storage.on_flush_failed_changed = lambda: said.append(storage.flush_failed)
     storage.open_for(7, KEY)
     storage.add(run_of(0, 5000))
     disk.capacity = 3000
@@ -265,7 +265,7 @@ def test_it_says_when_there_is_no_space_and_when_there_is_again(disk: CrashingDi
     storage.add(run_of(1, 5000))
     disk.fail_writes(1, errno.EIO)
     failure_of(storage.flush(lambda: MARK), OSError)
-    assert said == [True, False]
+    assert said == [True, False, True]
 
 
 def test_the_write_cache_asks_for_a_flush_and_says_when_it_is_full(disk: CrashingDisk) -> None:

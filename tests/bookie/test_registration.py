@@ -56,16 +56,16 @@ def test_a_bookie_is_registered_and_unregistered(result_of: Any) -> None:
     assert bench.store.read_only is False
     result_of(bench.registration.stop())
     assert bench.store.read_only is None
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     assert bench.store.read_only is None
 
 
 def test_want_of_space_is_told_and_its_end(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     assert bench.store.read_only is True
-    bench.availability.out_of_space = False
+    bench.availability.cannot_write = False
     assert bench.store.read_only is False
 
 
@@ -73,8 +73,8 @@ def test_changes_while_one_is_under_way_come_after_it(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.held = []
-    bench.availability.out_of_space = True
-    bench.availability.out_of_space = False
+    bench.availability.cannot_write = True
+    bench.availability.cannot_write = False
     assert len(bench.store.held) == 1
     bench.store.held.pop()()
     assert bench.store.read_only is True
@@ -86,7 +86,7 @@ def test_a_change_that_failed_is_tried_again(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.error = MetadataUnavailable()
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     bench.store.error = None
     assert bench.store.read_only is False
     bench.clock.advance(RETRY_DELAY_S)
@@ -98,7 +98,7 @@ def test_a_stop_gives_up_trying(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.error = MetadataUnavailable()
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     result_of(bench.registration.stop())
     assert bench.clock.getDelayedCalls() == []
 
@@ -110,5 +110,5 @@ def test_an_id_that_another_process_has_taken_is_lost(result_of: Any, failure_of
     bench.store.error = None
     result_of(bench.registration.start())
     bench.store.error = BookieIdInUse("taken")
-    bench.availability.out_of_space = True
+    bench.availability.cannot_write = True
     assert [type(error) for error in bench.lost] == [BookieIdInUse]

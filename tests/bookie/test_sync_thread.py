@@ -54,11 +54,11 @@ class Bench:
         self.mark_error: Exception | None = None
         self.sync: Any = SyncThread(
             self.clock,
-            self.storage,
+            self.storage,  # type: ignore[arg-type]
             self.journal,
             self.write_mark,
             InlineWorker(),
-            10.0,  # type: ignore[arg-type]
+            10.0,
         )
         self.sync.start()
 
