@@ -210,9 +210,9 @@ class Adds:
                 broken = {slot.index: slot.bookie_id for slot in self._broken if not slot.replaced}
                 self._broken = []
                 shortage = await self._replace_all(broken) or shortage
-            if shortage is not None:
-                # No other bookie to turn to: go on with those left as long as they make an ack quorum.
-                self._require_ack_quorum(self.pending, shortage)
+            # No other bookie to turn to: go on with those left as long as they make an ack quorum.  To be asked even if
+            # all was replaced: bookies that could not be, earlier, may have failed again meanwhile.
+            self._require_ack_quorum(self.pending, shortage or NotEnoughBookies(self._too_few()))
         except BookKeeperError as error:
             self.fail(error)
         except Exception as error:
@@ -263,6 +263,10 @@ class Adds:
 
     def _no_replacement(self, slot: Slot, error: BookKeeperError) -> str:
         return f"no bookie can replace {slot.bookie_id}, which failed: {error}; start more bookies"
+
+    def _too_few(self) -> str:
+        failed = ", ".join(slot.bookie_id for slot in self._slots if slot.broken)
+        return f"too many bookies of ledger {self._ledger_id} fail and could not be replaced ({failed}); start more"
 
     def _slot(self, index: int, bookie_id: BookieId) -> Slot:
         return Slot(index, bookie_id, self._context.channels.channel(bookie_id))

@@ -117,7 +117,8 @@ class LedgerWriter:
         """Wait for what is outstanding, then close the ledger at the last add confirmed.
 
         Fires at once when this handle has closed it.  Fails with LedgerFenced when another client is recovering the
-        ledger or has closed it elsewhere: entries that were not acknowledged may exist or not.
+        ledger, and with LedgerClosed when one has closed it elsewhere: entries that were not acknowledged may exist or
+        not.  After MetadataUnavailable the ledger may be closed or not; close again to know.
         """
         answer: Deferred[None] = Deferred()
         self._closing.append(answer)

@@ -23,7 +23,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import LedgerState
-from tests.client.puppets import Cluster
+from tests.client.puppets import Cluster, PuppetBookie
 
 
 def writer_of(
@@ -150,6 +150,28 @@ def test_a_bookie_that_comes_later_takes_the_place_of_the_one_that_failed() -> N
     cluster.result(writer.append(b"y"))
     cluster.network.run()
     assert set(writer.metadata.last_fragment.ensemble) == {"b1", "b3", "b4"}
+
+
+def test_a_bookie_that_could_not_be_replaced_may_fail_again_while_another_is() -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    writer = writer_of(cluster, (3, 3, 2))
+    network = cluster.network
+    first, second, third = writer.metadata.last_fragment.ensemble
+
+    def lose(bookie_id: str, entry_id: int) -> None:
+        network.lose(network.find(f"request {bookie_id} add {writer.ledger_id}/{entry_id}"))
+
+    for entry_id, bookie_id in enumerate((first, second)):
+        appended = writer.append(b"x")
+        lose(bookie_id, entry_id)
+        assert cluster.result(appended) == entry_id
+        network.run()
+    appended = writer.append(b"x")
+    cluster.bookies["b4"] = PuppetBookie("b4")
+    for bookie_id in (third, first, second):
+        lose(bookie_id, 2)
+    with pytest.raises(NotEnoughBookies, match="start more"):
+        cluster.result(appended)
 
 
 def test_two_failing_bookies_do_not_take_turns_for_ever() -> None:
