@@ -12,7 +12,7 @@ from typing import Any
 
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 
@@ -110,6 +110,10 @@ class BlockingChannel:
 
     def _wait(self, deadline: float, count: int) -> list[Completion]:
         """Send what was asked and return ``count`` completions."""
+        if self._socket.fileno() < 0:
+            raise BookieUnavailable(
+                f"this channel to bookie {self._peer} was closed (an error closes it): make another"
+            )
         done: list[Completion] = []
         unsent = memoryview(self._connection.data_to_send())
         try:
@@ -120,12 +124,13 @@ class BlockingChannel:
                     unsent = unsent[self._socket.send(unsent) :]
                 if readable:
                     done += self._connection.receive(self._receive())
-        except BookKeeperError:
-            self.close()
-            raise
         except OSError as error:
             self.close()
             raise BookieUnavailable(f"connection to bookie {self._peer} lost: {error}") from error
+        except BaseException:
+            # An interrupt, too: the replies that it leaves behind would pass for those of the next requests.
+            self.close()
+            raise
         return done
 
     def _ready(self, sending: bool, deadline: float) -> tuple[bool, bool]:

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from bookkeeper_tx.errors import Unauthorized
+from bookkeeper_tx.errors import BookieUnavailable, Unauthorized
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.wire.operations import Flag
 
@@ -43,3 +43,17 @@ def test_a_single_read_raises_what_the_bookie_answers(bookie):
     bookie.sendall(reply(102, 5, -1))
     with BlockingChannel("bookie", 3181) as channel, pytest.raises(Unauthorized):
         channel.read_entry(5, -1, Flag.FENCING, b"k" * 20)
+
+
+def test_an_interrupted_channel_gives_no_answer_to_another_question(bookie, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    channel = BlockingChannel("bookie", 3181)
+    bookie.sendall(reply(0, 5, 7, b"entry 7"))
+    with monkeypatch.context() as patch:
+        patch.setattr(channel, "_ready", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            channel.read_entry(5, 7)
+    with pytest.raises(BookieUnavailable, match="make another"):
+        channel.read_entry(5, 8)
