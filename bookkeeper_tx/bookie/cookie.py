@@ -74,7 +74,10 @@ class Cookie:
             f"{name}: {theirs!r} there, {ours!r} here" for name, (ours, theirs) in compared.items() if ours != theirs
         ]
         if differing:
-            raise RefusedToStart(f"the cookie in {source} is another bookie's; {'; '.join(differing)}")
+            raise RefusedToStart(
+                f"the cookie in {source} is another bookie's; {'; '.join(differing)}.  "
+                "Start it with the settings it had, or give a directory and a name of its own"
+            )
 
 
 @frozen

@@ -22,6 +22,7 @@ from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.metadata.service_info import check_bookie_id
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.connection import ServerConnection
@@ -128,6 +129,7 @@ class BookieService(Service):
         self._undo.append(directories.close)
         address = bind(config, self._former_id(directories))
         self._undo.append(address.listening.close)
+        check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
         await self._identify(address, directories)
         bookie = self._bookie(directories)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)

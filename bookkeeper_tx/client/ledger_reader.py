@@ -317,10 +317,10 @@ class LedgerReader:
             return InvalidArgument(f"{name} {value!r} must be an integer")
         if last < first:
             return InvalidArgument(f"{name} {value!r}: ledger {self.ledger_id} has no entry to read there yet")
-        return InvalidArgument(
-            f"{name} {value}: must be from {first} to {last}, the last entry of ledger {self.ledger_id} that is "
-            f"confirmed; read_last_add_confirmed() may find more"
-        )
+        end = f"the last entry of ledger {self.ledger_id}"
+        if not self.closed:
+            end += " that is confirmed; read_last_add_confirmed() may find more"
+        return InvalidArgument(f"{name} {value}: must be from {first} to {last}, {end}")
 
 
 def _ignore_remote(failure: Any) -> None:

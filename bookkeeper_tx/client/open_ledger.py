@@ -55,9 +55,9 @@ def _digest_of(
         return EntryDigest(digest_type, password)
     if metadata.password is not None and metadata.password != password:
         raise Unauthorized(f"ledger {ledger_id}: wrong password")
-    if digest_type not in (None, metadata.digest_type):
+    if digest_type is not None and digest_type != metadata.digest_type:
         raise DigestMismatch(
-            f"ledger {ledger_id} is protected by {metadata.digest_type.name}, it was opened with {digest_type}"
+            f"ledger {ledger_id} is protected by {metadata.digest_type.name}, it was opened with {digest_type.name}"
         )
     return EntryDigest(metadata.digest_type, password)
 

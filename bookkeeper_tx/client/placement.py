@@ -22,9 +22,10 @@ class Placement:
         """
         candidates = sorted(set(writable) - set(excluded))
         if len(candidates) < size:
+            unusable = f" (not: {', '.join(sorted(excluded))})" if excluded else ""
             raise NotEnoughBookies(
-                f"{size} bookies are needed, {len(candidates)} of {len(writable)} writable ones can be used "
-                f"(not: {', '.join(sorted(excluded)) or 'none'}); start more bookies or choose a smaller ensemble"
+                f"{size} bookies are needed, {len(candidates)} of {len(writable)} writable ones can be used{unusable}; "
+                "start more bookies or choose a smaller ensemble"
             )
         trusted = [bookie for bookie in candidates if bookie not in suspected]
         chosen = self._random.sample(trusted, min(size, len(trusted)))
