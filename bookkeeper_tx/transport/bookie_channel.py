@@ -12,6 +12,7 @@ from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
+from protocol_specs.wire.operations import Flag
 
 
 class BookieChannel:
@@ -19,6 +20,10 @@ class BookieChannel:
 
     Adds and reads go over a connection of the configured dialect; what that dialect lacks (batch read in V3, all about
     the last add confirmed in V2) goes over a second one of the other dialect, made when first needed.
+
+    Fencing reads in V2 have a connection to themselves.  On one connection with plain reads of the same entry, whose
+    replies look the same, a plain "no such entry" could pass for the answer of a bookie that is not fenced yet, and
+    recovery would close the ledger in front of an entry that this bookie goes on to acknowledge.
 
     Every ``done`` is called exactly once as ``done(error, value)``, and never before the
     method has returned.
@@ -29,9 +34,11 @@ class BookieChannel:
         self._resolve = resolve
         self._config = config
         self._v2 = self._channel(self._v2_connection)
+        self._v2_fencing = self._channel(self._v2_connection)
         self._v3 = self._channel(self._v3_connection)
         self._main = self._v3 if config.protocol is WireProtocol.V3 else self._v2
         self._own: set[Channel] = set()
+        self._closed = False
 
     def add_entry(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
@@ -52,7 +59,10 @@ class BookieChannel:
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None:
         """Read one entry; completes with its bytes, not verified."""
-        protocol = self._main.protocol
+        channel = self._main
+        if flags and flags & Flag.FENCING and channel is self._v2:
+            channel = self._v2_fencing
+        protocol = channel.protocol
         if protocol is not None and not protocol.overfull:
             if not protocol.awake:
                 protocol.wake()
@@ -60,7 +70,7 @@ class BookieChannel:
             protocol.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
         arguments = (ledger_id, entry_id, flags, master_key)
-        self._send(self._main, "read_entry", self._config.read_timeout_s, done, *arguments)
+        self._send(channel, "read_entry", self._config.read_timeout_s, done, *arguments)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
         """Read entries one by one, pipelined.
@@ -93,6 +103,8 @@ class BookieChannel:
             return
         channel = self._channel(self._v2_connection)
         self._own.add(channel)
+        if self._closed:
+            channel.close()
 
         def finished(error: BookKeeperError | None, value: Any) -> None:
             self._own.discard(channel)
@@ -118,7 +130,8 @@ class BookieChannel:
 
     def close(self) -> Deferred[Any]:
         """Drop every connection; what is in flight fails with an error."""
-        return gatherResults([channel.close() for channel in (self._v2, self._v3, *self._own)])
+        self._closed = True
+        return gatherResults([each.close() for each in (self._v2, self._v2_fencing, self._v3, *self._own)])
 
     def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
         def request(protocol: ClientProtocol) -> None:

@@ -25,6 +25,7 @@ class ChannelPool:
         self._resolve = resolve
         self._config = config
         self._channels: dict[BookieId, BookieChannel] = {}
+        self._closed = False
 
     def channel(self, bookie_id: BookieId) -> BookieChannel:
         """Return the channel to ``bookie_id``; nothing is connected before the first request."""
@@ -32,8 +33,11 @@ class ChannelPool:
         if channel is None:
             channel = BookieChannel(self._reactor, partial(self._resolve, bookie_id), self._config)
             self._channels[bookie_id] = channel
+            if self._closed:
+                channel.close()
         return channel
 
     def close(self) -> Deferred[Any]:
-        """Drop every connection; fires when all are gone."""
+        """Drop every connection and make no more: requests fail with ClientClosed.  Fires when all are gone."""
+        self._closed = True
         return gatherResults([channel.close() for channel in self._channels.values()])

@@ -13,10 +13,12 @@ from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, ClientClosed,
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.channel_pool import ChannelPool
+from protocol_specs.wire.operations import Flag
 
 CONFIG = ClientConfig(read_timeout_s=5, add_timeout_s=2, reconnect_delay_s=1, unsent_bytes_max=1000)
 KEY = bytes(20)
 REFUSED_ADD = bytes.fromhex("00000018020100000000006800000000000000010000000000000002")
+NO_SUCH_ENTRY = bytes.fromhex("00000018020200000000000200000000000000010000000000000002")
 
 
 class Transport(StringTransport):
@@ -176,7 +178,7 @@ def test_a_probe_travels_on_a_connection_of_its_own(puppet: Puppet) -> None:
     puppet.accept()
     puppet.lose()
     assert puppet.done == [("batch", BookieUnavailable, None)]
-    main.dataReceived(bytes.fromhex("00000018020200000000000200000000000000010000000000000002"))
+    main.dataReceived(NO_SUCH_ENTRY)
     assert [name for name, _, _ in puppet.done] == ["batch", "a"]
 
 
@@ -186,6 +188,27 @@ def test_closing_fails_what_waits_and_what_comes(puppet: Puppet) -> None:
     puppet.read("b")
     puppet.reactor.advance(0)
     assert puppet.done == [("a", ClientClosed, None), ("b", ClientClosed, None)]
+
+
+def test_a_closed_pool_connects_to_nobody() -> None:
+    puppet = Puppet()
+    pool = ChannelPool(puppet.reactor, lambda _: puppet.resolve(), CONFIG)
+    known = pool.channel("known")
+    pool.close()
+    pool.channel("new").read_entry(1, 2, puppet.token("read"))
+    known.batch_read(1, 2, 10, 1000, puppet.token("batch"), own_connection=True)
+    puppet.reactor.advance(0)
+    assert puppet.done == [("read", ClientClosed, None), ("batch", ClientClosed, None)]
+    assert puppet.attempts == 0
+
+
+def test_the_answer_of_a_plain_read_is_never_that_of_a_fencing_one(puppet: Puppet) -> None:
+    puppet.channel.read_entry(1, 2, puppet.token("fencing"), flags=Flag.FENCING, master_key=KEY)
+    puppet.accept()
+    puppet.read("plain")
+    puppet.accept()
+    puppet.protocol.dataReceived(NO_SUCH_ENTRY)
+    assert [name for name, _, _ in puppet.done] == ["plain"]
 
 
 def test_closing_fails_what_was_sent_as_closed_too(puppet: Puppet) -> None:
