@@ -15,6 +15,9 @@ from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
+PART_SIZE_MIN = 1024 * 1024
+"""Bytes of entries that are sent without waiting for the rest of the run: a run may ask for gigabytes."""
+
 
 class ReadEntry:
     """Serves single reads."""
@@ -71,7 +74,7 @@ def _piggybacked(request: ReadRequests, ledger: Ledger) -> int | Status:
 class _Reading:
     """One request on its way: the entries found so far, in the order asked for."""
 
-    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs")
+    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs", "_size")
 
     def __init__(
         self,
@@ -87,11 +90,12 @@ class _Reading:
         self._ledger = ledger
         self._ids = entry_ids
         self._answers: list[bytes | Status] = []
+        self._size = 0
 
     def go_on(self) -> None:
-        """Collect answers until one has to come from the disk, or reply."""
+        """Collect answers until one has to come from the disk, or reply with all, or with a large part of them."""
         ids, answers, ledger = self._ids, self._answers, self._ledger
-        while len(answers) < len(ids):
+        while len(answers) < len(ids) and self._size < PART_SIZE_MIN:
             entry_id = stored_id(ids[len(answers)], ledger)
             if isinstance(entry_id, Status):
                 answers.append(entry_id)
@@ -101,6 +105,8 @@ class _Reading:
                 return
             self._take(found)
         self._reply()
+        if len(answers) < len(ids):
+            self._connection.serve_next(self._request.rest(len(answers)))
 
     def _loaded(self, found: EntryRun | Status) -> None:
         self._take(found)
@@ -114,13 +120,17 @@ class _Reading:
         first = len(answers)
         if type(ids) is range and ids[first] >= 0:
             index = ids[first] - found.first_entry_id
-            answers += entries_of(found, index, min(len(ids) - first, found.count - index))
+            count = min(len(ids) - first, found.count - index)
+            answers += entries_of(found, index, count)
+            self._size += found.offsets[index + count] - found.offsets[index]
             return
         for index in range(first, len(ids)):
             entry_id = stored_id(ids[index], self._ledger)
             if isinstance(entry_id, Status) or entry_id not in found:
                 break
-            answers.append(found.entry(entry_id))
+            entry = found.entry(entry_id)
+            answers.append(entry)
+            self._size += len(entry)
 
     def _reply(self) -> None:
         request, answers = self._request, self._answers

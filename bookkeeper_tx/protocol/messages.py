@@ -44,7 +44,10 @@ class ReadRequests(Protocol):
     """Whether a long poll (V3) wants the entry after ``previous_last_add_confirmed`` with the answer."""
 
     def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
-        """Encode the replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
+        """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
+
+    def rest(self, answered: int) -> "ReadRequests":
+        """Return the request without the first ``answered`` of its several entries."""
 
 
 class BatchReadRequest(Protocol):

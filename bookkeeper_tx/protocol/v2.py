@@ -84,11 +84,14 @@ class ReadRequests:
         self.master_key = master_key
         self.high_priority = bool(flags & (Flag.HIGH_PRIORITY | Flag.FENCING))
 
+    def rest(self, answered: int) -> "ReadRequests":
+        return ReadRequests(self.header, self.ledger_id, self.entry_ids[answered:], self.master_key)
+
     def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
         header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
         replies: list[bytes] = []
         append = replies.append
-        for entry_id, answer in zip(self.entry_ids, answers, strict=True):
+        for entry_id, answer in zip(self.entry_ids, answers, strict=False):
             if type(answer) is Status:
                 append(pack(REPLY_LENGTH, header, answer.v2, ledger_id, entry_id))
             else:

@@ -137,6 +137,9 @@ class ReadRequests:
         self.previous_last_add_confirmed = request.previous_lac if long_poll else None
         self.piggyback = long_poll and flag == ReadRequest.ENTRY_PIGGYBACK
 
+    def rest(self, answered: int) -> "ReadRequests":
+        raise NotImplementedError("a request for one entry has no rest")
+
     def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
         (answer,) = answers
         entry_id, body, status = self.entry_ids[0], None, statuses.EOK

@@ -1,5 +1,6 @@
 """A bookie's connection on Twisted: a short driver around a ``protocol.connection.ServerConnection``."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from twisted.internet.interfaces import IAddress, IPushProducer, ITCPTransport
@@ -22,7 +23,8 @@ Serve = Callable[[Request, "BookieProtocol"], None]
 class BookieProtocol(Protocol):
     """Hands the requests of one client to ``serve`` and sends what it answers.
 
-    Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).
+    Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).  So do
+    the requests that were read together: what they ask for may take thousands of times their own memory.
     """
 
     log = Logger()
@@ -33,6 +35,9 @@ class BookieProtocol(Protocol):
         self._serve = serve
         self._forget = forget
         self._pauses = 0
+        self._waiting: deque[Request] = deque()
+        """Read, and to be served in this order when nobody asks for a pause."""
+        self._serving = False
         self._client_is_slow = False
         self.connected_to_client = False
 
@@ -45,13 +50,34 @@ class BookieProtocol(Protocol):
             self.transport.pauseProducing()  # type: ignore[attr-defined]
 
     def dataReceived(self, data: bytes) -> None:
-        for request in self._connection.receive(data):
-            if isinstance(request, Answered):
-                self.send([request.reply])
-            elif isinstance(request, ConnectionBroken):
-                self._break(request.error)
-            else:
-                self._serve(request, self)
+        self._waiting.extend(self._connection.receive(data))
+        self._serve_waiting()
+
+    def serve_next(self, request: Request) -> None:
+        """Serve ``request``, the rest of one, before all that came after it, when the client has taken its replies."""
+        self._waiting.appendleft(request)
+        self._serve_waiting()
+
+    def _serve_waiting(self) -> None:
+        if self._serving:
+            return
+        self._serving = True
+        waiting = self._waiting
+        try:
+            while waiting and not self._pauses:
+                request = waiting.popleft()
+                if isinstance(request, Answered):
+                    self.send([request.reply])
+                elif isinstance(request, ConnectionBroken):
+                    self._break(request.error)
+                else:
+                    self._serve(request, self)
+        except Exception:
+            # Not to be raised: who resumes is somebody else's request, or the transport.
+            self.log.failure("a request was not served, closing the connection")
+            self._abort()
+        finally:
+            self._serving = False
 
     def send(self, reply: Sequence[Buffer]) -> None:
         """Send the parts of one reply, or of several; does nothing when the client has gone."""
@@ -66,6 +92,8 @@ class BookieProtocol(Protocol):
 
     def resume(self) -> None:
         self._pauses -= 1
+        if self._pauses == 0 and self.connected_to_client:
+            self._serve_waiting()
         if self._pauses == 0 and self.connected_to_client:
             self.transport.resumeProducing()  # type: ignore[attr-defined]
 
@@ -86,11 +114,16 @@ class BookieProtocol(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.connected_to_client = False
+        self._waiting.clear()
         self._forget(self)
 
     def _break(self, error: Exception) -> None:
         self.log.info("closing the connection from {peer}: {error}", peer=self.transport.getPeer(), error=error)
+        self._abort()
+
+    def _abort(self) -> None:
         self.connected_to_client = False
+        self._waiting.clear()
         self.transport.abortConnection()
 
 
@@ -124,7 +157,7 @@ class BookieFactory(Factory):
         """Read from every client again."""
         if self._paused:
             self._paused = False
-            for protocol in self._protocols:
+            for protocol in list(self._protocols):
                 protocol.resume()
 
     def disconnect_all(self) -> None:

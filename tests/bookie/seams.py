@@ -141,6 +141,11 @@ class Client:
 
     replies: list[Any] = field(factory=list)
     pauses: int = 0
+    rests: list[Any] = field(factory=list)
+    """Requests to be served on when the client has taken its replies."""
+
+    def serve_next(self, request: Any) -> None:
+        self.rests.append(request)
 
     def send(self, reply: Sequence[Any]) -> None:
         self.replies.extend(reply)
@@ -179,8 +184,11 @@ class Read:
     piggyback: bool = False
 
     def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[Any]:
-        assert len(answers) == len(self.entry_ids)
+        assert len(answers) <= len(self.entry_ids)
         return [*answers, last_add_confirmed]
+
+    def rest(self, answered: int) -> "Read":
+        return Read(self.entry_ids[answered:], self.ledger_id)
 
 
 @define

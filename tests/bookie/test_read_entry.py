@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.bookie import stored_runs
+from bookkeeper_tx.bookie import read_entry, stored_runs
 from bookkeeper_tx.bookie.fencing import Fencing
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.read_entry import ReadEntry, entries_of
@@ -55,6 +55,27 @@ def test_a_run_of_reads_that_begins_with_the_last_entry(sizes: Sequence[int]) ->
         run = EntryRun(run.ledger_id, run.first_entry_id, run.buffer, range(0, len(run.buffer) + 1, 45))
     expected = [statuses.EBADREQ, entry(13, sizes[-1]), *[statuses.ENOENTRY] * 4]
     assert Bench(run).read(*range(-2, 6)) == [*expected, entry(4, sizes[0]), entry(5, sizes[1]), 12]
+
+
+@pytest.mark.parametrize("ids", [range(6), (5, 1, 3, 2, 0, 4)])
+@pytest.mark.parametrize("cold", [False, True])
+def test_large_entries_leave_before_the_rest_is_looked_for(
+    ids: Sequence[int], cold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_entry, "PART_SIZE_MIN", 5000)
+    bench = Bench(*(run_of(i, 2000) for i in range(6)), cold=cold)
+    asked: list[Any] = [Read(ids)]
+    found: list[Any] = []
+    while asked:
+        bench.read_entry.serve(asked.pop(), bench.client)
+        while bench.storage.loads:
+            bench.storage.load_next()
+        *part, last_add_confirmed = bench.client.take()
+        assert last_add_confirmed == 4
+        assert len(part) <= 4
+        found += part
+        asked, bench.client.rests = bench.client.rests, []
+    assert found == [entry(i, 2000) for i in ids]
 
 
 def test_a_known_ledger_without_entries_has_no_last_entry() -> None:

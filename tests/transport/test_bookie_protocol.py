@@ -99,3 +99,47 @@ def test_a_lost_client_is_forgotten() -> None:
     factory.pause()
     protocol.send([b"late"])
     assert (transport.producerState, transport.value()) == ("producing", b"")
+
+
+def test_requests_that_came_together_wait_while_reading_is_paused() -> None:
+    served: list[object] = []
+
+    def serve(request: object, protocol: BookieProtocol) -> None:
+        served.append(request)
+        protocol.pause()
+
+    factory = BookieFactory(ServerConnection, serve)
+    protocol, transport = factory.buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    other_ledger = READ[:15] + b"\2" + READ[16:]
+    protocol.dataReceived(READ + other_ledger + AUTH)
+    assert len(served) == 1
+    protocol.serve_next(served[0])  # type: ignore[arg-type]
+    protocol.resume()
+    assert (len(served), transport.producerState) == (2, "paused")
+    assert served[0] is served[1]
+    protocol.resume()
+    assert [request.ledger_id for request in served[1:]] == [1, 2]  # type: ignore[attr-defined]
+    assert transport.value() == b""
+    protocol.resume()
+    assert (b"AuthDisabledPlugin" in transport.value(), transport.producerState) == (True, "producing")
+
+
+def test_what_waits_for_a_lost_client_is_not_served() -> None:
+    served: list[object] = []
+    _, protocol, _ = connected(served)
+    protocol.pause()
+    protocol.dataReceived(READ)
+    protocol.connectionLost()
+    protocol.resume()
+    assert served == []
+
+
+def test_a_request_that_cannot_be_served_costs_its_own_connection() -> None:
+    def serve(request: object, protocol: BookieProtocol) -> None:
+        raise LookupError
+
+    protocol, transport = BookieFactory(ServerConnection, serve).buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(READ)
+    assert transport.aborted
