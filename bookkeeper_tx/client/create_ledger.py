@@ -24,8 +24,7 @@ async def create_ledger(
     custom_metadata: Mapping[str, bytes] | None,
 ) -> LedgerWriter:
     """Choose an ensemble, take an id and store the metadata; return the writer.  Raises NotEnoughBookies."""
-    if not isinstance(digest_type, DigestType):
-        raise InvalidArgument(f"digest_type {digest_type!r} must be one of {', '.join(map(str, DigestType))}")
+    require_digest_type(digest_type)
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
     ensemble = await context.bookies.choose(quorum.ensemble_size)
@@ -48,6 +47,12 @@ async def create_ledger(
         except LedgerExists:
             continue
         return LedgerWriter(context, ledger_id, versioned, EntryDigest(digest_type, password))
+
+
+def require_digest_type(digest_type: DigestType) -> None:
+    """Raise InvalidArgument for what is no digest type."""
+    if not isinstance(digest_type, DigestType):
+        raise InvalidArgument(f"digest_type {digest_type!r} must be one of {', '.join(map(str, DigestType))}")
 
 
 def require_password(password: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Opening a ledger to read it: with recovery, which fences its writer and closes it, or without."""
 
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.client.create_ledger import require_password
+from bookkeeper_tx.client.create_ledger import require_digest_type, require_password
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.recovery import RULES, Recovery, RecoveryRules
 from bookkeeper_tx.digest import EntryDigest
@@ -42,6 +42,8 @@ async def _read(
 ) -> tuple[Versioned, EntryDigest]:
     require_ledger_id(ledger_id)
     password = require_password(password)
+    if digest_type is not None:
+        require_digest_type(digest_type)
     versioned: Versioned = await context.store.read_ledger(ledger_id)
     return versioned, _digest_of(ledger_id, versioned.metadata, password, digest_type)
 

@@ -43,6 +43,9 @@ def test_other_arguments_are_checked() -> None:
         cluster.result(client.create_ledger(password="secret"))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="digest_type"):
         cluster.result(client.create_ledger(digest_type="CRC32"))  # type: ignore[arg-type]
+    for open_ledger in (client.open_ledger, client.open_ledger_no_recovery):
+        with pytest.raises(InvalidArgument, match="digest_type 'CRC32C' must be one of"):
+            cluster.result(open_ledger(0, digest_type="CRC32C"))  # type: ignore[arg-type]
     for custom_metadata in ({"key": "text"}, {1: b"value"}, [("key", b"value")]):
         with pytest.raises(InvalidArgument, match="custom_metadata must map text to bytes"):
             cluster.result(client.create_ledger(custom_metadata=custom_metadata))  # type: ignore[arg-type]
