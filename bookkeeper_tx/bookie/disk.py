@@ -21,6 +21,15 @@ JOINED_SIZE_MAX: Final = 64 * 1024
 VECTOR_LENGTH_MAX: Final = 1024
 """Linux refuses longer vectors (``IOV_MAX``)."""
 
+READ_CACHED_SIZE_MAX: Final = 1024 * 1024
+"""Reading more than this takes too long for a thread that must not wait."""
+
+_READ_CACHED: Final = getattr(os, "RWF_NOWAIT", None)
+"""Linux alone can read only what is in memory."""
+
+_cached = bytearray(READ_CACHED_SIZE_MAX if _READ_CACHED is not None else 0)
+"""Where such reads go: pages that the process has already, and one thread reads like this."""
+
 
 class File:
     """An open file, read and written at offsets."""
@@ -68,6 +77,17 @@ class File:
             parts.append(data)
             have += len(data)
         return b"".join(parts)
+
+    def read_cached(self, size: int, offset: int) -> bytes | None:
+        """Return what :meth:`read` does if the system has it in memory, else None; it never waits for the disk."""
+        if _READ_CACHED is None or size > len(_cached):
+            return None
+        with memoryview(_cached)[:size] as part:
+            try:
+                count = os.preadv(self._descriptor, [part], offset, _READ_CACHED)
+            except OSError:  # Nothing of it is in memory, or this file system cannot tell.
+                return None
+            return bytes(part[:count]) if count == size or offset + count == self.size() else None
 
     def sync(self) -> None:
         """Return when the bytes, and the size if it matters, are on the disk (fdatasync).

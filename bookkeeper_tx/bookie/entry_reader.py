@@ -53,12 +53,28 @@ class EntryReader:
                     return self._fail(ledger_id, first_entry_id, path, offset)
                 piece = self._pieces.get(locations[0])
                 if piece is not None and piece.size <= size:
-                    run = _read_piece(file, offset, piece, ledger_id, first_entry_id, locations)
+                    run = _piece_run(file.read(piece.size, offset), piece, ledger_id, first_entry_id, locations)
                     if run is not None:
                         return run
                 return self._read_records(file, offset, ledger_id, first_entry_id, locations, size)
         except OSError as error:
             raise StorageFailed(f"cannot read entry log {path}: {error}") from error
+
+    def read_run_at_once(
+        self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int
+    ) -> EntryRun | None:
+        """Return what :meth:`read_run` does if that needs no waiting and finds nothing wrong, else None."""
+        log_id, offset = split_location(locations[0])
+        with self._files.borrow_open(os.path.join(self._directory, log_name(log_id))) as file:
+            if file is None or offset < 0:
+                return None
+            piece = self._pieces.get(locations[0])
+            if piece is not None and piece.size <= size:
+                data = file.read_cached(piece.size, offset)
+                return None if data is None else _piece_run(data, piece, ledger_id, first_entry_id, locations)
+            locations = _without_absent_end(locations)
+            data = file.read_cached(_bytes_to_read(locations, size), offset)
+            return None if data is None else _checked_run(data, ledger_id, first_entry_id, locations)
 
     def _read_records(
         self, file: File, offset: int, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int
@@ -68,12 +84,8 @@ class EntryReader:
         length = _length_of(data, ledger_id, first_entry_id)
         if length is not None and length + RECORD_LENGTH_SIZE > len(data) and length <= file.size() - offset:
             data = file.read(length + RECORD_LENGTH_SIZE, offset)
-        if length is None or length + RECORD_LENGTH_SIZE > len(data):
-            return self._fail(ledger_id, first_entry_id, file.path, offset)
-        offsets = checked_offsets(ledger_id, first_entry_id, locations, data, length + RECORD_LENGTH_SIZE)
-        if len(data) - offsets[-1] > offsets[-1] >> 2:
-            data = data[: offsets[-1]]
-        return EntryRun(ledger_id, first_entry_id, data, offsets)
+        run = _checked_run(data, ledger_id, first_entry_id, locations)
+        return self._fail(ledger_id, first_entry_id, file.path, offset) if run is None else run
 
     @staticmethod
     def _fail(ledger_id: int, entry_id: int, path: str, offset: int) -> NoReturn:
@@ -109,12 +121,22 @@ def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
     return int(length)
 
 
-def _read_piece(
-    file: File, offset: int, piece: Piece, ledger_id: int, first_entry_id: int, locations: "array[int]"
+def _checked_run(data: bytes, ledger_id: int, first_entry_id: int, locations: "array[int]") -> EntryRun | None:
+    """Return the records in ``data`` that are right, None if the first one is not, or not whole."""
+    length = _length_of(data, ledger_id, first_entry_id)
+    if length is None or length + RECORD_LENGTH_SIZE > len(data):
+        return None
+    offsets = checked_offsets(ledger_id, first_entry_id, locations, data, length + RECORD_LENGTH_SIZE)
+    if len(data) - offsets[-1] > offsets[-1] >> 2:
+        data = data[: offsets[-1]]
+    return EntryRun(ledger_id, first_entry_id, data, offsets)
+
+
+def _piece_run(
+    data: bytes, piece: Piece, ledger_id: int, first_entry_id: int, locations: "array[int]"
 ) -> EntryRun | None:
-    """Return the run that ``piece`` tells of, None if that is not what is there."""
+    """Return the run that ``piece`` tells of, None if that is not what ``data`` is."""
     locations = locations[: piece.entry_count]
-    data = file.read(piece.size, offset)
     length = _length_of(data, ledger_id, first_entry_id)
     if length is None or len(data) != piece.size or checksum_of(data, locations) != piece.checksum:
         return None

@@ -36,6 +36,24 @@ class OpenFiles:
         finally:
             self._release(opened)
 
+    @contextmanager
+    def borrow_open(self, path: str) -> Iterator[File | None]:
+        """Give the file as :meth:`borrow` does, but None if it would have to be opened or waited for."""
+        opened = None
+        if self._lock.acquire(blocking=False):
+            try:
+                opened = self._open.get(path)
+                if opened is not None:
+                    self._open.move_to_end(path)
+                    opened.borrowers += 1
+            finally:
+                self._lock.release()
+        try:
+            yield None if opened is None else opened.file
+        finally:
+            if opened is not None:
+                self._release(opened)
+
     def forget(self, path: str) -> None:
         """Open the file anew the next time: another one has its name now, or a write to it failed."""
         with self._lock:

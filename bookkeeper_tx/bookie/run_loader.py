@@ -1,4 +1,4 @@
-"""Loading runs from the entry logs, off the reactor thread."""
+"""Loading runs from the entry logs: at once if the system has them in memory, else off the reactor thread."""
 
 from array import array
 
@@ -48,9 +48,13 @@ class RunLoader:
             waiting: Deferred[EntryRun] = Deferred()
             self._waiting[key].append((ledger, entry_id, waiting))
             return waiting
-        self._waiting[key] = []
         size = _read_ahead(ledger, entry_id)
-        page, generation = self._pages.get(key), self._pages.generation
+        page, generation = self._pages.get(key) or self._indexes.read_page_at_once(*key), self._pages.generation
+        if page is not None:
+            run = self._reader.read_run_at_once(ledger.ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
+            if run is not None:
+                return succeed(self._loaded((page, run), ledger, entry_id, generation, size))
+        self._waiting[key] = []
         loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, size)
         loading.addCallback(self._loaded, ledger, entry_id, generation, size)
         loading.addBoth(self._wake, key)

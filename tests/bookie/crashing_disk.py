@@ -92,6 +92,9 @@ class CrashingFile(File):
         self._check()
         return bytes(self._node.data[offset : offset + size])
 
+    def read_cached(self, size: int, offset: int) -> bytes | None:
+        return self.read(size, offset) if self._disk.caches else None
+
     def sync(self) -> None:
         self._check()
         self._disk.step()
@@ -122,6 +125,8 @@ class CrashingDisk(Disk):
     def __init__(self, seed: int = 0) -> None:
         self.random = Random(seed)
         self.syncs_lie = False
+        self.caches = False
+        """Whether what was written or read is in memory."""
         self.life = 0
         self.crashed = False
         self.crash_at: int | None = None

@@ -1,3 +1,4 @@
+import contextlib
 import os
 from pathlib import Path
 
@@ -109,3 +110,24 @@ def test_a_lock_is_held_until_closed(disk: Disk, tmp_path: Path) -> None:
         disk.lock(path)
     held.close()
     disk.lock(path).close()
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="Linux alone reads only what is in memory")
+def test_what_was_just_written_is_read_without_waiting(disk: Disk, tmp_path: Path) -> None:
+    with contextlib.closing(disk.create(f"{tmp_path}/a")) as file:
+        file.write(b"0123456789", 0)
+        if file.read_cached(1, 0) is None:
+            pytest.skip("this file system cannot tell what is in memory")
+        assert file.read_cached(4, 3) == b"3456"
+        assert file.read_cached(100, 8) == b"89", "short only at the end"
+        assert file.read_cached(disks.READ_CACHED_SIZE_MAX + 1, 0) is None
+
+
+def test_a_cached_read_may_always_give_nothing(disk: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = disk.create(f"{tmp_path}/a")
+    file.write(b"0123456789", 0)
+    monkeypatch.setattr(disks, "_READ_CACHED", None)
+    assert file.read_cached(4, 3) is None
+    file.close()
+    monkeypatch.setattr(disks, "_READ_CACHED", 0)
+    assert file.read_cached(4, 3) is None

@@ -32,6 +32,7 @@ class Bookie:
 
     def __init__(self, seed: int = 0) -> None:
         self.disk = CrashingDisk(seed)
+        self.disk.caches = seed % 2 == 0
         self.disk.make_directories(DIRECTORY)
         self.journal: list[tuple[str, tuple[Any, ...]]] = []
         self.mark = 0

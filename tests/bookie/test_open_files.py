@@ -89,3 +89,32 @@ def test_it_works_on_the_real_disk(tmp_path: object) -> None:
     with files.borrow(path) as file:
         assert file.read(3, 0) == b"abc"
     files.close()
+
+
+def test_an_open_file_is_lent_at_once(disk: Counted) -> None:
+    files = OpenFiles(disk, 1)
+    with files.borrow_open("/a") as file:
+        assert file is None
+    use(files, "/a")
+    with files.borrow_open("/a") as file:
+        assert file is not None
+        assert file.path == "/a"
+        use(files, "/b")
+        assert sorted(disk.open_now) == ["/a", "/b"]
+    assert disk.open_now == ["/b"]
+
+
+def test_who_cannot_wait_gets_no_file_while_another_is_being_opened(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    use(files, "/a")
+    lent = []
+    really_open = disk.open
+
+    def slowly_open(path: str, writable: bool = False) -> File:
+        with files.borrow_open("/a") as file:
+            lent.append(file)
+        return really_open(path, writable)
+
+    disk.open = slowly_open  # type: ignore[method-assign]
+    use(files, "/b")
+    assert lent == [None]

@@ -124,3 +124,35 @@ def test_requests_that_a_reader_has_in_flight_do_not_count_as_jumps() -> None:
     for first in range(0, 1000, 100):
         cold.load(first)
     assert cold.load(950).size > READ_AHEAD_BYTES_MIN
+
+
+def test_what_the_system_has_in_memory_needs_no_thread() -> None:
+    cold = Cold(*[1000] * 2000)
+    cold.load(0)  # opens the files
+    cold.disk.caches = True
+    for entry_id in (500, 1999):
+        run = result_of(cold.storage.load_run(7, entry_id))
+        assert run.entry(entry_id) == entry(entry_id, 1000)
+    assert not cold.worker.jobs
+
+
+def test_what_is_wrong_in_memory_is_told_by_the_thread() -> None:
+    cold = Cold(*[50] * 10)
+    cold.load(9)
+    cold.disk.caches = True
+    cold.disk.open(f"{DIRECTORY}/0.log", writable=True).write(b"x", 1031)
+    loading = cold.storage.load_run(7, 0)
+    assert cold.worker.jobs
+    cold.worker.run_all()
+    failure_of(loading, StorageFailed)
+
+
+def test_a_gap_in_memory_has_no_entry() -> None:
+    cold = Cold(*[50] * 10)
+    cold.storage.add(run_of(20, 50))
+    flush(cold.storage)
+    cold.disk.caches = True
+    cold.load(20)
+    loading = cold.storage.load_run(7, 15)
+    cold.worker.run_all()
+    failure_of(loading, NoSuchEntry)
