@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 from attrs import asdict, frozen
-from rich.console import Console
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.connect import open_store
 from bookkeeper_tx.cli.run import run
+from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.errors import BookieUnavailable
 
 
@@ -53,7 +53,7 @@ def list_bookies(metadata_uri: str, as_json: bool) -> None:
     table = Table("bookie", "mode", "listens on", box=None, pad_edge=False)
     for each in found:
         table.add_row(each.bookie_id, each.mode, each.address)
-    Console(highlight=False, markup=False).print(table)
+    print_table(table)
 
 
 async def _registered(store: Any, mode: str) -> list[Bookie]:

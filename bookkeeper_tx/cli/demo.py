@@ -59,6 +59,8 @@ def demo(path: Path | None, directory: Path | None) -> None:
             path = Path(temporary, "sample")
             files = write_sample(path)
             origin = f"{files:,} source files of the standard library"
+        elif not path.is_file():
+            raise InvalidArgument(f"{path} is no regular file, and is read more than once: give one that is")
         else:
             origin = str(path)
         with path.open("rb") as file:

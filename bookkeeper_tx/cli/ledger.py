@@ -26,7 +26,11 @@ def ledger() -> None:
 
 def _quorums(command: Any) -> Any:
     for option in (
-        click.option("--ack-quorum", type=click.IntRange(1), help="Copies that must be safe before an add succeeds."),
+        click.option(
+            "--ack-quorum",
+            type=click.IntRange(1),
+            help="Copies that must be safe before an add succeeds; default: a majority.",
+        ),
         click.option("--write-quorum", type=click.IntRange(1), help="Copies of each entry; default: every bookie."),
         click.option(
             "--replicas", type=click.IntRange(1), default=3, show_default=True, help="Bookies in the ensemble."
@@ -223,8 +227,9 @@ def show(metadata_uri: str, ledger_id: int, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(metadata_uri: str, ledger_ids: tuple[int, ...], yes: bool) -> None:
     """Delete ledgers.  What they held cannot be read any more."""
-    if not yes:
-        click.confirm(f"delete ledger {', '.join(map(str, ledger_ids))} for good?", abort=True, err=True)
+    if not yes and not click.confirm(f"delete ledger {', '.join(map(str, ledger_ids))} for good?", err=True):
+        click.echo("nothing is deleted", err=True)
+        raise click.exceptions.Exit(1)
 
     async def operation(reactor: Any) -> None:
         async with connected(reactor, metadata_uri) as client:

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 from attrs import frozen
-from rich.console import Console
 from rich.table import Table
 
+from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.model import LedgerMetadata
@@ -71,13 +71,16 @@ def show_rows(found: list[Row], as_json: bool) -> None:
         for each in found:
             click.echo(json.dumps(as_dictionary(each)))
         return
+    if not found:
+        click.echo("there is no ledger", err=True)
+        return
     table = Table("ledger", "state", "entries", "bytes", "E/Qw/Qa", "digest", "last ensemble", box=None, pad_edge=False)
     for column in (0, 2, 3):
         table.columns[column].justify = "right"
     for each in found:
         metadata = each.metadata
         if metadata is None:
-            table.add_row(str(each.ledger_id), f"[red]{each.trouble}[/]")
+            table.add_row(str(each.ledger_id), each.trouble, style="red")
             continue
         table.add_row(
             str(each.ledger_id),
@@ -87,7 +90,7 @@ def show_rows(found: list[Row], as_json: bool) -> None:
             _digest(metadata),
             ", ".join(metadata.last_fragment.ensemble),
         )
-    Console().print(table)
+    print_table(table)
 
 
 def show_row(found: Row, as_json: bool) -> None:
@@ -113,7 +116,7 @@ def show_row(found: Row, as_json: bool) -> None:
         table.add_row("custom", f"{key}={value.decode(errors='replace')}")
     for fragment in metadata.fragments:
         table.add_row(f"from entry {fragment.first_entry_id:,}", ", ".join(fragment.ensemble))
-    Console(highlight=False, markup=False).print(table)
+    print_table(table)
 
 
 def _sizes(metadata: LedgerMetadata) -> tuple[str, str]:

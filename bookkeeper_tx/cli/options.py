@@ -18,10 +18,10 @@ metadata = click.option(
     "--metadata",
     "metadata_uri",
     envvar="BKTX_METADATA",
+    show_envvar=True,
     required=True,
     metavar="URI",
-    help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT;HOST:PORT/ledgers."
-    "  [env BKTX_METADATA]",
+    help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.",
 )
 
 

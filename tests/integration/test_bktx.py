@@ -60,6 +60,14 @@ def test_bookies_are_listed(cluster, run):
     assert all(bookie_id in table for bookie_id in cluster.bookie_ids)
 
 
+def test_a_row_of_a_table_is_one_line_where_there_is_no_terminal(cluster, run):
+    ledger_id = run("ledger", "create", "--replicas", "2", COLUMNS="40").decode().strip()
+    _, *rows = run("ledger", "list", COLUMNS="40").decode().splitlines()
+    (row,) = (row for row in rows if row.split()[0] == ledger_id)
+    assert all(bookie_id in row for bookie_id in cluster.bookie_ids)
+    assert row == row.rstrip()
+
+
 def test_what_is_written_is_read_byte_for_byte(run):
     ledger_id = run("ledger", "write", "--replicas", "2", stdin=LINES).decode().strip()
     assert run("ledger", "read", ledger_id) == LINES
@@ -124,7 +132,8 @@ def test_ledgers_are_listed_and_deleted(run, refused):
 def test_deleting_asks(run, cluster):
     ledger_id = run("ledger", "write", "--replicas", "1", stdin=b"stays").decode().strip()
     done = bktx("ledger", "delete", ledger_id, "--metadata", cluster.metadata_uri, stdin=b"n\n")
-    assert done.returncode == 130
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"nothing is deleted\n")
     assert run("ledger", "read", ledger_id) == b"stays"
 
 

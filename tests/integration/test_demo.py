@@ -33,6 +33,12 @@ def bookies_of(directory: Path) -> list[int]:
     return found
 
 
+def test_a_device_is_no_file_to_store():
+    done = bktx("demo", "--file", "/dev/zero", timeout_s=TIMEOUT_S)
+    assert done.returncode == 1
+    assert b"no regular file" in done.stderr
+
+
 def test_a_file_survives_the_death_of_a_bookie(small_file, tmp_path):
     directory = tmp_path / "cluster"
     done = bktx("demo", "--file", str(small_file), "--directory", str(directory), timeout_s=TIMEOUT_S)
