@@ -29,7 +29,16 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.02
 
-_TWISTD = "from twisted.scripts.twistd import run; run()"
+# The cluster holds the other end of the bookie's standard input: however the cluster's process ends, the bookie sees
+# the end of the file and ends too.
+_TWISTD = """
+import os, signal, threading
+def end_with_the_cluster():
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end_with_the_cluster, daemon=True).start()
+from twisted.scripts.twistd import run; run()
+"""
 _LOG_LINES_SHOWN = 20
 
 
@@ -96,7 +105,7 @@ class LocalBookie:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
                 self.command(wire_compat),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=environment,
@@ -122,10 +131,14 @@ class LocalBookie:
 
     def wait(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """Return how the process ended: its exit code, or the negative signal.  Raises BookieFailed if it does not."""
+        process = self._launched
         try:
-            return self._launched.wait(timeout_s)
+            code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             raise BookieFailed(f"the bookie in {self.directory} does not end:\n{self.log_end()}") from None
+        if process.stdin is not None:
+            process.stdin.close()
+        return code
 
     def kill(self) -> None:
         """End the process with SIGKILL; returns when it is gone."""

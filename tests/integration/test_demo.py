@@ -64,6 +64,23 @@ def test_an_interrupted_demo_stops_its_bookies(sent, tmp_path):
     assert not bookies_of(directory)
 
 
+def test_the_bookies_end_with_a_demo_that_cannot_stop_them(small_file, tmp_path):
+    directory = tmp_path / "cluster"
+    with subprocess.Popen(
+        [*COMMAND, "demo", "--file", str(small_file), "--directory", str(directory)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+    ) as demo:
+        assert demo.stdout is not None
+        while not demo.stdout.readline().startswith("• bookies".encode()):
+            assert demo.poll() is None
+        demo.kill()
+    deadline = time.monotonic() + TIMEOUT_S
+    while bookies_of(directory):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_failed_demo_stops_its_bookies(small_file, tmp_path):
     directory = tmp_path / "cluster"
     (tmp_path / "sitecustomize.py").write_text(
