@@ -68,7 +68,7 @@ def test_the_bookies_end_with_a_demo_that_cannot_stop_them(small_file, tmp_path)
     directory = tmp_path / "cluster"
     with subprocess.Popen(
         [*COMMAND, "demo", "--file", str(small_file), "--directory", str(directory)],
-        env=environment(),
+        env={**environment(), "TMPDIR": str(tmp_path)},  # it has no chance to tidy up
         stdout=subprocess.PIPE,
     ) as demo:
         assert demo.stdout is not None
