@@ -175,7 +175,10 @@ class Adds:
     def _failed(self, add: PendingAdd, slot: Slot, error: BookKeeperError) -> None:
         if self.error is not None or slot.replaced:
             return
-        if isinstance(error, (LedgerFenced, Unauthorized, ClientClosed)):
+        if isinstance(error, (LedgerFenced, Unauthorized)):
+            self.fail(type(error)(f"ledger {self._ledger_id}: {error}"))
+            return
+        if isinstance(error, ClientClosed):
             self.fail(error)
             return
         add.refused |= slot.bit
