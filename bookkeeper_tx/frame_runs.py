@@ -7,6 +7,7 @@ turns of a Python loop.
 
 import sys
 from array import array
+from collections.abc import Sequence
 
 _ID_SIZE = 8
 _ID_END = 2**63
@@ -54,3 +55,15 @@ def numbered(template: bytes, id_offset: int, first: int, count: int) -> bytes:
     for j in range(_ID_SIZE):
         frames[id_offset + j :: stride] = ids[j::_ID_SIZE]
     return bytes(frames)
+
+
+def numbered_heads(head: bytes, id_offset: int, first: int, bodies: Sequence[bytes]) -> bytearray:
+    """Return ``head`` before each of ``bodies``, which are of one size, the id in it counting up from ``first``."""
+    frames = bytearray(head).join([b"", *bodies])
+    ids = _ids(first, len(bodies))
+    stride = len(head) + len(bodies[0])
+    for j in range(_ID_SIZE):
+        column = ids[j::_ID_SIZE]
+        if column[0] != head[id_offset + j] or column.count(column[:1]) != len(column):
+            frames[id_offset + j :: stride] = column
+    return frames

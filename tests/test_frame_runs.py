@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
 
 
 @given(st.lists(st.sampled_from([b"abcd", b"abce", b"xbcd"]), min_size=1, max_size=30), st.integers(0, 3))
@@ -32,3 +32,12 @@ def test_numbered_frames_count_up(first: int, count: int) -> None:
     frames = numbered(b"head" + bytes(8) + b"tail", 4, first, count)
     expected = b"".join(b"head" + (first + i).to_bytes(8, "big", signed=True) + b"tail" for i in range(count))
     assert frames == expected
+
+
+@given(st.integers(-(2**63), 2**63 - 40), st.lists(st.binary(min_size=5, max_size=5), min_size=1, max_size=30))
+def test_numbered_heads_stand_before_bodies_of_one_size(first: int, bodies: list[bytes]) -> None:
+    head = b"head" + first.to_bytes(8, "big", signed=True) + b"end"
+    expected = b"".join(
+        b"head" + (first + i).to_bytes(8, "big", signed=True) + b"end" + body for i, body in enumerate(bodies)
+    )
+    assert numbered_heads(head, 4, first, bodies) == expected

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
 from bookkeeper_tx.protocol.messages import Answered, Buffer
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
@@ -87,9 +87,11 @@ class ReadRequests:
     def rest(self, answered: int) -> "ReadRequests":
         return ReadRequests(self.header, self.ledger_id, self.entry_ids[answered:], self.master_key)
 
-    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
+    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[Buffer]:
         header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
-        replies: list[bytes] = []
+        if len(answers) >= RUN_MIN and type(self.entry_ids) is range and Status not in set(map(type, answers)):
+            return self._of_entries(answers)  # type: ignore[arg-type]
+        replies: list[Buffer] = []
         append = replies.append
         for entry_id, answer in zip(self.entry_ids, answers, strict=False):
             if type(answer) is Status:
@@ -97,6 +99,21 @@ class ReadRequests:
             else:
                 append(pack(REPLY_LENGTH + len(answer), header, statuses.OK, ledger_id, entry_id))
                 append(answer)  # type: ignore[arg-type]
+        return replies
+
+    def _of_entries(self, entries: Sequence[bytes]) -> list[Buffer]:
+        """Encode the first replies, which all bring an entry; the ids count up."""
+        header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
+        first, size = self.entry_ids[0], len(entries[0])
+        if size == len(entries[-1]) and len(set(map(len, entries))) == 1:
+            head = pack(REPLY_LENGTH + size, header, statuses.OK, ledger_id, first)
+            return [numbered_heads(head, READ_REPLY.offsets["entry_id"], first, entries)]
+        replies: list[Buffer] = [b""] * (2 * len(entries))
+        replies[0::2] = [
+            pack(REPLY_LENGTH + len(entry), header, statuses.OK, ledger_id, entry_id)
+            for entry_id, entry in zip(self.entry_ids, entries, strict=False)
+        ]
+        replies[1::2] = entries
         return replies
 
 

@@ -1,5 +1,7 @@
 """The V2 dialect, bookie side: runs, replies, refusals."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,6 +139,19 @@ def test_read_replies_echo_the_request() -> None:
     expected = frame(READ.to_bytes(4, "big") + bytes(4) + ids(9, fields.LAST_ENTRY) + b"entry")
     expected += frame(READ.to_bytes(4, "big") + (2).to_bytes(4, "big") + ids(9, 3))
     assert replies == expected
+
+
+@given(
+    st.integers(-30, 2**63 - 40),
+    st.lists(st.sampled_from([b"entry", b"other", b"longer entry", statuses.ENOENTRY]), max_size=30)
+    | st.lists(st.binary(min_size=3, max_size=3), min_size=8, max_size=30),
+    st.integers(0, 5),
+)
+def test_replies_to_a_range_are_those_to_each_of_its_ids(first: int, answers: list[Any], unanswered: int) -> None:
+    entry_ids = range(first, first + len(answers) + unanswered)
+    each = [v2.ReadRequests(READ, 9, (entry_id,)) for entry_id in entry_ids]
+    expected = [part for read, answer in zip(each, answers, strict=False) for part in read.replies([answer], 0)]
+    assert b"".join(v2.ReadRequests(READ, 9, entry_ids).replies(answers, 0)) == b"".join(expected)
 
 
 def test_batch_reply_carries_the_slices() -> None:
