@@ -57,7 +57,9 @@ def numbered(template: bytes, id_offset: int, first: int, count: int) -> bytes:
     return bytes(frames)
 
 
-def numbered_heads(head: bytes, id_offset: int, first: int, bodies: Sequence[bytes]) -> bytearray:
+def numbered_heads(
+    head: bytes, id_offset: int, first: int, bodies: Sequence[bytes | bytearray | memoryview]
+) -> bytearray:
     """Return ``head`` before each of ``bodies``, which are of one size, the id in it counting up from ``first``."""
     frames = bytearray(head).join([b"", *bodies])
     ids = _ids(first, len(bodies))

@@ -9,7 +9,7 @@ from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.stored_runs import StoredRuns
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.messages import ReadRequests
+from bookkeeper_tx.protocol.messages import Buffer, ReadRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
@@ -17,6 +17,12 @@ from protocol_specs.wire.status import Status
 
 PART_SIZE_MIN = 1024 * 1024
 """Bytes of entries that are sent without waiting for the rest of the run: a run may ask for gigabytes."""
+
+VIEWED_SIZE_MIN = 512
+"""To copy larger entries costs more than to look at them where they are: Python allocates them one by one."""
+
+VIEWED_COUNT_MIN = 4
+"""Of so few entries a view of the run is not worth it."""
 
 
 class ReadEntry:
@@ -89,7 +95,7 @@ class _Reading:
         self._connection = connection
         self._ledger = ledger
         self._ids = entry_ids
-        self._answers: list[bytes | Status] = []
+        self._answers: list[Buffer | Status] = []
         self._size = 0
 
     def go_on(self) -> None:
@@ -150,9 +156,12 @@ def stored_id(entry_id: int, ledger: Ledger) -> int | Status:
     return ledger.last_entry_id
 
 
-def entries_of(run: EntryRun, index: int, count: int) -> list[bytes]:
+def entries_of(run: EntryRun, index: int, count: int) -> Sequence[Buffer]:
     """Return ``count`` entries of ``run`` from its ``index``-th on."""
-    buffer, offsets = run.buffer, run.offsets
+    offsets = run.offsets
+    buffer: Buffer = run.buffer
+    if count > VIEWED_COUNT_MIN and offsets[index + count] - offsets[index] > count * VIEWED_SIZE_MIN:
+        buffer = memoryview(buffer)
     if type(offsets) is range:
         size = offsets.step
         return [buffer[at + RECORD_LENGTH_SIZE : at + size] for at in offsets[index : index + count]]

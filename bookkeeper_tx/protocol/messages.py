@@ -43,7 +43,7 @@ class ReadRequests(Protocol):
     piggyback: bool
     """Whether a long poll (V3) wants the entry after ``previous_last_add_confirmed`` with the answer."""
 
-    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> Sequence[Buffer]:
+    def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> Sequence[Buffer]:
         """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
 
     def rest(self, answered: int) -> "ReadRequests":

@@ -87,7 +87,7 @@ class ReadRequests:
     def rest(self, answered: int) -> "ReadRequests":
         return ReadRequests(self.header, self.ledger_id, self.entry_ids[answered:], self.master_key)
 
-    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[Buffer]:
+    def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> list[Buffer]:
         header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
         if len(answers) >= RUN_MIN and type(self.entry_ids) is range and Status not in set(map(type, answers)):
             return self._of_entries(answers)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ class ReadRequests:
                 append(answer)  # type: ignore[arg-type]
         return replies
 
-    def _of_entries(self, entries: Sequence[bytes]) -> list[Buffer]:
+    def _of_entries(self, entries: Sequence[Buffer]) -> list[Buffer]:
         """Encode the first replies, which all bring an entry; the ids count up."""
         header, ledger_id, pack = framing.reply_header(self.header), self.ledger_id, READ_REPLY.pack_fixed
         first, size = self.entry_ids[0], len(entries[0])

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.protocol.messages import Answered, Request
+from bookkeeper_tx.protocol.messages import Answered, Buffer, Request
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
 from protocol_specs.wire import framing, v3, v3_pb2
@@ -140,7 +140,7 @@ class ReadRequests:
     def rest(self, answered: int) -> "ReadRequests":
         raise NotImplementedError("a request for one entry has no rest")
 
-    def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[bytes]:
+    def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> list[bytes]:
         (answer,) = answers
         entry_id, body, status = self.entry_ids[0], None, statuses.EOK
         if isinstance(answer, Status):

@@ -142,7 +142,11 @@ def test_a_long_poll_for_an_entry_that_is_elsewhere_brings_none() -> None:
     assert bench.read(LAST_ENTRY, previous_last_add_confirmed=2, piggyback=True) == [statuses.EOK, 4]
 
 
-@given(st.lists(st.integers(24, 60), min_size=1, max_size=6), st.booleans(), st.data())
+@given(
+    st.lists(st.integers(24, 60), min_size=1, max_size=6) | st.lists(st.integers(500, 700), min_size=4, max_size=8),
+    st.booleans(),
+    st.data(),
+)
 def test_entries_of_a_run_are_cut_out_right(sizes: list[int], equal: bool, data: st.DataObject) -> None:
     if equal:
         sizes = sizes[:1] * len(sizes)
