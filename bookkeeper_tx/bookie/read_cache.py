@@ -55,6 +55,13 @@ class ReadCache:
         while self.size_bytes > self._size_max and len(self._runs) > 1:
             self._remove(next(iter(self._runs)))
 
+    def forget_behind(self, run: EntryRun) -> None:
+        """Forget what lies before the run that ``run`` goes on from: its memory, still warm, is the next one's."""
+        firsts = self._firsts[run.ledger_id]
+        at = bisect_left(firsts, run.first_entry_id)
+        if at >= 2 and self._runs[run.ledger_id, firsts[at - 1]].last_entry_id + 1 == run.first_entry_id:
+            self._remove((run.ledger_id, firsts[at - 2]))
+
     def _remove(self, key: tuple[int, int]) -> None:
         run = self._runs.pop(key)
         self.size_bytes -= _memory_of(run)

@@ -20,6 +20,9 @@ from protocol_specs.disk.ledger_index import PAGE_COUNT
 READ_AHEAD_BYTES_MIN = 16 * 1024
 """Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
 
+SCAN_BYTES_MIN = 64 * 1024
+"""Who was given this much at once goes through a ledger, and does not come back for what is behind."""
+
 _Loaded = tuple["array[int]", EntryRun | None]
 
 
@@ -86,6 +89,8 @@ class RunLoader:
         if run is None:
             raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger.ledger_id}")
         self._runs.add(run)
+        if run.size >= SCAN_BYTES_MIN:
+            self._runs.forget_behind(run)
         ledger.next_read_id = run.last_entry_id + 1
         if run.size * 2 > size or ledger.next_read_id % PAGE_COUNT == 0:
             ledger.read_ahead_bytes = min(2 * size, PIECE_SIZE_MAX)

@@ -49,3 +49,12 @@ def test_what_is_found_is_right_and_the_bound_holds(runs: list[tuple[int, int, i
         for entry_id in range(45):
             found = cache.find(ledger_id, entry_id)
             assert found is None or found.entry(entry_id) == entry(entry_id, 40, ledger_id)
+
+
+def test_who_goes_through_a_ledger_leaves_two_runs() -> None:
+    cache = ReadCache(10**6)
+    for first in (0, 2, 4, 10):
+        run = run_of(first, 50, 50)
+        cache.add(run)
+        cache.forget_behind(run)
+    assert [first for first in (0, 2, 4, 10) if cache.find(7, first)] == [2, 4, 10]
