@@ -16,6 +16,9 @@ from bookkeeper_tx.transport import eager_send
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames a system call make runs."""
 
+HELD_SIZE_MIN = 32 * 1024
+"""Bytes of replies that are worth a system call of their own; with more the client would wait for its first ones."""
+
 Serve = Callable[[Request, "BookieProtocol"], None]
 
 
@@ -38,6 +41,9 @@ class BookieProtocol(Protocol):
         self._waiting: deque[Request] = deque()
         """Read, and to be served in this order when nobody asks for a pause."""
         self._serving = False
+        self._held: list[Buffer] = []
+        """Replies to requests that were read together, to be sent together."""
+        self._held_size = 0
         self._client_is_slow = False
         self.connected_to_client = False
 
@@ -78,11 +84,26 @@ class BookieProtocol(Protocol):
             self._abort()
         finally:
             self._serving = False
+            self._send_held()
 
     def send(self, reply: Sequence[Buffer]) -> None:
         """Send the parts of one reply, or of several; does nothing when the client has gone."""
+        if not self._serving:
+            self._send(reply)
+            return
+        self._held += reply
+        self._held_size += sum(map(len, reply))
+        if self._held_size >= HELD_SIZE_MIN:
+            self._send_held()
+
+    def _send_held(self) -> None:
+        held, self._held, self._held_size = self._held, [], 0
+        if held:
+            self._send(held)
+
+    def _send(self, parts: Sequence[Buffer]) -> None:
         if self.connected_to_client:
-            eager_send.send(self.transport, reply)
+            eager_send.send(self.transport, parts)
 
     def pause(self) -> None:
         """Stop reading requests until :meth:`resume` was called as often."""
@@ -122,6 +143,7 @@ class BookieProtocol(Protocol):
         self._abort()
 
     def _abort(self) -> None:
+        self._send_held()
         self.connected_to_client = False
         self._waiting.clear()
         self.transport.abortConnection()

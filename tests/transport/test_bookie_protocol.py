@@ -4,7 +4,7 @@ from twisted.internet.testing import StringTransport
 
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v2 import ReadRequests
-from bookkeeper_tx.transport.bookie_protocol import BookieFactory, BookieProtocol
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieFactory, BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 
@@ -143,3 +143,44 @@ def test_a_request_that_cannot_be_served_costs_its_own_connection() -> None:
     protocol.makeConnection(transport)
     protocol.dataReceived(READ)
     assert transport.aborted
+
+
+class CountingTransport(Transport):
+    """Remembers what was written at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.writes.append(data)
+        super().write(data)
+
+
+def answering(*replies: bytes) -> tuple[BookieProtocol, CountingTransport]:
+    """Return a connection whose requests are answered with these, one after the other."""
+    left = iter(replies)
+    factory = BookieFactory(ServerConnection, lambda _, connection: connection.send([next(left)]))
+    protocol, transport = factory.buildProtocol(None), CountingTransport()
+    protocol.makeConnection(transport)
+    return protocol, transport
+
+
+def test_replies_to_what_came_together_leave_together() -> None:
+    protocol, transport = answering(b"a", b"b", b"c")
+    protocol.dataReceived(READ * 2)
+    protocol.dataReceived(READ)
+    assert transport.writes == [b"ab", b"c"]
+
+
+def test_a_large_reply_does_not_wait_for_others() -> None:
+    large = bytes(HELD_SIZE_MIN)
+    protocol, transport = answering(b"a", large, b"b")
+    protocol.dataReceived(READ * 3)
+    assert transport.writes == [b"a" + large, b"b"]
+
+
+def test_replies_leave_before_a_broken_protocol_ends_the_connection() -> None:
+    protocol, transport = answering(b"a")
+    protocol.dataReceived(READ + UNKNOWN_OPERATION)
+    assert (transport.writes, transport.aborted) == ([b"a"], True)
