@@ -76,11 +76,6 @@ class Cluster:
                 except NoNodeError:
                     continue
 
-    def forget_cookie(self, bookie_id: str) -> None:
-        """Remove a bookie's cookie, so that a bookie of that id may start on empty directories."""
-        with session(self.zookeeper) as client:
-            client.delete(f"{self.root}/cookies/{bookie_id}")
-
     def _nodes(self) -> list[tuple[str, bytes]]:
         return [
             (self.root, b""),
