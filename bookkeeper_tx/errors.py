@@ -51,6 +51,14 @@ class BatchReadNotSupported(LocalError):
     """Batch read is not available here: the ledger is striped, batch read is switched off, or the bookies lack it."""
 
 
+class IllegalOperation(LocalError):
+    """The request cannot be made this way; the text says which way to take."""
+
+
+class LedgerScopeNotSupported(LocalError):
+    """A bookie does not know ledger scopes (BP-34), so nothing of a ledger of a scope other than 0 was sent to it."""
+
+
 class RefusedToStart(LocalError):
     """The bookie refuses to start; the text says why and what to do."""
 
@@ -72,6 +80,14 @@ class CannotConnect(BookieUnavailable):
 
 class RequestTimedOut(RemoteError):
     """The peer did not answer in time; whether it carried the request out is unknown."""
+
+
+class AuthenticationFailed(RemoteError):
+    """The bookie did not accept our credentials, or could not prove its own."""
+
+
+class TlsFailed(RemoteError):
+    """The bookie does not offer TLS, or the handshake failed: a wrong certificate, or none."""
 
 
 class NotEnoughBookies(RemoteError):

@@ -3,15 +3,69 @@
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
+from uuid import UUID
 
 from attrs import evolve, field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs import fields
+from protocol_specs import ledger_id as ids
 from protocol_specs.entry import digest as digests
 
 BookieId = str
 """The name of a bookie, ``host:port`` unless it was configured otherwise."""
+
+
+class LedgerId(int):
+    """The id of a ledger, 128 bits wide: a scope id and a ledger id (BP-34).
+
+    It is an integer, and for scope 0, where all ledgers are that Java can see, it is the ledger id.  Wherever a ledger
+    id is asked for, the plain integer will do as well.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, ledger_id: int, scope_id: int = 0) -> "LedgerId":
+        """Join two signed 64-bit halves; an id that is whole already may be given alone.
+
+        Raises InvalidArgument for what is no ledger id.
+        """
+        for half in (ledger_id, scope_id):
+            if not -(2**63) <= half < 2**63 and (scope_id or half < ids.SCOPED_MIN or half > ids.QUALIFIED_ID_MAX):
+                raise InvalidArgument(f"ledger id {ledger_id!r} of scope {scope_id!r}: each half has 64 bits, signed")
+        if ledger_id < 0 and not scope_id:
+            raise InvalidArgument(f"ledger id {ledger_id} must not be negative in scope 0")
+        return super().__new__(cls, ids.join(scope_id, ledger_id))
+
+    @classmethod
+    def of_name(cls, name: str) -> "LedgerId":
+        """Return the id with this qualified name: up to 32 hexadecimal digits.  Raises InvalidArgument."""
+        try:
+            return cls(ids.of_qualified_name(name))
+        except ValueError as error:
+            raise InvalidArgument(str(error)) from None
+
+    @classmethod
+    def of_uuid(cls, value: UUID) -> "LedgerId":
+        """Return the id whose 128 bits are those of ``value``; raises InvalidArgument for one of scope 0."""
+        if value.int < ids.SCOPED_MIN:
+            raise InvalidArgument(f"UUID {value} has an upper half of zeros, which is scope 0")
+        return cls(value.int)
+
+    @property
+    def scope_id(self) -> int:
+        """The upper half, signed."""
+        return ids.split(self)[0]
+
+    @property
+    def ledger_id(self) -> int:
+        """The lower half, signed."""
+        return ids.split(self)[1]
+
+    @property
+    def qualified_name(self) -> str:
+        """All 128 bits as 32 hexadecimal digits."""
+        return ids.qualified_name(self)
 
 
 class DigestType(Enum):
@@ -134,6 +188,8 @@ class BookieServiceInfo:
     host: str
     port: int
     protocol: str = "bookie-rpc"
+    extensions: frozenset[str] = frozenset()
+    """What the endpoint can besides: ``protocol_specs.metadata.bookie`` lists the names."""
 
 
 class Entry(NamedTuple):

@@ -24,6 +24,8 @@ class AddRequests(Protocol):
     recovery: bool
     """The add of a recovering or re-replicating client: the fence does not stop it."""
     high_priority: bool
+    deferred_sync: bool
+    """Whether the reply need not wait for the journal's sync (V3)."""
 
     def replies(self, status: Status) -> bytes:
         """Encode one reply for each entry of the run."""
@@ -42,6 +44,8 @@ class ReadRequests(Protocol):
     """Set by a long poll (V3)."""
     piggyback: bool
     """Whether a long poll (V3) wants the entry after ``previous_last_add_confirmed`` with the answer."""
+    timeout_ms: int | None
+    """How long a long poll (V3) may wait, in milliseconds; None: not at all."""
 
     def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> Sequence[Buffer]:
         """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
@@ -94,6 +98,23 @@ class BookieInfoRequest(Protocol):
     def reply(self, status: Status, total_bytes: int, free_bytes: int) -> bytes: ...
 
 
+class ForceLedgerRequest(Protocol):
+    """Reply when all that was added to the ledger before is durable."""
+
+    ledger_id: int
+
+    def reply(self, status: Status) -> bytes: ...
+
+
+class ListEntriesRequest(Protocol):
+    """Tell which entries of a ledger are stored here."""
+
+    ledger_id: int
+
+    def reply(self, status: Status, availability: bytes | None) -> bytes:
+        """Encode the reply; ``availability`` is the list of entries as ``protocol_specs.wire.entry_list`` has it."""
+
+
 @frozen
 class Answered:
     """A request that needs no bookie to be answered."""
@@ -115,6 +136,8 @@ Request: TypeAlias = (
     | ReadLacRequest
     | WriteLacRequest
     | BookieInfoRequest
+    | ForceLedgerRequest
+    | ListEntriesRequest
     | Answered
     | ConnectionBroken
 )

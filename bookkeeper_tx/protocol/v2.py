@@ -52,6 +52,8 @@ class AddRequests:
 
     __slots__ = ("entries", "header", "high_priority", "master_key", "recovery")
 
+    deferred_sync: bool = False
+
     def __init__(self, header: int, master_key: bytes, entries: EntryRun) -> None:
         flags = framing.split_header(header)[2]
         self.header = header
@@ -77,6 +79,7 @@ class ReadRequests:
 
     previous_last_add_confirmed: int | None = None
     piggyback: bool = False
+    timeout_ms: int | None = None
 
     def __init__(self, header: int, ledger_id: int, entry_ids: Sequence[int], master_key: bytes | None = None) -> None:
         flags = framing.split_header(header)[2]

@@ -87,7 +87,16 @@ class AddRequests:
     What is added is named by the ids inside the entry; the request's own are only echoed.
     """
 
-    __slots__ = ("_entry_id", "_ledger_id", "_txn_id", "entries", "high_priority", "master_key", "recovery")
+    __slots__ = (
+        "_entry_id",
+        "_ledger_id",
+        "_txn_id",
+        "deferred_sync",
+        "entries",
+        "high_priority",
+        "master_key",
+        "recovery",
+    )
 
     def __init__(self, message: Decoded, entries: EntryRun) -> None:
         request = message.add_request
@@ -98,6 +107,7 @@ class AddRequests:
         self.master_key = request.master_key
         self.recovery = request.flag == AddRequest.RECOVERY_ADD if request.HasField("flag") else False
         self.high_priority = message.header.priority > 0
+        self.deferred_sync = bool(request.write_flags & v3.WriteFlag.DEFERRED_SYNC)
 
     def replies(self, status: Status) -> bytes:
         return _add_reply(self._txn_id, status, self._ledger_id, self._entry_id)
@@ -122,6 +132,7 @@ class ReadRequests:
         "master_key",
         "piggyback",
         "previous_last_add_confirmed",
+        "timeout_ms",
     )
 
     def __init__(self, message: Decoded) -> None:
@@ -135,6 +146,7 @@ class ReadRequests:
         self.high_priority = self.fencing or message.header.priority > 0
         long_poll = request.HasField("previous_lac") and not self.fencing
         self.previous_last_add_confirmed = request.previous_lac if long_poll else None
+        self.timeout_ms = request.time_out if long_poll and request.HasField("time_out") else None
         self.piggyback = long_poll and flag == ReadRequest.ENTRY_PIGGYBACK
 
     def rest(self, answered: int) -> "ReadRequests":

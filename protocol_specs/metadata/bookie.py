@@ -14,3 +14,12 @@ BOOKIE_RPC = "bookie-rpc"
 
 BOOKIE_ENDPOINT_ID = "bookie"
 """``id`` of that endpoint."""
+
+TLS = "tls"
+"""Extension of an endpoint: START_TLS is served.  Java publishes it too."""
+
+LEDGER_SCOPE_ID = "ledger-scope-id"
+"""Extension of an endpoint, ours: ledger ids of 128 bits (BP-34) are served, over V3."""
+
+BATCH_READ_V3 = "batch-read-v3"
+"""Extension of an endpoint, ours: operation 12 of V3 (BP-62) is served."""

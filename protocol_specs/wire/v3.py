@@ -45,5 +45,6 @@ PARTS = {
     V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: Parts(
         "get_list_of_entries_of_ledger_request", "get_list_of_entries_of_ledger_response"
     ),
+    V3Operation.BATCH_READ_ENTRY: Parts("batch_read_request", "batch_read_response"),
 }
-"""Operations without messages are missing: range read and range add were never built, batch read is spoken in V2."""
+"""Operations without messages are missing: range read and range add were never built."""
