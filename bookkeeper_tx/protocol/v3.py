@@ -6,28 +6,23 @@ request's own header: both as Java up to 4.17.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.protocol import v3_handshake, v3_replies
 from bookkeeper_tx.protocol.messages import Answered, Buffer, Request
+from bookkeeper_tx.protocol.v3_replies import Decoded
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
 from protocol_specs.wire import framing, v3, v3_pb2
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status
 from protocol_specs.wire.v3_pb2 import AddRequest, ReadRequest
 
 ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
 LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
-
-_pack_length = codecs.RECORD_LENGTH.pack_fixed
-
-Decoded: TypeAlias = Any
-"""A ``v3_pb2.Request`` that has every required field."""
 
 
 def decode(frame: bytes) -> Request | None:
@@ -43,39 +38,7 @@ def decode(frame: bytes) -> Request | None:
     if not message.IsInitialized():
         return None
     read = _READERS.get(message.header.operation)
-    return Answered(_header_copied(message, statuses.EBADREQ)) if read is None else read(message)
-
-
-# Replies -------------------------------------------------------------------------------------------------------------
-
-
-def _frame(response: v3_pb2.Response) -> bytes:
-    body = response.SerializeToString()
-    return _pack_length(len(body)) + body
-
-
-def _response(header: v3_pb2.PacketHeader, code: Any) -> v3_pb2.Response:
-    return v3_pb2.Response(header=header, status=code)
-
-
-def _header(operation: Any, txn_id: int) -> v3_pb2.PacketHeader:
-    return v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id)
-
-
-def _header_copied(message: Decoded, status: Status) -> bytes:
-    """Encode a reply without a part, under the request's header as it came: version and priority included."""
-    return _frame(_response(message.header, status.v3))
-
-
-def _reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
-    """Encode a reply whose part for ``operation`` has ``part``'s fields (None: absent), and the status once more."""
-    response = _response(_header(operation, txn_id), status.v3)
-    carried = getattr(response, v3.PARTS[operation].response)
-    carried.status = status.v3
-    for field, value in part.items():
-        if value is not None:
-            setattr(carried, field, value)
-    return _frame(response)
+    return Answered(v3_replies.header_copied(message, statuses.EBADREQ)) if read is None else read(message)
 
 
 # Requests ------------------------------------------------------------------------------------------------------------
@@ -114,7 +77,7 @@ class AddRequests:
 
 
 def _add_reply(txn_id: int, status: Status, ledger_id: int, entry_id: int) -> bytes:
-    return _reply(V3Operation.ADD_ENTRY, txn_id, status, ledger_id=ledger_id, entry_id=entry_id)
+    return v3_replies.reply(V3Operation.ADD_ENTRY, txn_id, status, ledger_id=ledger_id, entry_id=entry_id)
 
 
 class ReadRequests:
@@ -163,7 +126,7 @@ class ReadRequests:
                 assert self.previous_last_add_confirmed is not None
                 entry_id = self.previous_last_add_confirmed + 1
         tells_lac = status is statuses.EOK and not self.fencing
-        reply = _reply(
+        reply = v3_replies.reply(
             V3Operation.READ_ENTRY,
             self._txn_id,
             status,
@@ -185,7 +148,7 @@ class ReadLacRequest:
         self.ledger_id = message.read_lac_request.ledger_id
 
     def reply(self, status: Status, explicit_lac: bytes | None, last_entry: bytes | None) -> bytes:
-        return _reply(
+        return v3_replies.reply(
             V3Operation.READ_LAC,
             self._txn_id,
             status,
@@ -213,7 +176,7 @@ class WriteLacRequest:
 
 
 def _write_lac_reply(txn_id: int, status: Status, ledger_id: int) -> bytes:
-    return _reply(V3Operation.WRITE_LAC, txn_id, status, ledger_id=ledger_id)
+    return v3_replies.reply(V3Operation.WRITE_LAC, txn_id, status, ledger_id=ledger_id)
 
 
 class BookieInfoRequest:
@@ -227,7 +190,7 @@ class BookieInfoRequest:
 
     def reply(self, status: Status, total_bytes: int, free_bytes: int) -> bytes:
         requested = self.requested if status is statuses.EOK else 0
-        return _reply(
+        return v3_replies.reply(
             V3Operation.GET_BOOKIE_INFO,
             self._txn_id,
             status,
@@ -278,27 +241,13 @@ def _read_bookie_info(message: Decoded) -> Request:
     return request if _version_served(message) else Answered(request.reply(statuses.EBADVERSION, 0, 0))
 
 
-def _read_auth(message: Decoded) -> Request:
-    """Answer that there is nothing to authenticate, whatever plugin and payload the client sent."""
-    response = _response(message.header, statuses.EOK.v3)
-    response.auth_response.auth_plugin_name = AUTH_DISABLED_PLUGIN
-    response.auth_response.payload = b""
-    return Answered(_frame(response))
-
-
-def _read_start_tls(message: Decoded) -> Request:
-    """Answer that this bookie has no TLS: under a header of its own, but without a part."""
-    header = _header(V3Operation.START_TLS, message.header.txn_id)
-    return Answered(_frame(_response(header, statuses.EBADREQ.v3)))
-
-
 _READERS: dict[int, Callable[[Decoded], Request]] = {
     V3Operation.READ_ENTRY: _read_read,
     V3Operation.ADD_ENTRY: _read_add,
-    V3Operation.AUTH: _read_auth,
+    V3Operation.AUTH: v3_handshake.read_auth,
     V3Operation.WRITE_LAC: _read_write_lac,
     V3Operation.READ_LAC: _read_read_lac,
     V3Operation.GET_BOOKIE_INFO: _read_bookie_info,
-    V3Operation.START_TLS: _read_start_tls,
+    V3Operation.START_TLS: v3_handshake.read_start_tls,
 }
 """The operations that are served; every other known one is answered EBADREQ under the request's header."""

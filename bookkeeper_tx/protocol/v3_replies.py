@@ -1,0 +1,45 @@
+"""The replies of the V3 dialect: the header, the status, and the part of the operation (docs/protocol/v3.md)."""
+
+from typing import Any, TypeAlias
+
+from protocol_specs import codecs
+from protocol_specs.wire import v3, v3_pb2
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import Status
+
+_pack_length = codecs.RECORD_LENGTH.pack_fixed
+
+Decoded: TypeAlias = Any
+"""A ``v3_pb2.Request`` that has every required field."""
+
+
+def frame(response: v3_pb2.Response) -> bytes:
+    """Encode a response with its length before it."""
+    body = response.SerializeToString()
+    return _pack_length(len(body)) + body
+
+
+def response(header: v3_pb2.PacketHeader, code: Any) -> v3_pb2.Response:
+    """Return a response without a part; ``code`` is the V3 code of a status."""
+    return v3_pb2.Response(header=header, status=code)
+
+
+def header(operation: Any, txn_id: int) -> v3_pb2.PacketHeader:
+    """Return the header of a reply to a request that is served."""
+    return v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id)
+
+
+def header_copied(message: Decoded, status: Status) -> bytes:
+    """Encode a reply without a part, under the request's header as it came: version and priority included."""
+    return frame(response(message.header, status.v3))
+
+
+def reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
+    """Encode a reply whose part for ``operation`` has ``part``'s fields (None: absent), and the status once more."""
+    whole = response(header(operation, txn_id), status.v3)
+    carried = getattr(whole, v3.PARTS[operation].response)
+    carried.status = status.v3
+    for field, value in part.items():
+        if value is not None:
+            setattr(carried, field, value)
+    return frame(whole)
