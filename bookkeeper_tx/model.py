@@ -188,8 +188,10 @@ class BookieServiceInfo:
     host: str
     port: int
     protocol: str = "bookie-rpc"
-    extensions: frozenset[str] = frozenset()
-    """What the endpoint can besides: ``protocol_specs.metadata.bookie`` lists the names."""
+    extensions: frozenset[str] | None = frozenset()
+    """What the endpoint can besides: ``protocol_specs.metadata.bookie`` lists the names.  Empty when the bookie
+    publishes that it can none of it; None when it published nothing or only its address is known, so that a client has
+    to find out on a connection of its own."""
 
 
 class Entry(NamedTuple):

@@ -9,13 +9,22 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookieIdInUse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from protocol_specs.metadata import bookie as spec
 
 RETRY_DELAY_S = 5.0
 """How long after a change of the registration failed it is tried again."""
 
 log = Logger()
+
+
+def advertised(config: BookieConfig, serves_tls: bool = False) -> frozenset[str]:
+    """Return the extensions that a bookie of this configuration publishes; one that imitates an old release, none."""
+    if config.wire_compat:
+        return frozenset()
+    return frozenset({spec.LEDGER_SCOPE_ID, spec.BATCH_READ_V3, *([spec.TLS] if serves_tls else [])})
 
 
 class Registration:

@@ -19,7 +19,7 @@ from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
-from bookkeeper_tx.bookie.registration import Registration
+from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.service_info import check_bookie_id
@@ -139,7 +139,7 @@ class BookieService(Service):
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()
         self._listen(address, factory)
-        info = BookieServiceInfo(address.host, address.port)
+        info = BookieServiceInfo(address.host, address.port, extensions=advertised(config))
         registration = Registration(
             self._reactor, self._store, address.bookie_id, info, bookie.availability, self._fail
         )

@@ -20,12 +20,20 @@ def check_bookie_id(bookie_id: BookieId) -> BookieId:
 def serialize(info: BookieServiceInfo) -> bytes:
     """Return the bytes that a bookie registers with."""
     message = Message()
-    message.endpoints.add(id=spec.BOOKIE_ENDPOINT_ID, port=info.port, host=info.host, protocol=info.protocol)
+    message.endpoints.add(
+        id=spec.BOOKIE_ENDPOINT_ID,
+        port=info.port,
+        host=info.host,
+        protocol=info.protocol,
+        extensions=sorted(info.extensions or ()),
+    )
     return message.SerializeToString(deterministic=True)
 
 
 def parse(data: bytes, bookie_id: BookieId) -> BookieServiceInfo:
-    """Return where the bookie listens for clients; empty ``data`` means at the ``host:port`` of its id.
+    """Return where the bookie listens for clients and what it can there.
+
+    Empty ``data`` means at the ``host:port`` of its id; what it can is unknown then (``extensions`` is None).
 
     Raises MetadataCorrupt for bytes that are no such message, BookieUnavailable when it names no such endpoint.
     """
@@ -38,12 +46,12 @@ def parse(data: bytes, bookie_id: BookieId) -> BookieServiceInfo:
         raise MetadataCorrupt(f"registration of bookie {bookie_id} ({len(data)} bytes): {error}") from error
     for endpoint in message.endpoints:
         if endpoint.protocol == spec.BOOKIE_RPC and endpoint.host and 0 < endpoint.port <= _PORT_MAX:
-            return BookieServiceInfo(endpoint.host, endpoint.port, endpoint.protocol)
+            return BookieServiceInfo(endpoint.host, endpoint.port, endpoint.protocol, frozenset(endpoint.extensions))
     raise BookieUnavailable(f"bookie {bookie_id} publishes no endpoint of protocol {spec.BOOKIE_RPC!r}")
 
 
 def _from_id(bookie_id: BookieId) -> BookieServiceInfo:
     host, _, port = bookie_id.rpartition(":")
     if host and port.isdecimal() and 0 < int(port) <= _PORT_MAX:
-        return BookieServiceInfo(host, int(port), spec.BOOKIE_RPC)
+        return BookieServiceInfo(host, int(port), spec.BOOKIE_RPC, extensions=None)
     raise BookieUnavailable(f"bookie {bookie_id} publishes no address, and its id is none")

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.availability import Availability
-from bookkeeper_tx.bookie.registration import RETRY_DELAY_S, Registration
+from bookkeeper_tx.bookie.registration import RETRY_DELAY_S, Registration, advertised
+from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
 from bookkeeper_tx.model import BookieServiceInfo
 
@@ -112,3 +114,16 @@ def test_an_id_that_another_process_has_taken_is_lost(result_of: Any, failure_of
     bench.store.error = BookieIdInUse("taken")
     bench.availability.cannot_write = True
     assert [type(error) for error in bench.lost] == [BookieIdInUse]
+
+
+@pytest.mark.parametrize(
+    ("settings", "serves_tls", "extensions"),
+    [
+        ({}, False, {"batch-read-v3", "ledger-scope-id"}),
+        ({}, True, {"batch-read-v3", "ledger-scope-id", "tls"}),
+        ({"wire_compat": "4.16"}, True, set()),
+    ],
+)
+def test_what_a_bookie_can_is_published(settings: dict[str, Any], serves_tls: bool, extensions: set[str]) -> None:
+    config = BookieConfig(metadata_uri="sqlite:///m", journal_directory="/j", ledger_directory="/l", **settings)
+    assert advertised(config, serves_tls) == extensions

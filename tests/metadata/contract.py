@@ -22,9 +22,10 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.metadata import ledger_serialization
 from bookkeeper_tx.model import BookieServiceInfo, DigestType, Fragment, LedgerMetadata, LedgerState
+from protocol_specs.metadata import bookie
 
 INFO = BookieServiceInfo("127.0.0.1", 3181)
-OTHER_INFO = BookieServiceInfo("127.0.0.1", 4181)
+OTHER_INFO = BookieServiceInfo("127.0.0.1", 4181, extensions=frozenset({bookie.LEDGER_SCOPE_ID, bookie.TLS}))
 METADATA = LedgerMetadata(
     2, 2, 1, [Fragment(0, ("a:1", "b:2"))], DigestType.CRC32C, b"pw", custom_metadata={"app": b"\x00x"}
 )
