@@ -1,0 +1,38 @@
+"""The list of entries: which entries of one ledger a bookie stores (``availability_of_entries_of_ledger``).
+
+Consecutive entries are a *sequence*.  Sequences of one size at equal distances are a *group*: it says where the first
+and the last of them start, how many entries each has, and how far their starts are apart.
+"""
+
+from construct import Array, Bytes, Int32sb, Struct, this
+
+from protocol_specs import fields
+
+VERSION = 0
+"""The only one; higher ones are refused."""
+
+RESERVED_SIZE = 56
+
+HEADER = Struct("version" / Int32sb, "group_count" / fields.count, "reserved" / Bytes(RESERVED_SIZE))
+"""``reserved`` is zeros, at which no reader looks."""
+
+HEADER_SIZE = HEADER.sizeof()
+
+GROUP = Struct(
+    "first_sequence_start" / fields.entry_id,
+    "last_sequence_start" / fields.entry_id,
+    "sequence_size" / Int32sb,
+    "sequence_period" / Int32sb,
+)
+"""Entry e is listed if ``first <= e < last + size`` and ``(e - first) % period < size``.
+
+A period of 0 belongs to a single sequence, whose first start is also its last.
+"""
+
+GROUP_SIZE = GROUP.sizeof()
+
+SEQUENCE_SIZE_MAX = 2**31 - 1
+SEQUENCE_PERIOD_MAX = 2**31 - 1
+
+ENTRY_LIST = Struct(*HEADER.subcons, "groups" / Array(this.group_count, GROUP))
+"""The whole list; groups in the order of their entries.  Bytes behind them are ignored."""
