@@ -3,20 +3,23 @@
 import hashlib
 import hmac
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import sub
 
 import construct
 import crc32c
 
-from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
+from bookkeeper_tx.entry_format import V1, V2, EntryFormat
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.model import DigestType
 from protocol_specs import codecs
-from protocol_specs.entry import v1
+from protocol_specs.entry import v2
+from protocol_specs.ledger_id import SCOPED_MIN, join, split
 
-LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
+ENTRY_METADATA = V1.metadata
+LAC_METADATA = V1.explicit_lac
 METADATA_SIZE = ENTRY_METADATA.size
 
 Checksum = Callable[..., int]
@@ -56,14 +59,51 @@ def _none(metadata: bytes, payload: bytes) -> bytes:
     return b""
 
 
+class _SealedFormat:
+    """Entries of one format with digests of one type."""
+
+    def __init__(self, entries: EntryFormat, digest_type: DigestType) -> None:
+        self.metadata_size = entries.metadata.size
+        self.payload_offset = self.metadata_size + digest_type.value.size
+        self.entry_id_at = entries.entry_id_at
+        self.is_of = entries.is_of
+        self._digest_type = digest_type
+        self._records: dict[tuple[int, int], codecs.Codec] = {}
+        if digest_type in _VALUES:
+            sealed = construct.Struct("metadata" / construct.Bytes(self.metadata_size), "digest" / _VALUES[digest_type])
+            self.sealed = codecs.derive("sealed entry", sealed)
+
+    def records(self, prefix: int, payload_size: int) -> codecs.Codec:
+        """Return the codec of an entry with a payload of ``payload_size`` bytes, behind ``prefix`` bytes."""
+        codec = self._records.get((prefix, payload_size))
+        if codec is None:
+            if len(self._records) >= CODECS_MAX:
+                self._records.clear()
+            declaration = construct.Struct(
+                "prefix" / construct.Bytes(prefix),
+                "metadata" / construct.Bytes(self.metadata_size),
+                "digest" / _VALUES[self._digest_type],
+                "payload" / construct.Bytes(payload_size),
+            )
+            codec = self._records[prefix, payload_size] = codecs.derive("entry", declaration)
+        return codec
+
+
 class EntryDigest:
-    """Seals and verifies the entries of ledgers of one digest type and password."""
+    """Seals and verifies the entries of ledgers of one digest type and password.
+
+    Entries, and explicit last adds confirmed, of a ledger in scope 0 are of format V1, all others of V2.
+    """
 
     def __init__(self, digest_type: DigestType, password: bytes) -> None:
         self.digest_type = digest_type
         self.size = digest_type.value.size
         self.master_key = master_key(password)
-        self.payload_offset = METADATA_SIZE + self.size
+        self._v1 = _SealedFormat(V1, digest_type)
+        self._v2 = _SealedFormat(V2, digest_type)
+        self._flags = v2.flags_of(digest_type.value.number)
+        self.payload_offset = self._v1.payload_offset
+        """Bytes before the payload of an entry in scope 0."""
         self._checksum = _CHECKSUMS.get(digest_type)
         self._compute: Callable[[bytes, bytes], bytes] = _none
         if digest_type is DigestType.MAC:
@@ -71,53 +111,77 @@ class EntryDigest:
         if self._checksum is not None:
             value = codecs.derive("digest", construct.Struct("value" / _VALUES[digest_type]))
             self._compute = _of(self._checksum, value.pack_fixed)
-            sealed = construct.Struct("metadata" / construct.Bytes(METADATA_SIZE), "digest" / _VALUES[digest_type])
-            self._sealed = codecs.derive("sealed entry", sealed)
-        self._codecs: dict[tuple[int, int], codecs.Codec] = {}
+
+    def payload_offset_of(self, ledger_id: int) -> int:
+        """Return how many bytes stand before the payload in entries of this ledger."""
+        return (self._v1 if ledger_id < SCOPED_MIN else self._v2).payload_offset
 
     def seal(self, ledger_id: int, entry_id: int, last_add_confirmed: int, length: int, payload: bytes) -> bytes:
         """Return the entry as it is sent and stored."""
-        metadata = ENTRY_METADATA.pack_fixed(ledger_id, entry_id, last_add_confirmed, length)
+        if ledger_id < SCOPED_MIN:
+            metadata = ENTRY_METADATA.pack_fixed(ledger_id, entry_id, last_add_confirmed, length)
+        else:
+            ids = (*split(ledger_id), entry_id)
+            metadata = V2.metadata.pack_fixed(self._flags, *ids, last_add_confirmed, length)
         return metadata + self._compute(metadata, payload) + payload
 
     def seal_last_add_confirmed(self, ledger_id: int, last_add_confirmed: int) -> bytes:
         """Return the body of a WRITE_LAC request."""
-        metadata = LAC_METADATA.pack_fixed(ledger_id, last_add_confirmed)
+        if ledger_id < SCOPED_MIN:
+            metadata = LAC_METADATA.pack_fixed(ledger_id, last_add_confirmed)
+        else:
+            metadata = V2.explicit_lac.pack_fixed(self._flags, *split(ledger_id), last_add_confirmed)
         return metadata + self._compute(metadata, b"")
 
     def verify(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
         """Return entry id, last add confirmed, length and payload of ``entry``.
 
         ``entry_id`` None accepts any id (a read of the last entry).  Raises :class:`DigestMismatch` for an entry that
-        is too short, of another id, or whose digest does not match.
+        is too short, of another id, format or digest type, or whose digest does not match.
         """
-        if len(entry) < self.payload_offset:
+        form = self._v1 if ledger_id < SCOPED_MIN else self._v2
+        if len(entry) < form.payload_offset:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
-        metadata, payload = entry[:METADATA_SIZE], entry[self.payload_offset :]
-        found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
-        if self._compute(metadata, payload) != entry[METADATA_SIZE : self.payload_offset]:
+        metadata, payload = entry[: form.metadata_size], entry[form.payload_offset :]
+        if self._compute(metadata, payload) != entry[form.metadata_size : form.payload_offset]:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
+        if ledger_id < SCOPED_MIN:
+            found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
+        else:
+            flags, *halves, found_entry, last_add_confirmed, length = V2.metadata.unpack_fixed(metadata)
+            self._check_flags(flags)
+            found_ledger = join(*halves)
         if found_ledger != ledger_id or entry_id not in (None, found_entry):
             raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
         return found_entry, last_add_confirmed, length, payload
 
     def verify_last_add_confirmed(self, ledger_id: int, body: bytes) -> int:
         """Return the last add confirmed in the body of a WRITE_LAC request; raises :class:`DigestMismatch`."""
-        metadata = body[: LAC_METADATA.size]
-        if len(metadata) < LAC_METADATA.size or self._compute(metadata, b"") != body[LAC_METADATA.size :]:
+        codec = LAC_METADATA if ledger_id < SCOPED_MIN else V2.explicit_lac
+        metadata = body[: codec.size]
+        if len(metadata) < codec.size or self._compute(metadata, b"") != body[codec.size :]:
             raise DigestMismatch(f"explicit last add confirmed of ledger {ledger_id} does not match its digest")
-        found_ledger, last_add_confirmed = LAC_METADATA.unpack_fixed(metadata)
+        if ledger_id < SCOPED_MIN:
+            found_ledger, last_add_confirmed = LAC_METADATA.unpack_fixed(metadata)
+        else:
+            flags, *halves, last_add_confirmed = V2.explicit_lac.unpack_fixed(metadata)
+            self._check_flags(flags)
+            found_ledger = join(*halves)
         if found_ledger != ledger_id:
             raise DigestMismatch(f"explicit last add confirmed of ledger {found_ledger}, not of {ledger_id}")
         return int(last_add_confirmed)
+
+    def _check_flags(self, flags: int) -> None:
+        if flags != self._flags:
+            raise DigestMismatch(f"an entry of this ledger starts with {self._flags:#04x}, not with {flags:#04x}")
 
     def verify_run(self, run: EntryRun) -> list[bytes]:
         """Return the payloads of the verified prefix of ``run``: all of them, or those before the first bad entry."""
         if self._checksum is None:
             return self._verify_each(run.ledger_id, run.first_entry_id, run)
         if type(run.offsets) is range and run.count >= EQUAL_MIN:
-            return self._verify_equal(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, run.prefix)
-        return self._verify_uneven(run.ledger_id, run.first_entry_id, run.buffer, run.offsets, run.prefix)
+            return self._verify_equal(run, run.offsets)
+        return self._verify_uneven(run)
 
     def _verify_each(self, ledger_id: int, first_entry_id: int, entries: Iterable[bytes]) -> list[bytes]:
         payloads: list[bytes] = []
@@ -128,19 +192,16 @@ class EntryDigest:
                 break
         return payloads
 
-    def _verify_uneven(
-        self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: Sequence[int], prefix: int
-    ) -> list[bytes]:
-        """Verify entries of any size, their digests one by one and then the ids of all that are good.
-
-        Each starts ``prefix`` bytes behind its offset and ends at the next one.
-        """
+    def _verify_uneven(self, run: EntryRun) -> list[bytes]:
+        """Verify entries of any size, their digests one by one and then the ids of all that are good."""
+        form = self._v1 if run.ledger_id < SCOPED_MIN else self._v2
+        buffer, offsets, prefix = run.buffer, run.offsets, run.prefix
         ends = offsets[1:]
         sizes = list(map(sub, ends, offsets))
-        if min(sizes, default=0) < prefix + self.payload_offset:
-            whole = next(index for index, size in enumerate(sizes) if size < prefix + self.payload_offset)
+        if min(sizes, default=0) < prefix + form.payload_offset:
+            whole = next(index for index, size in enumerate(sizes) if size < prefix + form.payload_offset)
             ends = ends[:whole]
-        unpack, payload_at, checksum = self._sealed.unpack_fixed, self.payload_offset, self._checksum
+        unpack, payload_at, checksum = form.sealed.unpack_fixed, form.payload_offset, self._checksum
         assert checksum is not None
         payloads: list[bytes] = []
         heads: list[bytes] = []
@@ -153,51 +214,32 @@ class EntryDigest:
             payloads.append(payload)
             heads.append(metadata)
             start = end + prefix
-        del payloads[_right_ids(ledger_id, first_entry_id, b"".join(heads), 0, METADATA_SIZE, len(heads)) :]
+        del payloads[self._right_ids(form, run, b"".join(heads), 0, form.metadata_size, len(heads)) :]
         return payloads
 
-    def _verify_equal(
-        self, ledger_id: int, first_entry_id: int, buffer: bytes, offsets: range, prefix: int
-    ) -> list[bytes]:
-        """Verify entries of one size: their ids a byte column at a time, their digests in one pass.
-
-        Each starts ``prefix`` bytes behind its offset.
-        """
-        start, stride, count = offsets.start, offsets.step, len(offsets) - 1
-        payload_size = stride - prefix - self.payload_offset
+    def _verify_equal(self, run: EntryRun, offsets: range) -> list[bytes]:
+        """Verify entries of one size: their ids a byte column at a time, their digests in one pass."""
+        form = self._v1 if run.ledger_id < SCOPED_MIN else self._v2
+        start, stride, count, prefix = offsets.start, offsets.step, len(offsets) - 1, run.prefix
+        payload_size = stride - prefix - form.payload_offset
         if payload_size < 0:
             return []
-        count = _right_ids(ledger_id, first_entry_id, buffer, start + prefix, stride, count)
+        count = self._right_ids(form, run, run.buffer, start + prefix, stride, count)
         payloads: list[bytes] = []
         append, checksum = payloads.append, self._checksum
         assert checksum is not None
-        records = self._records(prefix, payload_size).iter_fixed(memoryview(buffer)[start : start + count * stride])
+        records = form.records(prefix, payload_size).iter_fixed(memoryview(run.buffer)[start : start + count * stride])
         for _, metadata, digest, payload in records:
             if digest != checksum(payload, checksum(metadata)):
                 break
             append(payload)
         return payloads
 
-    def _records(self, prefix: int, payload_size: int) -> codecs.Codec:
-        """Return the codec of an entry with a payload of ``payload_size`` bytes, behind ``prefix`` bytes."""
-        codec = self._codecs.get((prefix, payload_size))
-        if codec is None:
-            if len(self._codecs) >= CODECS_MAX:
-                self._codecs.clear()
-            declaration = construct.Struct(
-                "prefix" / construct.Bytes(prefix),
-                "metadata" / construct.Bytes(METADATA_SIZE),
-                "digest" / _VALUES[self.digest_type],
-                "payload" / construct.Bytes(payload_size),
-            )
-            codec = self._codecs[prefix, payload_size] = codecs.derive("entry", declaration)
-        return codec
-
-
-def _right_ids(ledger_id: int, first_entry_id: int, buffer: bytes, start: int, stride: int, count: int) -> int:
-    """Return how many of ``count`` entries at ``start`` are of this ledger, their ids counting up from the first."""
-    if not count or ENTRY_METADATA.unpack_fixed(buffer, start)[0] != ledger_id:
-        return 0
-    entry_id_at = ENTRY_METADATA.offsets["entry_id"]
-    count = equal_frames(buffer, start, stride, count, entry_id_at)
-    return ascending_ids(buffer, start + entry_id_at, stride, count, first_entry_id)
+    def _right_ids(self, form: _SealedFormat, run: EntryRun, buffer: bytes, start: int, stride: int, count: int) -> int:
+        """Return how many of ``count`` entries at ``start`` have the ids that ``run`` says."""
+        if not count or not form.is_of(run.ledger_id, buffer[start : start + form.metadata_size]):
+            return 0
+        if form is self._v2 and buffer[start] != self._flags:
+            return 0
+        count = equal_frames(buffer, start, stride, count, form.entry_id_at)
+        return ascending_ids(buffer, start + form.entry_id_at, stride, count, run.first_entry_id)

@@ -2,16 +2,18 @@
 
 The same bytes serve the journal, the write cache, the entry log and a batch read reply, so they are made once and
 passed on whole; an object per entry would cost more than the entry.
+
+What an entry looks like inside follows from the run's ledger id: :func:`bookkeeper_tx.entry_format.format_of`.
 """
 
 from array import array
 from collections.abc import Iterator, Sequence
 
+from bookkeeper_tx.entry_format import V1
 from protocol_specs import codecs
-from protocol_specs.entry import v1
 
-ENTRY_RECORD = codecs.derive("entry record", v1.ENTRY_RECORD)
-ENTRY_METADATA = codecs.derive("entry", v1.ENTRY_METADATA)
+ENTRY_RECORD = V1.record
+ENTRY_METADATA = V1.metadata
 RECORD_LENGTH_SIZE = ENTRY_RECORD.offsets["ledger_id"]
 
 

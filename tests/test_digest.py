@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import crc32c
@@ -16,10 +17,15 @@ from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.model import DigestType
 from protocol_specs import vectors
 from protocol_specs.entry import digest as specs
+from protocol_specs.ledger_id import SCOPED_MIN, join
 
 VECTORS = vectors.load("entry")
 TYPES = {kind.value.name: kind for kind in DigestType}
 every_type = pytest.mark.parametrize("kind", DigestType, ids=lambda kind: kind.name)
+SCOPED = join(-5, -7)
+"""A ledger id of which both halves are negative."""
+every_format = pytest.mark.parametrize("ledger", [1, SCOPED], ids=["V1", "V2"])
+LEDGER_IDS = st.one_of(st.integers(0, 2**63 - 1), st.integers(SCOPED_MIN, 2**128 - 1))
 
 
 def _of(spec: str) -> Any:
@@ -31,6 +37,15 @@ def _of(spec: str) -> Any:
 def _digest(fields: dict[str, Any]) -> EntryDigest:
     return EntryDigest(TYPES[fields["digest_type"]], bytes.fromhex(fields["password"]))
 
+
+REFERENCES: dict[DigestType, Callable[..., bytes]] = {
+    DigestType.CRC32: lambda covered, password=b"": bytes(4) + zlib.crc32(covered).to_bytes(4, "big"),
+    DigestType.CRC32C: lambda covered, password=b"": crc32c.crc32c(covered).to_bytes(4, "big"),
+    DigestType.MAC: lambda covered, password=b"testPasswd": hmac.digest(
+        hashlib.sha1(b"mac" + password).digest(), covered, "sha1"
+    ),
+    DigestType.DUMMY: lambda covered, password=b"": b"",
+}
 
 # Vectors -------------------------------------------------------------------------------------------------------------
 
@@ -54,6 +69,35 @@ def test_entry(vector: dict[str, Any]) -> None:
     assert entry[METADATA_SIZE : METADATA_SIZE + ours.size].hex() == fields["digest"]
     run = EntryRun.of_entries(ids[0], ids[1], [entry])
     assert ours.verify_run(run) == [payload]
+
+
+@_of("entry/v2.ENTRY")
+def test_entry_of_a_scoped_ledger(vector: dict[str, Any]) -> None:
+    entry, fields = bytes.fromhex(vector["hex"]), vector["fields"]
+    ledger_id = join(fields["ledger_scope_id"], fields["ledger_id"])
+    values = [fields[name] for name in ("entry_id", "last_add_confirmed", "length")]
+    payload = bytes.fromhex(fields["payload"])
+    ours = _digest(fields)
+    halves = [fields[name].to_bytes(8, "big", signed=True) for name in ("ledger_scope_id", "ledger_id")]
+    numbers = b"".join(value.to_bytes(8, "big") for value in values)
+    metadata = bytes([0xA0 | ours.digest_type.value.number]) + b"".join(halves) + numbers
+    assert entry == metadata + REFERENCES[ours.digest_type](metadata + payload) + payload
+    assert len(metadata) == 41
+    assert ours.seal(ledger_id, *values, payload) == entry
+    assert ours.verify(ledger_id, values[0], entry) == (*values, payload)
+    assert ours.verify(ledger_id, None, entry)[0] == values[0]
+    assert ours.verify_run(EntryRun.of_entries(ledger_id, values[0], [entry])) == [payload]
+    assert entry[ours.payload_offset_of(ledger_id) :] == payload
+
+
+@_of("entry/v2.LAC_METADATA")
+def test_explicit_last_add_confirmed_of_a_scoped_ledger(vector: dict[str, Any]) -> None:
+    body, fields = bytes.fromhex(vector["hex"]), vector["fields"]
+    ledger_id = join(fields["ledger_scope_id"], fields["ledger_id"])
+    ours = _digest(fields)
+    assert body == body[:25] + REFERENCES[ours.digest_type](body[:25])
+    assert ours.seal_last_add_confirmed(ledger_id, fields["last_add_confirmed"]) == body
+    assert ours.verify_last_add_confirmed(ledger_id, body) == fields["last_add_confirmed"]
 
 
 @_of("entry/v1.LAC_METADATA")
@@ -93,13 +137,6 @@ def test_every_digest_type_is_declared() -> None:
 
 # Coverage ------------------------------------------------------------------------------------------------------------
 
-REFERENCES = {
-    DigestType.CRC32: lambda covered: bytes(4) + zlib.crc32(covered).to_bytes(4, "big"),
-    DigestType.CRC32C: lambda covered: crc32c.crc32c(covered).to_bytes(4, "big"),
-    DigestType.MAC: lambda covered: hmac.digest(hashlib.sha1(b"mactestPasswd").digest(), covered, "sha1"),
-    DigestType.DUMMY: lambda covered: b"",
-}
-
 
 @every_type
 @given(payload=st.binary(max_size=100), length=st.integers(0, 2**40))
@@ -113,7 +150,7 @@ def test_the_digest_covers_metadata_and_payload_as_one_string(kind: DigestType, 
 
 
 @every_type
-@given(payload=st.binary(max_size=60), ledger_id=st.integers(0, 2**63 - 1), entry_id=st.integers(0, 2**63 - 1))
+@given(payload=st.binary(max_size=60), ledger_id=LEDGER_IDS, entry_id=st.integers(0, 2**63 - 1))
 def test_what_is_sealed_verifies(kind: DigestType, payload: bytes, ledger_id: int, entry_id: int) -> None:
     ours = EntryDigest(kind, b"secret")
     entry = ours.seal(ledger_id, entry_id, entry_id - 1, len(payload), payload)
@@ -121,28 +158,31 @@ def test_what_is_sealed_verifies(kind: DigestType, payload: bytes, ledger_id: in
 
 
 @pytest.mark.parametrize("kind", [DigestType.CRC32, DigestType.CRC32C, DigestType.MAC], ids=lambda kind: kind.name)
-def test_every_flipped_bit_is_noticed(kind: DigestType) -> None:
+@every_format
+def test_every_flipped_bit_is_noticed(kind: DigestType, ledger: int) -> None:
     ours = EntryDigest(kind, b"secret")
-    entry = ours.seal(1, 2, 1, 5, b"hello")
+    entry = ours.seal(ledger, 2, 1, 5, b"hello")
     for bit in range(8 * len(entry)):
         bad = bytearray(entry)
         bad[bit // 8] ^= 1 << bit % 8
         with pytest.raises(DigestMismatch):
-            ours.verify(1, 2, bytes(bad))
+            ours.verify(ledger, 2, bytes(bad))
         with pytest.raises(DigestMismatch):
-            ours.verify(1, None, bytes(bad))
-        assert ours.verify_run(EntryRun.of_entries(1, 2, [bytes(bad)])) == []
+            ours.verify(ledger, None, bytes(bad))
+        assert ours.verify_run(EntryRun.of_entries(ledger, 2, [bytes(bad)])) == []
 
 
 @every_type
-def test_an_entry_shorter_than_metadata_and_digest_is_refused(kind: DigestType) -> None:
+@every_format
+def test_an_entry_shorter_than_metadata_and_digest_is_refused(kind: DigestType, ledger: int) -> None:
     ours = EntryDigest(kind, b"secret")
-    entry = ours.seal(1, 2, 1, 0, b"")
-    assert ours.verify(1, 2, entry)[3] == b""
+    entry = ours.seal(ledger, 2, 1, 0, b"")
+    assert ours.verify(ledger, 2, entry)[3] == b""
+    assert len(entry) == ours.payload_offset_of(ledger)
     for size in range(len(entry)):
         with pytest.raises(DigestMismatch, match=f"only {size} bytes"):
-            ours.verify(1, 2, entry[:size])
-        assert ours.verify_run(EntryRun.of_entries(1, 2, [entry[:size]])) == []
+            ours.verify(ledger, 2, entry[:size])
+        assert ours.verify_run(EntryRun.of_entries(ledger, 2, [entry[:size]])) == []
 
 
 @every_type
@@ -163,21 +203,58 @@ def test_another_password_or_type_is_refused() -> None:
 
 
 @every_type
+@every_format
 @pytest.mark.parametrize("bad", range(4))
-def test_a_run_gives_the_prefix_before_its_first_bad_entry(kind: DigestType, bad: int) -> None:
+def test_a_run_gives_the_prefix_before_its_first_bad_entry(kind: DigestType, ledger: int, bad: int) -> None:
     ours = EntryDigest(kind, b"secret")
-    entries = [ours.seal(1, 5 + at, 4, at, b"payload %d" % at) for at in range(4)]
-    entries[bad] = ours.seal(1, 99, 4, 0, b"of another id")
-    payloads = ours.verify_run(EntryRun.of_entries(1, 5, entries))
+    entries = [ours.seal(ledger, 5 + at, 4, at, b"payload %d" % at) for at in range(4)]
+    entries[bad] = ours.seal(ledger, 99, 4, 0, b"of another id")
+    payloads = ours.verify_run(EntryRun.of_entries(ledger, 5, entries))
     assert payloads == [b"payload %d" % at for at in range(bad)]
 
 
 @every_type
-def test_a_bad_explicit_last_add_confirmed_is_refused(kind: DigestType) -> None:
+@every_format
+@pytest.mark.parametrize("bad", [0, 9, 20])
+def test_a_run_of_entries_of_one_size_too(kind: DigestType, ledger: int, bad: int) -> None:
     ours = EntryDigest(kind, b"secret")
-    body = ours.seal_last_add_confirmed(1, 8)
+    entries = [ours.seal(ledger, 5 + at, 4, at, b"payload %02d" % at) for at in range(20)]
+    if bad < len(entries):
+        entries[bad] = ours.seal(ledger + 1, 5 + bad, 4, 0, b"payload XX")
+    buffer = b"".join(len(each).to_bytes(4, "big") + each for each in entries)
+    run = EntryRun(ledger, 5, buffer, range(0, len(buffer) + 1, 4 + len(entries[0])))
+    assert ours.verify_run(run) == [b"payload %02d" % at for at in range(bad)][:20]
+
+
+@every_type
+def test_an_entry_in_the_format_of_another_ledger_is_refused(kind: DigestType) -> None:
+    """Of a scoped ledger, one whose flags name another digest type; and V1 for V2, V2 for V1."""
+    ours = EntryDigest(kind, b"secret")
+    entry = ours.seal(SCOPED, 2, 1, 40, b"x" * 40)
+    flags = bytes([0xA0 | kind.value.number % 4 + 1])
+    other = flags + entry[1:41]
+    other += REFERENCES[kind](other + b"x" * 40, b"secret") + b"x" * 40
+    with pytest.raises(DigestMismatch, match="starts with 0xa"):
+        ours.verify(SCOPED, 2, other)
+    lac = flags + ours.seal_last_add_confirmed(SCOPED, 1)[1:25]
+    with pytest.raises(DigestMismatch, match="starts with 0xa"):
+        ours.verify_last_add_confirmed(SCOPED, lac + REFERENCES[kind](lac, b"secret"))
+    for ledger, bad in ((SCOPED, other), (SCOPED, ours.seal(7, 2, 1, 40, b"x" * 40)), (7, entry)):
+        with pytest.raises(DigestMismatch):
+            ours.verify(ledger, 2, bad)
+        assert ours.verify_run(EntryRun.of_entries(ledger, 2, [bad])) == []
+        assert (
+            ours.verify_run(EntryRun(ledger, 2, 8 * (bytes(4) + bad), range(0, 8 * len(bad) + 33, len(bad) + 4))) == []
+        )
+
+
+@every_type
+@every_format
+def test_a_bad_explicit_last_add_confirmed_is_refused(kind: DigestType, ledger: int) -> None:
+    ours = EntryDigest(kind, b"secret")
+    body = ours.seal_last_add_confirmed(ledger, 8)
     for bad in (*(body[:size] for size in range(len(body))), body + b"x"):
         with pytest.raises(DigestMismatch):
-            ours.verify_last_add_confirmed(1, bad)
-    with pytest.raises(DigestMismatch, match="of ledger 1, not of 2"):
-        ours.verify_last_add_confirmed(2, body)
+            ours.verify_last_add_confirmed(ledger, bad)
+    with pytest.raises(DigestMismatch, match=f"of ledger {ledger}, not of {ledger + 1}"):
+        ours.verify_last_add_confirmed(ledger + 1, body)

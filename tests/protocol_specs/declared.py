@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from protocol_specs import codecs, tails
 from protocol_specs.codecs import Codec
 from protocol_specs.entry import v1
+from protocol_specs.entry import v2 as entry_v2
 from protocol_specs.forms import LengthFirst
 from protocol_specs.wire import framing, v2
 
@@ -24,7 +25,7 @@ def _structs(*modules: ModuleType) -> dict[str, construct.Struct]:
     }
 
 
-CODECS = [codecs.derive(name, struct) for name, struct in _structs(framing, v2, v1).items()]
+CODECS = [codecs.derive(name, struct) for name, struct in _structs(framing, v2, v1, entry_v2).items()]
 
 
 def interpreted(codec: Codec, data: bytes) -> tuple[Any, ...] | None:

@@ -1,0 +1,53 @@
+"""What of an entry depends on its format: V1 in scope 0, V2 in every other scope (docs/protocol/entry.md).
+
+A format is chosen once for a run, by its ledger id; all entries of a ledger have the same.
+"""
+
+from types import ModuleType
+from typing import Final
+
+from protocol_specs import codecs
+from protocol_specs.entry import v1, v2
+from protocol_specs.ledger_id import SCOPED_MIN
+
+
+class EntryFormat:
+    """The codecs and offsets of one format; ``mask`` and ``version`` tell it by an entry's first byte."""
+
+    def __init__(self, declarations: ModuleType, ledger_id_at: int, mask: int, version: int) -> None:
+        self.record = codecs.derive("entry record", declarations.ENTRY_RECORD)
+        """A record's length and ids."""
+        self.metadata = codecs.derive("entry", declarations.ENTRY_METADATA)
+        """What stands before the digest."""
+        self.explicit_lac = codecs.derive("explicit last add confirmed", declarations.LAC_METADATA)
+        """What stands before the digest of a WRITE_LAC request's body."""
+        self.head_size = self.record.size
+        """Bytes of length and ids: what is checked of each record."""
+        self.ids_size = self.head_size - codecs.RECORD_LENGTH.size
+        """Bytes of the ids alone."""
+        self.entry_id_at = self.metadata.offsets["entry_id"]
+        """Where in an entry its id is; what stands before it is the same in all entries of a ledger."""
+        self.last_add_confirmed_at = self.metadata.offsets["last_add_confirmed"]
+        self.entry_size_min = self.metadata.offsets["length"]
+        """Bytes up to the last add confirmed: what the ledger storage looks at.  A shorter entry is refused."""
+        self._ledger_id_at = ledger_id_at
+        self._mask = mask
+        self._version = version
+
+    def is_of(self, ledger_id: int, entry: bytes) -> bool:
+        """Tell whether ``entry``, whole or cut short behind its ids, is one of this ledger, in this format."""
+        ledger_id_at, entry_id_at = self._ledger_id_at, self.entry_id_at
+        return (
+            len(entry) >= self.ids_size
+            and entry[0] & self._mask == self._version
+            and entry[ledger_id_at:entry_id_at] == ledger_id.to_bytes(entry_id_at - ledger_id_at, "big")
+        )
+
+
+V1: Final = EntryFormat(v1, 0, v2.NOT_V1, 0)
+V2: Final = EntryFormat(v2, 1, v2.VERSION_MASK, v2.VERSION)
+
+
+def format_of(ledger_id: int) -> EntryFormat:
+    """Return the format of the entries of a ledger."""
+    return V1 if ledger_id < SCOPED_MIN else V2
