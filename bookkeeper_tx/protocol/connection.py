@@ -1,12 +1,17 @@
 """A bookie's side of a connection: bytes in, requests out; no IO, no clock (docs/protocol/detection.md)."""
 
+from collections.abc import Callable
+
+from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol import v2, v3
+from bookkeeper_tx.protocol import v2, v2_handshake, v3, v3_handshake
+from bookkeeper_tx.protocol.auth import AuthRequest, ServerGate
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
-from bookkeeper_tx.protocol.messages import ConnectionBroken, Request
+from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
+from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Operation
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
@@ -24,6 +29,45 @@ class ServerConnection:
         self._serves_batch_read = serves_batch_read
         self._may_be_v3 = True
         self._broken = False
+        self._offers_tls = False
+        self._awaits_tls = False
+        self._gate: ServerGate | None = None
+        """Set until the client has authenticated, where it has to."""
+        self._requests: list[Request] | None = None
+        """What :meth:`receive`, while it runs, has read."""
+
+    # Security --------------------------------------------------------------------------------------------------------
+
+    def offer_tls(self) -> None:
+        """Give StartTls for the request that asks for it, instead of refusing it.
+
+        Nothing is read behind it before :meth:`secured`.
+        """
+        self._offers_tls = True
+
+    def require_authentication(
+        self, factory: BookieAuthProviderFactory, peer: ConnectionPeer, emit: Callable[[ConnectionEvent], None]
+    ) -> ServerGate:
+        """Let nothing else through until the client has authenticated.
+
+        ``emit`` is called with what a provider has to say when it was not at once; the gate is to be closed when the
+        connection is lost.
+        """
+
+        def in_order(event: ConnectionEvent) -> None:
+            if self._requests is None:
+                emit(event)
+            else:
+                self._requests.append(event)  # type: ignore[arg-type]
+
+        self._gate = ServerGate(factory, peer, in_order)
+        return self._gate
+
+    def secured(self) -> None:
+        """Read on, inside TLS."""
+        self._awaits_tls = False
+
+    # Requests --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Request]:
         """Return the requests that ``data`` completes.
@@ -34,12 +78,18 @@ class ServerConnection:
         requests: list[Request] = []
         if self._broken:
             return requests
+        self._requests = requests
         try:
+            if self._awaits_tls:
+                # Read later they would pass for bytes that came inside TLS.
+                raise ProtocolViolation("the client sent bytes in clear behind its START_TLS")
             buffer = self._frames.feed(data)
             self._frames.keep(buffer, self._read(buffer, requests))
         except (Malformed, ProtocolViolation) as error:
             self._broken = True
             requests.append(ConnectionBroken(error))
+        finally:
+            self._requests = None
         return requests
 
     def _read(self, buffer: bytes, requests: list[Request]) -> int:
@@ -49,9 +99,18 @@ class ServerConnection:
             frame_end = position + LENGTH + length
             if frame_end > end:
                 break
+            if self._gate is not None:
+                if self._gate.opened:
+                    self._gate = None
+                    continue
+                self._read_unauthenticated(self._gate, buffer, position, frame_end, requests)
+                position = frame_end
+                continue
             if self._may_be_v3:
                 request = v3.decode(buffer[position + LENGTH : frame_end])
                 if request is not None:
+                    if type(request) is StartTls:
+                        request = self._start_tls(request, end - frame_end)
                     requests.append(request)
                     position = frame_end
                     continue
@@ -60,18 +119,43 @@ class ServerConnection:
             requests.append(request)
         return position
 
+    def _start_tls(self, request: StartTls, bytes_behind: int) -> Request:
+        if not self._offers_tls:
+            return Answered(request.refused)
+        if bytes_behind:
+            raise ProtocolViolation("the client sent bytes in clear behind its START_TLS")
+        self._offers_tls = False
+        self._awaits_tls = True
+        return request
+
+    def _read_unauthenticated(
+        self, gate: ServerGate, buffer: bytes, start: int, frame_end: int, requests: list[Request]
+    ) -> None:
+        request: AuthRequest | StartTls | Answered
+        message = v3.parse(buffer[start + LENGTH : frame_end]) if self._may_be_v3 else None
+        if message is not None:
+            request = v3_handshake.read_unauthenticated(message)
+        else:
+            self._may_be_v3 = False
+            request = v2_handshake.read_unauthenticated(buffer, start, frame_end)
+        if isinstance(request, StartTls):
+            requests.append(self._start_tls(request, len(buffer) - frame_end))
+        elif isinstance(request, Answered):
+            requests.append(request)
+        else:
+            gate.process(request)
+
     def _read_v2(self, buffer: bytes, start: int, end: int, frame_end: int) -> tuple[Request, int]:
         """Return the request, or run of requests, at ``start``, and where the next one starts."""
         if frame_end - start < FRAME_START.size:
             raise Malformed(FRAME_START.name, "header", start, "the frame is shorter than its header")
-        _, header = FRAME_START.unpack_fixed(buffer, start)
-        version, operation, _ = framing.split_header(header)
+        version, operation, _ = framing.split_header(FRAME_START.unpack_fixed(buffer, start)[1])
         if operation == Operation.AUTH:
-            return v2.answer_auth(buffer, start, frame_end), frame_end
+            return v2_handshake.answer_auth(buffer, start, frame_end), frame_end
         if (operation == Operation.BATCH_READ_ENTRY and not self._serves_batch_read) or operation not in _READABLE:
             raise ProtocolViolation(f"unknown operation {operation} of a version {version} request")
         if version > framing.VERSION_MAX:
-            return v2.answer_bad_version(buffer, start, frame_end, operation), frame_end
+            return v2.refuse(buffer, start, frame_end, operation, statuses.EBADVERSION), frame_end
         if operation == Operation.ADD_ENTRY:
             return v2.read_adds(buffer, start, end)
         if operation == Operation.READ_ENTRY:

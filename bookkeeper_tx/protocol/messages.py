@@ -5,8 +5,8 @@ replies, so nothing behind this room knows the dialect.  Requests of the hot pat
 frames of one operation, ledger and key.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
@@ -19,7 +19,9 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 class AddRequests(Protocol):
     """Add the entries of a run."""
 
-    entries: EntryRun
+    @property
+    def entries(self) -> EntryRun: ...
+
     master_key: bytes
     recovery: bool
     """The add of a recovering or re-replicating client: the fence does not stop it."""
@@ -40,18 +42,35 @@ class ReadRequests(Protocol):
     master_key: bytes | None
     """The key of a fencing read; None when the request brought none."""
     high_priority: bool
-    previous_last_add_confirmed: int | None
-    """Set by a long poll (V3)."""
-    piggyback: bool
-    """Whether a long poll (V3) wants the entry after ``previous_last_add_confirmed`` with the answer."""
-    timeout_ms: int | None
-    """How long a long poll (V3) may wait, in milliseconds; None: not at all."""
 
     def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> Sequence[Buffer]:
         """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
 
     def rest(self, answered: int) -> "ReadRequests":
         """Return the request without the first ``answered`` of its several entries."""
+
+
+class LongPollRequest(Protocol):
+    """Read an entry once the last add confirmed is known to be higher than the reader's (V3)."""
+
+    ledger_id: int
+    entry_id: int
+    previous_last_add_confirmed: int
+    """What the reader knows already."""
+    timeout_ms: int
+    """How long the reader would wait, in milliseconds; 0 or less: not at all."""
+    piggyback: bool
+    """Whether the reader wants the entry after ``previous_last_add_confirmed``, not ``entry_id``."""
+
+    def reply(
+        self, entry_id: int, answer: Buffer | Status, last_add_confirmed: int, updated_at_ms: int | None
+    ) -> bytes:
+        """Encode the reply.
+
+        ``answer`` is the entry ``entry_id``, EOK when there is none to bring yet, or why the poll failed;
+        ``updated_at_ms`` is when the last add confirmed passed the reader's, in milliseconds since the epoch, if that
+        ended a wait.
+        """
 
 
 class BatchReadRequest(Protocol):
@@ -64,7 +83,7 @@ class BatchReadRequest(Protocol):
     fencing: bool
     master_key: bytes | None
 
-    def reply(self, slices: Sequence[Buffer]) -> list[Buffer]:
+    def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
         """Encode the reply that carries ``slices`` of records."""
 
     def error(self, status: Status) -> bytes:
@@ -123,6 +142,21 @@ class Answered:
 
 
 @frozen
+class InContext:
+    """A request (V3) that came with words for the bookie's log: they go with what is logged about its failure."""
+
+    request: Any
+    context: str
+
+
+@frozen
+class Continuation:
+    """The rest of a request that has waited."""
+
+    go_on: Callable[[], None]
+
+
+@frozen
 class ConnectionBroken:
     """The peer broke the protocol: nothing more is read, and the connection is to be closed."""
 
@@ -132,6 +166,7 @@ class ConnectionBroken:
 Request: TypeAlias = (
     AddRequests
     | ReadRequests
+    | LongPollRequest
     | BatchReadRequest
     | ReadLacRequest
     | WriteLacRequest
@@ -139,5 +174,7 @@ Request: TypeAlias = (
     | ForceLedgerRequest
     | ListEntriesRequest
     | Answered
+    | InContext
+    | Continuation
     | ConnectionBroken
 )

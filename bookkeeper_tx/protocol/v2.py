@@ -3,8 +3,6 @@
 from array import array
 from collections.abc import Sequence
 
-from google.protobuf.message import DecodeError
-
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
 from bookkeeper_tx.protocol.messages import Answered, Buffer
@@ -13,10 +11,8 @@ from protocol_specs.codecs import Malformed
 from protocol_specs.tails import KeyIfFencing
 from protocol_specs.wire import framing, v2
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import Flag, Operation
 from protocol_specs.wire.status import Status
-from protocol_specs.wire.v3_pb2 import AuthMessage
 
 ADD_REQUEST = codecs.derive("add request", v2.ADD_REQUEST_FRAME)
 ADD_REPLY = codecs.derive("add reply", v2.ADD_REPLY_FRAME)
@@ -24,7 +20,6 @@ READ_REQUEST = codecs.derive("read request", v2.READ_REQUEST_FRAME)
 READ_REPLY = codecs.derive("read reply", v2.READ_REPLY_FRAME)
 BATCH_READ_REQUEST = codecs.derive("batch read request", v2.BATCH_READ_REQUEST_FRAME)
 BATCH_READ_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME)
-AUTH = codecs.derive("authentication", v2.AUTH_FRAME)
 
 LENGTH = framing.FRAME.length.sizeof()
 ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
@@ -34,8 +29,6 @@ ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
 """A shorter add will be refused, and so is a run of its own."""
 REPLY_LENGTH = ADD_REPLY.size - LENGTH
 BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
-
-AUTH_DISABLED_MESSAGE = AuthMessage(auth_plugin_name=AUTH_DISABLED_PLUGIN, payload=b"").SerializeToString()
 
 RUN_MIN = 8
 """Fewer equal frames than this are read faster one by one."""
@@ -251,25 +244,12 @@ def read_batch_read(buffer: bytes, start: int, frame_end: int) -> BatchReadReque
     return BatchReadRequest(*BATCH_READ_REQUEST.unpack_from(buffer, start, frame_end)[1:])
 
 
-def answer_auth(buffer: bytes, start: int, frame_end: int) -> Answered:
-    """Answer an authentication request of a bookie without authentication: always in version 2, as Java does."""
-    try:
-        message = AuthMessage.FromString(buffer[start + AUTH.size : frame_end])
-    except DecodeError as error:
-        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, str(error)) from None
-    if not message.IsInitialized():
-        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, "plugin name or payload is missing")
-    header = framing.join_header(framing.VERSION_MAX, Operation.AUTH)
-    return Answered(AUTH.pack(AUTH.size - LENGTH + len(AUTH_DISABLED_MESSAGE), header, AUTH_DISABLED_MESSAGE))
-
-
-def answer_bad_version(buffer: bytes, start: int, frame_end: int, operation: int) -> Answered:
-    """Answer a request of a packet version that no bookie speaks."""
+def refuse(buffer: bytes, start: int, frame_end: int, operation: int, status: Status) -> Answered:
+    """Answer an add, a read or a batch read that is not served: of a packet version that no bookie speaks, say."""
     if operation == Operation.BATCH_READ_ENTRY:
-        return Answered(read_batch_read(buffer, start, frame_end).error(statuses.EBADVERSION))
+        return Answered(read_batch_read(buffer, start, frame_end).error(status))
     if operation == Operation.ADD_ENTRY:
         _, header, _, ledger_id, entry_id = _add_at(buffer, start)
     else:
         _, header, ledger_id, entry_id, _ = READ_REQUEST.unpack_from(buffer, start, frame_end)
-    code = statuses.EBADVERSION.v2
-    return Answered(ADD_REPLY.pack_fixed(REPLY_LENGTH, framing.reply_header(header), code, ledger_id, entry_id))
+    return Answered(ADD_REPLY.pack_fixed(REPLY_LENGTH, framing.reply_header(header), status.v2, ledger_id, entry_id))

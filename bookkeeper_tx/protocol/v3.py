@@ -25,8 +25,8 @@ ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
 LAC_METADATA = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
 
 
-def decode(frame: bytes) -> Request | None:
-    """Return the request in ``frame`` (without its length), or None when the frame is not V3."""
+def parse(frame: bytes) -> Decoded | None:
+    """Return the message in ``frame`` (without its length), or None when the frame is not V3."""
     if not frame or frame[0] < framing.V3_FIRST_BYTE_MIN:
         return None
     message = v3_pb2.Request()
@@ -35,7 +35,13 @@ def decode(frame: bytes) -> Request | None:
     except DecodeError:
         return None
     # A parse succeeds on missing required fields and on unknown enum values; only this tells.
-    if not message.IsInitialized():
+    return message if message.IsInitialized() else None
+
+
+def decode(frame: bytes) -> Request | None:
+    """Return the request in ``frame`` (without its length), or None when the frame is not V3."""
+    message = parse(frame)
+    if message is None:
         return None
     read = _READERS.get(message.header.operation)
     return Answered(v3_replies.header_copied(message, statuses.EBADREQ)) if read is None else read(message)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.protocol import v3
-from bookkeeper_tx.protocol.messages import Answered
+from bookkeeper_tx.protocol.messages import Answered, StartTls
 from protocol_specs import fields, vectors
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -42,6 +42,8 @@ def said_again(request: Any, java: Any) -> bytes:
     status = statuses.BY_V3_CODE[java.status]
     if isinstance(request, Answered):
         return request.reply
+    if isinstance(request, StartTls):
+        return request.accepted if status is statuses.EOK else request.refused
     if isinstance(request, v3.AddRequests):
         return request.replies(status)
     if isinstance(request, v3.ReadRequests):

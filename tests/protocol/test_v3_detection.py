@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.protocol import v3
-from bookkeeper_tx.protocol.messages import Answered
+from bookkeeper_tx.protocol.messages import Answered, StartTls
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from tests.protocol.v3_frames import KEY, add_part, decode, frame_of, response
@@ -143,5 +143,6 @@ def test_authentication_is_always_answered_as_done(version: int, parts: dict[str
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_tls_is_refused_under_a_header_of_version_3_and_without_a_part(version: int) -> None:
     request = decode(9, version=version, start_tls_request=v3_pb2.StartTlsRequest())
-    assert isinstance(request, Answered)
-    assert request.reply.hex() == "0000000b0a06080310091807109403"
+    assert isinstance(request, StartTls)
+    assert request.refused.hex() == "0000000b0a06080310091807109403"
+    assert request.accepted.hex() == "0000000d0a060803100918071000d20600"
