@@ -172,6 +172,10 @@ class JavaClient:
             found[bookie_id] = (int(free), int(total))
         return found
 
+    def list_entries(self, bookie_id: str, ledger_id: int) -> bytes:
+        """Which entries of a ledger a bookie stores (V3, from 4.10), as Java read and encoded the list again."""
+        return bytes.fromhex(self.call("list_entries", bookie=bookie_id, ledger=ledger_id)["list"])
+
     def metadata(self, ledger_id: int) -> JavaLedgerMetadata:
         """A ledger's metadata from the store, as Java reads it; needs no password."""
         return parse_metadata(self.call("metadata", ledger=ledger_id))

@@ -17,6 +17,7 @@ import org.apache.bookkeeper.client.api.DigestType;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.client.api.WriteFlag;
 import org.apache.bookkeeper.conf.ClientConfiguration;
+import org.slf4j.MDC;
 
 /** One client and its open ledgers; a method of the same name for each verb. */
 final class Session {
@@ -24,7 +25,18 @@ final class Session {
     private final AtomicInteger lastHandle = new AtomicInteger();
     private volatile BookKeeper client;
 
+    /** With values under "mdc." in the logging context, which some clients send along as the request context. */
     Reply run(Request request) throws Exception {
+        Map<String, String> context = request.under("mdc.");
+        context.forEach(MDC::put);
+        try {
+            return answer(request);
+        } finally {
+            context.keySet().forEach(MDC::remove);
+        }
+    }
+
+    private Reply answer(Request request) throws Exception {
         switch (request.verb) {
             case "connect": return connect(request);
             case "disconnect": client.close(); return Reply.ok();
@@ -43,6 +55,9 @@ final class Session {
             case "last_add_confirmed": return Reply.ok().with("entry", lastAddConfirmed(request));
             case "await_entry": return awaitEntry(request);
             case "force": handle(request).force().get(); return Reply.ok();
+            case "encode_entry_lists": return EntryLists.encode(request);
+            case "decode_entry_lists": return EntryLists.decode(request);
+            case "list_entries": return EntryLists.ask(client, request);
             case "length": return Reply.ok().with("length", handle(request).getLength());
             case "close": handle(request).close(); return Reply.ok();
             default: throw new IllegalArgumentException("no such verb: " + request.verb);
