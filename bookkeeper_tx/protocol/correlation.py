@@ -15,16 +15,18 @@ Waiting: TypeAlias = tuple[Any, float]
 class Correlation:
     """A multimap from what a reply names to the requests that wait for it, oldest first.
 
-    Requests of one table have one time-out, so the order in which they came is the order in which they expire.
+    Requests of a table with ``one_timeout`` expire in the order in which they came; those of others in any order, which
+    takes a look at all of them.
     """
 
-    __slots__ = ("_again", "_out_of_order", "_waiting")
+    __slots__ = ("_again", "_in_order", "_out_of_order", "_waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, one_timeout: bool = True) -> None:
         self._waiting: dict[Hashable, Waiting] = {}
         self._again: dict[Hashable, deque[Waiting]] = {}
         """Requests equal to one that waits already."""
-        self._out_of_order = False
+        self._in_order = one_timeout
+        self._out_of_order = not one_timeout
         """Whether one of those has moved up, and so stands behind younger ones."""
 
     def __len__(self) -> int:
@@ -74,7 +76,7 @@ class Correlation:
                 return
             for key in overdue:
                 yield key, self.pop(key)
-        self._out_of_order = False
+        self._out_of_order = not self._in_order
 
     def take_all(self) -> Iterator[Any]:
         """Take out every request."""

@@ -4,8 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation, RemoteError, RequestTimedOut, error_of
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    IllegalOperation,
+    ProtocolViolation,
+    RemoteError,
+    RequestTimedOut,
+    error_of,
+)
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.protocol.client_connection import ClientConnection
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.correlation import Correlation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
@@ -22,6 +30,7 @@ from bookkeeper_tx.protocol.v2 import (
 )
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed, record_offsets
+from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Operation
@@ -36,12 +45,8 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _unpack_reply = ADD_REPLY.unpack_fixed
 
 
-class V2ClientConnection:
-    """A client's side of a V2 connection.
-
-    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request,
-    which is never None, comes back with exactly one completion, whatever happens.
-    """
+class V2ClientConnection(ClientConnection):
+    """A client's side of a V2 connection."""
 
     def __init__(self, frame_size_max: int) -> None:
         self._frames = FrameBuffer(frame_size_max)
@@ -51,6 +56,8 @@ class V2ClientConnection:
         self._reads: dict[int, Correlation] = {}
         self._ranges: list[RangeRead] = []
         self._batches = Correlation()
+        self._refused: list[Completion] = []
+        """Requests about ledgers that V2 has no way to name."""
         self._next_request_id = 1
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
@@ -68,9 +75,11 @@ class V2ClientConnection:
         master_key: bytes,
         flags: int = 0,
     ) -> None:
-        """Ask to add ``entry``; completes with None."""
         table = self._adds.get(ledger_id)
         if table is None:
+            if ledger_id >= SCOPED_MIN:
+                self._refuse(token, ledger_id)
+                return
             table = self._table(self._adds, ledger_id)
         table.add(entry_id, token, deadline)
         self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
@@ -85,18 +94,21 @@ class V2ClientConnection:
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        """Ask for an entry; completes with its bytes."""
-        self._table(self._reads, ledger_id).add(entry_id, token, deadline)
+        table = self._reads.get(ledger_id)
+        if table is None:
+            if ledger_id >= SCOPED_MIN:
+                self._refuse(token, ledger_id)
+                return
+            table = self._table(self._reads, ledger_id)
+        table.add(entry_id, token, deadline)
         key = master_key or b""
         length = READ_REQUEST.size - LENGTH + len(key)
         self._outgoing.append(READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id) + key)
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
-        """Ask for the entries ``first`` … ``last`` one by one.
-
-        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
-        of the very first.
-        """
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
         count = last - first + 1
         self._ranges.append(RangeRead(token, deadline, ledger_id, first, count))
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
@@ -113,7 +125,9 @@ class V2ClientConnection:
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        """Ask for a batch; completes with an EntryRun whose entries are not verified."""
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
         request_id = self._next_request_id
         self._next_request_id += 1
         self._batches.add(request_id, (token, ledger_id, start_entry_id), deadline)
@@ -126,12 +140,17 @@ class V2ClientConnection:
         )
 
     def data_to_send(self) -> bytes:
-        """Return, once, the bytes of the requests made since the last call."""
         if not self._outgoing:
             return b""
         data = b"".join(self._outgoing)
         self._outgoing.clear()
         return data
+
+    def _refuse(self, token: Any, ledger_id: int) -> None:
+        error = IllegalOperation(
+            f"ledger {qualified_name(ledger_id)} has a scope, which V2 cannot say: use ClientConfig.protocol v3"
+        )
+        self._refused.append((token, error, None))
 
     @staticmethod
     def _table(tables: dict[int, Correlation], ledger_id: int) -> Correlation:
@@ -143,11 +162,6 @@ class V2ClientConnection:
     # Replies ---------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Completion]:
-        """Return what the replies in ``data`` complete.
-
-        Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
-        :meth:`fail_all` gives what came before them and says so to those that wait.
-        """
         done = self._undelivered
         try:
             buffer = self._frames.feed(data)
@@ -267,13 +281,12 @@ class V2ClientConnection:
 
     @property
     def waiting(self) -> bool:
-        """Whether any request waits for its reply."""
-        return bool(self._ranges or self._batches or any(self._adds.values()) or any(self._reads.values()))
+        tables = (self._adds, self._reads)
+        return bool(self._ranges or self._batches or self._refused or any(any(each.values()) for each in tables))
 
     def expire(self, now: float) -> list[Completion]:
-        """Return what has waited past its deadline, each with RequestTimedOut."""
         error = RequestTimedOut()
-        done: list[Completion] = []
+        done, self._refused = self._refused, []
         for tables in (self._adds, self._reads):
             for ledger_id in list(tables):
                 done += [(token, error, None) for _, token in tables[ledger_id].expire(now)]
@@ -286,8 +299,8 @@ class V2ClientConnection:
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
-        """Complete everything that waits with ``error``."""
-        done, self._undelivered = self._undelivered, []
+        done = self._undelivered + self._refused
+        self._undelivered, self._refused = [], []
         return done + [(token, error, None) for token in self._take_all()]
 
     def _take_all(self) -> Iterator[Any]:

@@ -1,14 +1,24 @@
 """The V3 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v3.md)."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, RequestTimedOut, error_of
-from bookkeeper_tx.protocol import v3_requests
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    LedgerScopeNotSupported,
+    ProtocolViolation,
+    RequestTimedOut,
+    error_of,
+)
+from bookkeeper_tx.protocol import v3_answers, v3_requests
+from bookkeeper_tx.protocol.client_connection import ClientConnection
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.correlation import Correlation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from bookkeeper_tx.protocol.v3_answers import Reply
 from protocol_specs import codecs, fields
+from protocol_specs import ledger_id as ids
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import V3Operation
 
@@ -19,25 +29,31 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _LENGTH = fields.FRAME_LENGTH_SIZE
 
 
-class V3ClientConnection:
-    """A client's side of a V3 connection.
+class _Waiting(NamedTuple):
+    """A request whose reply has not come."""
 
-    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request
-    comes back with exactly one completion, whatever happens.
-    """
+    token: Any
+    ledger_id: int
+    entry_id: int = fields.NO_ENTRY
+    whole: RangeRead | None = None
+    """What it is a part of, if of anything."""
+
+
+class V3ClientConnection(ClientConnection):
+    """A client's side of a V3 connection: all that both dialects have, and what only V3 has."""
 
     def __init__(self, frame_size_max: int) -> None:
         self._frames = FrameBuffer(frame_size_max + REPLY_OVERHEAD_MAX)
-        # Two tables, because adds may have another time-out than the rest; the tokens in them are _Waiting.
+        # Adds may have another time-out than the rest, and every long poll has its own.
         self._adds = Correlation()
+        self._polls = Correlation(one_timeout=False)
         self._others = Correlation()
-        self._refused: list[Completion] = []
         self._next_txn_id = 1
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
         """What replies have completed in front of bytes that break the protocol."""
 
-    # Requests --------------------------------------------------------------------------------------------------------
+    # What V2 has as well ---------------------------------------------------------------------------------------------
 
     def add_entry(
         self,
@@ -48,10 +64,13 @@ class V3ClientConnection:
         entry: bytes,
         master_key: bytes,
         flags: int = 0,
+        deferred_sync: bool = False,
     ) -> None:
-        """Ask to add ``entry``; completes with None."""
-        txn_id = self._wait(V3Operation.ADD_ENTRY, token, deadline)
-        self._outgoing.append(v3_requests.add_entry(txn_id, ledger_id, entry_id, entry, master_key, flags))
+        """Ask to add ``entry``; with ``deferred_sync`` the bookie answers before the entry is durable."""
+        txn_id = self._wait(self._adds, V3Operation.ADD_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
+        self._outgoing.append(
+            v3_requests.add_entry(txn_id, ledger_id, entry_id, entry, master_key, flags, deferred_sync)
+        )
 
     def read_entry(
         self,
@@ -62,74 +81,104 @@ class V3ClientConnection:
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        """Ask for an entry; completes with its bytes."""
-        txn_id = self._wait(V3Operation.READ_ENTRY, token, deadline)
+        txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
         self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key))
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
-        """Ask for the entries ``first`` … ``last`` one by one.
-
-        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
-        of the very first.
-        """
         whole = RangeRead(token, deadline, ledger_id, first, last - first + 1)
         for entry_id in range(first, last + 1):
-            txn_id = self._wait(V3Operation.READ_ENTRY, token, deadline, whole, entry_id)
+            waiting = _Waiting(token, ledger_id, entry_id, whole)
+            txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, waiting)
             self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id))
 
-    def batch_read(self, token: Any, deadline: float, *arguments: Any) -> None:
-        """Refuse: no release reads batches in V3.  Completes with BatchReadNotSupported when time is next looked at."""
-        self._refused.append((token, BatchReadNotSupported("batch read is spoken in V2 only"), None))
+    def batch_read(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        waiting = _Waiting(token, ledger_id, start_entry_id)
+        txn_id = self._wait(self._others, V3Operation.BATCH_READ_ENTRY, deadline, waiting)
+        self._outgoing.append(
+            v3_requests.batch_read(txn_id, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        )
+
+    # What only V3 has ------------------------------------------------------------------------------------------------
+
+    def wait_last_add_confirmed(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        previous_last_add_confirmed: int,
+        timeout_ms: int,
+        piggyback: bool,
+    ) -> Callable[[], None]:
+        """Ask to be told when the last add confirmed passes the previous one, or how it stands after ``timeout_ms``.
+
+        ``deadline`` must lie well behind that.  Completes with (last add confirmed, entry id or None, entry or None).
+        Call what is returned to forget the request: it does not complete then.
+        """
+        waiting = _Waiting(token, ledger_id, fields.LAST_ENTRY)
+        txn_id = self._wait(self._polls, V3Operation.READ_ENTRY, deadline, waiting)
+        self._outgoing.append(
+            v3_requests.wait_last_add_confirmed(txn_id, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback)
+        )
+
+        def forget() -> None:
+            self._polls.pop((V3Operation.READ_ENTRY, txn_id))
+
+        return forget
 
     def read_last_add_confirmed(self, token: Any, deadline: float, ledger_id: int) -> None:
         """Ask for (explicit LAC body or None, last entry or None); errors may come with that value as well."""
-        txn_id = self._wait(V3Operation.READ_LAC, token, deadline)
+        txn_id = self._wait(self._others, V3Operation.READ_LAC, deadline, _Waiting(token, ledger_id))
         self._outgoing.append(v3_requests.read_last_add_confirmed(txn_id, ledger_id))
 
     def write_last_add_confirmed(
         self, token: Any, deadline: float, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes
     ) -> None:
         """Ask to store an explicit LAC; completes with None."""
-        txn_id = self._wait(V3Operation.WRITE_LAC, token, deadline)
+        txn_id = self._wait(self._others, V3Operation.WRITE_LAC, deadline, _Waiting(token, ledger_id))
         self._outgoing.append(
             v3_requests.write_last_add_confirmed(txn_id, ledger_id, last_add_confirmed, master_key, body)
         )
 
+    def force_ledger(self, token: Any, deadline: float, ledger_id: int) -> None:
+        """Ask to be told when all that was added to the ledger before is durable; completes with None."""
+        txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(v3_requests.force_ledger(txn_id, ledger_id))
+
+    def list_entries(self, token: Any, deadline: float, ledger_id: int) -> None:
+        """Ask which entries of a ledger are stored there; completes with the encoded list."""
+        operation = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
+        txn_id = self._wait(self._others, operation, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(v3_requests.list_entries(txn_id, ledger_id))
+
     def bookie_info(self, token: Any, deadline: float) -> None:
         """Ask for (total bytes, free bytes) of the bookie's disk."""
-        txn_id = self._wait(V3Operation.GET_BOOKIE_INFO, token, deadline)
+        txn_id = self._wait(self._others, V3Operation.GET_BOOKIE_INFO, deadline, _Waiting(token, 0))
         self._outgoing.append(v3_requests.bookie_info(txn_id))
 
     def data_to_send(self) -> bytes:
-        """Return, once, the bytes of the requests made since the last call."""
         data = b"".join(self._outgoing)
         self._outgoing.clear()
         return data
 
-    def _wait(
-        self,
-        operation: V3Operation,
-        token: Any,
-        deadline: float,
-        whole: RangeRead | None = None,
-        entry_id: int = fields.NO_ENTRY,
-    ) -> int:
+    def _wait(self, table: Correlation, operation: V3Operation, deadline: float, waiting: _Waiting) -> int:
         txn_id = self._next_txn_id
         self._next_txn_id += 1
-        self._table(operation).add((operation, txn_id), (token, whole, entry_id), deadline)
+        table.add((operation, txn_id), waiting, deadline)
         return txn_id
-
-    def _table(self, operation: V3Operation) -> Correlation:
-        return self._adds if operation is V3Operation.ADD_ENTRY else self._others
 
     # Replies ---------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Completion]:
-        """Return what the replies in ``data`` complete.
-
-        Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
-        :meth:`fail_all` gives what came before them and says so to those that wait.
-        """
         done = self._undelivered
         buffer = self._frames.feed(data)
         position, end = 0, len(buffer)
@@ -137,54 +186,74 @@ class V3ClientConnection:
             frame_end = position + _LENGTH + self._frames.check(_unpack_length(buffer, position)[0])
             if frame_end > end:
                 break
-            reply = v3_requests.decode(buffer[position + _LENGTH : frame_end])
-            waiting = self._table(reply.operation).pop((reply.operation, reply.txn_id))
-            if waiting is not None:
-                error = None if reply.status is statuses.EOK else error_of(reply.status)
-                _complete(waiting, error, reply.value, done)
+            self._take(v3_answers.decode(buffer[position + _LENGTH : frame_end]), done)
             position = frame_end
         self._frames.keep(buffer, position)
         self._undelivered = []
         return done
 
+    def _take(self, reply: Reply, done: list[Completion]) -> None:
+        key = (reply.operation, reply.txn_id)
+        waiting = (self._adds if reply.operation is V3Operation.ADD_ENTRY else self._others).pop(key)
+        value = reply.value
+        if waiting is None:
+            waiting = self._polls.pop(key)
+            if waiting is None:
+                return
+            value = v3_answers.tail_value(reply)
+        error: BookKeeperError | None = _wrong_scope(reply, waiting.ledger_id)
+        if error is None and reply.status is not statuses.EOK:
+            error = error_of(reply.status)
+        if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
+            value = EntryRun.of_entries(waiting.ledger_id, waiting.entry_id, value)
+        _complete(waiting, error, value, done)
+
     # Time and end ----------------------------------------------------------------------------------------------------
 
     @property
     def waiting(self) -> bool:
-        """Whether any request waits for its reply."""
-        return bool(self._refused or self._adds or self._others)
+        return bool(self._adds or self._others or self._polls)
 
     def expire(self, now: float) -> list[Completion]:
-        """Return what has waited past its deadline, each with RequestTimedOut, and what was refused."""
-        done, self._refused = self._refused, []
+        done: list[Completion] = []
         error = RequestTimedOut()
-        for table in (self._adds, self._others):
+        for table in (self._adds, self._others, self._polls):
             for _, waiting in table.expire(now):
                 _complete(waiting, error, None, done)
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
-        """Complete everything that waits with ``error``."""
-        done = self._undelivered + self._refused
-        self._undelivered, self._refused = [], []
+        done, self._undelivered = self._undelivered, []
         ranges: dict[int, RangeRead] = {}
-        for table in (self._adds, self._others):
-            for token, whole, _ in table.take_all():
-                if whole is None:
-                    done.append((token, error, None))
+        for table in (self._adds, self._others, self._polls):
+            for waiting in table.take_all():
+                if waiting.whole is None:
+                    done.append((waiting.token, error, None))
                 else:
-                    ranges[id(whole)] = whole
+                    ranges[id(waiting.whole)] = waiting.whole
         return done + [(whole.token, error, None) for whole in ranges.values()]
 
 
-def _complete(waiting: Any, error: Any, value: Any, done: list[Completion]) -> None:
-    token, whole, entry_id = waiting
+def _wrong_scope(reply: Reply, ledger_id: int) -> BookKeeperError | None:
+    """Return the error of a reply about a ledger of another scope than that of the request, if it is such a one."""
+    scope_id = ids.split(ledger_id)[0]
+    if reply.scope_id in (None, scope_id):
+        return None
+    if not reply.scope_id:
+        return LedgerScopeNotSupported(
+            f"the bookie has overlooked the scope of ledger {ids.qualified_name(ledger_id)}: its release knows none"
+        )
+    return ProtocolViolation(f"asked about a ledger of scope {scope_id}, the bookie answered for {reply.scope_id}")
+
+
+def _complete(waiting: _Waiting, error: Any, value: Any, done: list[Completion]) -> None:
+    whole = waiting.whole
     if whole is None:
-        done.append((token, error, value))
+        done.append((waiting.token, error, value))
         return
     if error is None:
-        whole.take(EntryRun(whole.ledger_id, entry_id, value, (0, len(value)), prefix=0))
+        whole.take(EntryRun(whole.ledger_id, waiting.entry_id, value, (0, len(value)), prefix=0))
     else:
-        whole.refuse(entry_id, error)
+        whole.refuse(waiting.entry_id, error)
     if whole.complete:
         done.append(whole.completion())

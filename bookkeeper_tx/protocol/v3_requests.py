@@ -1,31 +1,17 @@
-"""What a client asks in the V3 dialect, and how it reads the answers (docs/protocol/v3.md).
+"""What a client asks in the V3 dialect (docs/protocol/v3.md); ``v3_answers`` reads what comes back.
 
-Flags are those of V2 (:class:`~protocol_specs.wire.operations.Flag`), so that callers need not know the dialect.
+Flags are those of V2 (:class:`~protocol_specs.wire.operations.Flag`), so that callers need not know the dialect.  A
+ledger id of a scope other than 0 is split into its halves here.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from google.protobuf.message import DecodeError
-
-from bookkeeper_tx.errors import ProtocolViolation
-from protocol_specs import codecs
-from protocol_specs.wire import status as statuses
+from protocol_specs import codecs, fields
+from protocol_specs import ledger_id as ids
 from protocol_specs.wire import v3, v3_pb2
 from protocol_specs.wire.operations import Flag, V3Operation
-from protocol_specs.wire.status import Status
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
-
-
-class Reply(NamedTuple):
-    """A reply: what it answers is named by ``operation`` and ``txn_id`` together."""
-
-    operation: V3Operation
-    txn_id: int
-    status: Status
-    value: Any
-    """The entry of a read; (explicit LAC body or None, last entry or None) of a LAC read, whatever the status; (total
-    bytes, free bytes), each None unless asked for, of a bookie info; otherwise None."""
 
 
 def _frame(operation: Any, txn_id: int, flags: int = 0, **parts: Any) -> bytes:
@@ -35,32 +21,95 @@ def _frame(operation: Any, txn_id: int, flags: int = 0, **parts: Any) -> bytes:
     return _pack_length(len(body)) + body
 
 
-def add_entry(txn_id: int, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int = 0) -> bytes:
-    """Encode an add of ``entry``, as sealed by a digest."""
+def _halves(ledger_id: int) -> tuple[int | None, int]:
+    """Return scope id, None for scope 0, which is not sent, and the lower half."""
+    scope_id, lower = ids.split(ledger_id)
+    return scope_id or None, lower
+
+
+def add_entry(
+    txn_id: int,
+    ledger_id: int,
+    entry_id: int,
+    entry: bytes,
+    master_key: bytes,
+    flags: int = 0,
+    deferred_sync: bool = False,
+) -> bytes:
+    """Encode an add of ``entry``, as sealed by a digest; with ``deferred_sync`` it is acknowledged before the sync."""
+    scope_id, lower = _halves(ledger_id)
     request = v3_pb2.AddRequest(
-        ledger_id=ledger_id,
+        ledger_id=lower,
         entry_id=entry_id,
         master_key=master_key,
         body=entry,
+        write_flags=v3.WriteFlag.DEFERRED_SYNC if deferred_sync else None,
         flag=v3_pb2.AddRequest.RECOVERY_ADD if flags & Flag.RECOVERY_ADD else None,
+        ledger_scope_id=scope_id,
     )
     return _frame(V3Operation.ADD_ENTRY, txn_id, flags, add_request=request)
 
 
 def read_entry(txn_id: int, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> bytes:
     """Encode a read; with the fencing flag ``master_key`` must be given."""
+    scope_id, lower = _halves(ledger_id)
     request = v3_pb2.ReadRequest(
-        ledger_id=ledger_id,
+        ledger_id=lower,
         entry_id=entry_id,
         master_key=master_key,
         flag=v3_pb2.ReadRequest.FENCE_LEDGER if flags & Flag.FENCING else None,
+        ledger_scope_id=scope_id,
     )
     return _frame(V3Operation.READ_ENTRY, txn_id, flags, read_request=request)
 
 
+def wait_last_add_confirmed(
+    txn_id: int, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool
+) -> bytes:
+    """Encode a long poll: answer when the last add confirmed has passed the previous one, or after ``timeout_ms``.
+
+    0 ms asks for an answer at once.  With ``piggyback`` the entry behind the previous last add confirmed is to come
+    along; without it, the last one stored.
+    """
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.ReadRequest(
+        ledger_id=lower,
+        entry_id=fields.LAST_ENTRY,
+        previous_lac=previous_last_add_confirmed,
+        time_out=timeout_ms or None,
+        flag=v3_pb2.ReadRequest.ENTRY_PIGGYBACK if piggyback else None,
+        ledger_scope_id=scope_id,
+    )
+    return _frame(V3Operation.READ_ENTRY, txn_id, read_request=request)
+
+
+def batch_read(
+    txn_id: int,
+    ledger_id: int,
+    start_entry_id: int,
+    max_count: int,
+    max_size: int,
+    flags: int = 0,
+    master_key: bytes | None = None,
+) -> bytes:
+    """Encode a batch read (BP-62); with the fencing flag ``master_key`` must be given."""
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.BatchReadRequest(
+        ledger_id=lower,
+        start_entry_id=start_entry_id,
+        max_count=max_count,
+        max_size=max_size,
+        master_key=master_key,
+        flag=v3_pb2.BatchReadRequest.FENCE_LEDGER if flags & Flag.FENCING else None,
+        ledger_scope_id=scope_id,
+    )
+    return _frame(V3Operation.BATCH_READ_ENTRY, txn_id, flags, batch_read_request=request)
+
+
 def read_last_add_confirmed(txn_id: int, ledger_id: int) -> bytes:
     """Encode a read of explicit LAC and last entry."""
-    request = v3_pb2.ReadLacRequest(ledger_id=ledger_id)
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.ReadLacRequest(ledger_id=lower, ledger_scope_id=scope_id)
     return _frame(V3Operation.READ_LAC, txn_id, read_lac_request=request)
 
 
@@ -68,8 +117,26 @@ def write_last_add_confirmed(
     txn_id: int, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes
 ) -> bytes:
     """Encode a write of the explicit LAC ``body``, as sealed by a digest."""
-    request = v3_pb2.WriteLacRequest(ledger_id=ledger_id, lac=last_add_confirmed, master_key=master_key, body=body)
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.WriteLacRequest(
+        ledger_id=lower, lac=last_add_confirmed, master_key=master_key, body=body, ledger_scope_id=scope_id
+    )
     return _frame(V3Operation.WRITE_LAC, txn_id, write_lac_request=request)
+
+
+def force_ledger(txn_id: int, ledger_id: int) -> bytes:
+    """Encode a request to answer when all that was added to the ledger before is durable."""
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.ForceLedgerRequest(ledger_id=lower, ledger_scope_id=scope_id)
+    return _frame(V3Operation.FORCE_LEDGER, txn_id, force_ledger_request=request)
+
+
+def list_entries(txn_id: int, ledger_id: int) -> bytes:
+    """Encode a question for the entries of a ledger that are stored there."""
+    scope_id, lower = _halves(ledger_id)
+    request = v3_pb2.GetListOfEntriesOfLedgerRequest(ledger_id=lower, ledger_scope_id=scope_id)
+    operation = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
+    return _frame(operation, txn_id, get_list_of_entries_of_ledger_request=request)
 
 
 def bookie_info(
@@ -78,45 +145,3 @@ def bookie_info(
     """Encode a question for the disk space of the bookie."""
     request = v3_pb2.GetBookieInfoRequest(requested=requested)
     return _frame(V3Operation.GET_BOOKIE_INFO, txn_id, get_bookie_info_request=request)
-
-
-def decode(frame: bytes) -> Reply:
-    """Read the reply in ``frame`` (without its length).
-
-    Raises :class:`ProtocolViolation` for bytes that are no reply, for a status or operation of a later protocol, and
-    for success without the part that carries it.
-    """
-    response = v3_pb2.Response()
-    try:
-        response.ParseFromString(frame)
-    except DecodeError as error:
-        raise ProtocolViolation(f"the bookie sent a frame that is no V3 reply: {error}") from error
-    if not response.IsInitialized():
-        raise ProtocolViolation("the bookie sent a V3 reply that lacks a field, or has an unknown value in it")
-    operation = V3Operation(response.header.operation)
-    status = statuses.BY_V3_CODE[response.status]
-    parts = v3.PARTS.get(operation)
-    if parts is None or not response.HasField(parts.response):
-        if status is statuses.EOK:
-            raise ProtocolViolation(f"the bookie sent a V3 reply to {operation.name} that says EOK and nothing else")
-        return Reply(operation, response.header.txn_id, status, None)
-    part = getattr(response, parts.response)
-    if status is statuses.EOK:
-        status = statuses.BY_V3_CODE[getattr(part, "status", statuses.OK)]
-    return Reply(operation, response.header.txn_id, status, _value(operation, part, status))
-
-
-def _value(operation: V3Operation, part: Any, status: Status) -> Any:
-    if operation is V3Operation.READ_LAC:
-        return _present(part, "lac_body"), _present(part, "last_entry_body")
-    if status is not statuses.EOK:
-        return None
-    if operation is V3Operation.READ_ENTRY:
-        return part.body
-    if operation is V3Operation.GET_BOOKIE_INFO:
-        return _present(part, "total_disk_capacity"), _present(part, "free_disk_space")
-    return None
-
-
-def _present(part: Any, field: str) -> Any:
-    return getattr(part, field) if part.HasField(field) else None

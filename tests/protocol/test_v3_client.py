@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import (
-    BatchReadNotSupported,
     BookieUnavailable,
     LedgerFenced,
     NoSuchEntry,
@@ -146,16 +145,8 @@ def test_a_lost_connection_fails_everything_once(client: V3ClientConnection) -> 
     error = BookieUnavailable()
     failed = client.fail_all(error)
     assert sorted(token for token, _, _ in failed) == ["add", "batch", "info", "range"]
-    assert all(each is error for token, each, _ in failed if token != "batch")
+    assert all(each is error for _, each, _ in failed)
     assert client.fail_all(error) == []
-    assert not client.waiting
-
-
-def test_batch_read_is_refused_without_asking(client: V3ClientConnection) -> None:
-    client.batch_read("batch", LATER, 1, 0, 10, 1000, 0, None)
-    assert client.data_to_send() == b""
-    assert client.waiting
-    assert plain(client.expire(0.0)) == [("batch", BatchReadNotSupported, None)]
     assert not client.waiting
 
 

@@ -1,0 +1,99 @@
+"""What a client makes of the replies of the V3 dialect (docs/protocol/v3.md)."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from bookkeeper_tx.errors import ProtocolViolation
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3, v3_pb2
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import Status
+
+
+class Reply(NamedTuple):
+    """A reply: what it answers is named by ``operation`` and ``txn_id`` together."""
+
+    operation: V3Operation
+    txn_id: int
+    status: Status
+    part: Any
+    """The message of the operation inside the reply, None when an error came without it."""
+
+    @property
+    def value(self) -> Any:
+        """What was asked for.
+
+        The entry of a read; a list of entries of a batch read; the encoded list of entries; (explicit LAC body or None,
+        last entry or None) of a LAC read, whatever the status; (total bytes, free bytes), each None unless asked for,
+        of a bookie info; otherwise None.
+        """
+        value = _VALUES.get(self.operation)
+        if value is None or self.part is None:
+            return None
+        if self.status is not statuses.EOK and self.operation is not V3Operation.READ_LAC:
+            return None
+        return value(self.part)
+
+    @property
+    def scope_id(self) -> int | None:
+        """The scope of the ledger that the reply is about; None when it does not say which ledger."""
+        return None if self.part is None else getattr(self.part, "ledger_scope_id", None)
+
+
+def decode(frame: bytes) -> Reply:
+    """Read the reply in ``frame`` (without its length).
+
+    Raises :class:`ProtocolViolation` for bytes that are no reply, for a status or operation of a later protocol, and
+    for success without the part that carries it.
+    """
+    response = v3_pb2.Response()
+    try:
+        response.ParseFromString(frame)
+    except DecodeError as error:
+        raise ProtocolViolation(f"the bookie sent a frame that is no V3 reply: {error}") from error
+    if not response.IsInitialized():
+        raise ProtocolViolation("the bookie sent a V3 reply that lacks a field, or has an unknown value in it")
+    operation = V3Operation(response.header.operation)
+    status = statuses.BY_V3_CODE[response.status]
+    parts = v3.PARTS.get(operation)
+    if parts is None or not response.HasField(parts.response):
+        if status is statuses.EOK:
+            raise ProtocolViolation(f"the bookie sent a V3 reply to {operation.name} that says EOK and nothing else")
+        return Reply(operation, response.header.txn_id, status, None)
+    part = getattr(response, parts.response)
+    if status is statuses.EOK:
+        status = statuses.BY_V3_CODE[getattr(part, "status", statuses.OK)]
+    return Reply(operation, response.header.txn_id, status, part)
+
+
+def tail_value(reply: Reply) -> tuple[int, int | None, bytes | None] | None:
+    """Return (last add confirmed, entry id or None, entry or None) of the answer to a long poll, None for an error.
+
+    The last add confirmed is what the bookie has seen, NO_ENTRY if it does not say; it has no digest.
+    """
+    part = reply.part
+    if part is None or reply.status is not statuses.EOK:
+        return None
+    known = part.max_lac if part.HasField("max_lac") else fields.NO_ENTRY
+    if not part.HasField("body"):
+        return known, None, None
+    return known, None if part.entry_id == fields.LAST_ENTRY else part.entry_id, part.body
+
+
+def _present(part: Any, field: str) -> Any:
+    return getattr(part, field) if part.HasField(field) else None
+
+
+_VALUES: dict[V3Operation, Callable[[Any], Any]] = {
+    V3Operation.READ_ENTRY: lambda part: part.body,
+    V3Operation.BATCH_READ_ENTRY: lambda part: list(part.body),
+    V3Operation.READ_LAC: lambda part: (_present(part, "lac_body"), _present(part, "last_entry_body")),
+    V3Operation.GET_BOOKIE_INFO: lambda part: (
+        _present(part, "total_disk_capacity"),
+        _present(part, "free_disk_space"),
+    ),
+    V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: lambda part: part.availability_of_entries_of_ledger,
+}
