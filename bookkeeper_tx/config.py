@@ -8,6 +8,7 @@ from enum import Enum
 from attrs import field, frozen
 from attrs.validators import ge, gt, in_, le
 
+from bookkeeper_tx.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
 from bookkeeper_tx.errors import InvalidConfig
 from protocol_specs import fields
 
@@ -22,13 +23,51 @@ class WireProtocol(Enum):
 
 
 @frozen(kw_only=True)
+class TlsConfig:
+    """Files and rules of TLS, for either side; all files are PEM.
+
+    A bookie needs certificate and key, a client the certificates that it trusts.
+    """
+
+    certificate_path: str | None = None
+    """The own certificate, with the ones that lead to its authority behind it (``tlsCertificatePath``)."""
+    key_path: str | None = None
+    """The private key of that certificate (``tlsKeyStore``, of a client ``clientKeyStore``)."""
+    key_password_path: str | None = None
+    """A file with the password of the key, if it has one (``tlsKeyStorePasswordPath``)."""
+    trust_path: str | None = None
+    """The certificates of the authorities that the other side's must come from (``tlsTrustStore``)."""
+    client_authentication: bool = False
+    """Whether a bookie asks clients for their certificate, and a client shows its own (``tlsClientAuthentication``)."""
+    hostname_verification: bool = False
+    """Whether a client wants the bookie's certificate to name the host it connected to, as the bookie has registered
+    itself (``tlsHostnameVerificationEnabled``).  Without, any bookie that the authority knows may pass for another."""
+    refresh_interval_s: float = field(default=0.0, validator=ge(0))
+    """How often, at most, it is looked whether the files have changed; connections made after a change get the new
+    ones.  0 reads them once (``tlsCertFilesRefreshDurationSeconds``)."""
+    protocols: tuple[str, ...] = ()
+    """Versions to offer, of TLSv1.2 and TLSv1.3; all when empty (``tlsEnabledProtocols``)."""
+
+    def __attrs_post_init__(self) -> None:
+        unknown = set(self.protocols) - {"TLSv1.2", "TLSv1.3"}
+        if unknown:
+            raise InvalidConfig(f"TLS versions {', '.join(sorted(unknown))}: only TLSv1.2 and TLSv1.3 are spoken")
+        if (self.certificate_path is None) != (self.key_path is None):
+            raise InvalidConfig("TLS needs certificate and key together: tlsCertificatePath and the key store")
+        if self.client_authentication and self.certificate_path is None:
+            raise InvalidConfig("TLS with client authentication needs a certificate of one's own: tlsCertificatePath")
+        if (self.client_authentication or self.certificate_path is None) and self.trust_path is None:
+            raise InvalidConfig("TLS needs the certificates that are trusted: the trust store")
+
+
+@frozen(kw_only=True)
 class ClientConfig:
     """Settings of a client."""
 
     protocol: WireProtocol = field(default=WireProtocol.V2, converter=WireProtocol)
     """The dialect for adds and reads.  What V2 lacks goes over a second, V3 connection either way."""
     connect_timeout_s: float = field(default=10.0, validator=gt(0))
-    """How long a connection may take to be made."""
+    """How long a connection may take to be made, and then, where it has to, to be secured and authenticated."""
     add_timeout_s: float = field(default=5.0, validator=gt(0))
     """How long a bookie may take to answer an add; then the ensemble changes."""
     read_timeout_s: float = field(default=5.0, validator=gt(0))
@@ -51,6 +90,10 @@ class ClientConfig:
     """How long a bookie whose connection failed is left alone before the next attempt."""
     unsent_bytes_max: int = field(default=64 * MIB, validator=gt(0))
     """Bytes that may wait to be sent to one bookie; then new requests to it fail as unavailable."""
+    tls: TlsConfig | None = None
+    """Ask every bookie for TLS; None speaks in clear.  A bookie without TLS is refused then, with TlsFailed."""
+    auth: ClientAuthProviderFactory | None = None
+    """The plugin to authenticate with; None for a cluster without authentication."""
 
 
 @frozen(kw_only=True)
@@ -101,6 +144,10 @@ class BookieConfig:
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Bytes of adds of all clients that may wait for the journal; then reading from clients pauses."""
+    tls: TlsConfig | None = None
+    """Serve TLS to clients that ask for it; None refuses it.  It is not required of any: that is a plugin's job."""
+    auth: BookieAuthProviderFactory | None = None
+    """The plugin that clients must authenticate with; None takes everybody (``bookieAuthProviderFactoryClass``)."""
 
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:

@@ -26,7 +26,7 @@ from bookkeeper_tx.metadata.service_info import check_bookie_id
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.transport.bookie_protocol import BookieFactory
+from bookkeeper_tx.transport.bookie_protocol import BookieFactory, Security
 from bookkeeper_tx.worker import Worker
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
@@ -124,6 +124,7 @@ class BookieService(Service):
 
     async def _start(self) -> None:
         config, disk = self._config, self._disk
+        security = self._security()  # what it cannot have is said before anything is touched
         directories = Directories(disk, config.journal_directory, config.ledger_directory)
         directories.open()
         self._undo.append(directories.close)
@@ -133,13 +134,15 @@ class BookieService(Service):
         await self._identify(address, directories)
         bookie = self._bookie(directories)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
-        factory = BookieFactory(connection, bookie.dispatch.serve)
+        factory = BookieFactory(connection, bookie.dispatch.serve, security)
         bookie.dispatch.brake = factory
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()
         self._listen(address, factory)
-        info = BookieServiceInfo(address.host, address.port, extensions=advertised(config))
+        info = BookieServiceInfo(
+            address.host, address.port, extensions=advertised(config, serves_tls=config.tls is not None)
+        )
         registration = Registration(
             self._reactor, self._store, address.bookie_id, info, bookie.availability, self._fail
         )
@@ -148,6 +151,15 @@ class BookieService(Service):
         self.address = address
         log.info("serving as {bookie_id}", bookie_id=address.bookie_id)
         self._tell(f"bookie {address.bookie_id} listening on {config.listen}:{address.port}")
+
+    def _security(self) -> Security:
+        config = self._config
+        if config.tls is None:
+            return Security(config.auth)
+        # Only here, because it needs pyOpenSSL.
+        from bookkeeper_tx.transport.tls import ServerTls
+
+        return Security(config.auth, ServerTls(config.tls, self._reactor))
 
     def _former_id(self, directories: Directories) -> str | None:
         path = os.path.join(directories.ledger, COOKIE_NAME)

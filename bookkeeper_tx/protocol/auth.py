@@ -1,4 +1,4 @@
-"""The gate of a bookie: before a client has authenticated it is answered nothing else (docs/protocol/authentication.md).
+"""A bookie's gate: a client is answered nothing else before it has authenticated (docs/protocol/authentication.md).
 
 ==================================  ======================================================
 a client that is not authenticated  is answered

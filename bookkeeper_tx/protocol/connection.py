@@ -1,6 +1,7 @@
 """A bookie's side of a connection: bytes in, requests out; no IO, no clock (docs/protocol/detection.md)."""
 
 from collections.abc import Callable
+from typing import Any
 
 from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import ProtocolViolation
@@ -12,7 +13,7 @@ from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire.operations import Operation
+from protocol_specs.wire.operations import Operation, V3Operation
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 LENGTH = fields.FRAME_LENGTH_SIZE
@@ -58,7 +59,7 @@ class ServerConnection:
             if self._requests is None:
                 emit(event)
             else:
-                self._requests.append(event)  # type: ignore[arg-type]
+                self._requests.append(event)
 
         self._gate = ServerGate(factory, peer, in_order)
         return self._gate
@@ -94,6 +95,7 @@ class ServerConnection:
 
     def _read(self, buffer: bytes, requests: list[Request]) -> int:
         position, end = 0, len(buffer)
+        run: v3.Run | None = None
         while end - position >= LENGTH:
             length = self._frames.check(_unpack_length(buffer, position)[0])
             frame_end = position + LENGTH + length
@@ -107,17 +109,26 @@ class ServerConnection:
                 position = frame_end
                 continue
             if self._may_be_v3:
-                request = v3.decode(buffer[position + LENGTH : frame_end])
-                if request is not None:
-                    if type(request) is StartTls:
-                        request = self._start_tls(request, end - frame_end)
-                    requests.append(request)
+                frame = buffer[position + LENGTH : frame_end]
+                message = v3.parse(frame)
+                if message is not None:
                     position = frame_end
+                    if run is not None and v3.CONTEXT_TAG not in frame and run.take(message):
+                        continue
+                    request = self._read_v3(message, end - frame_end)
+                    run = v3.run_of(request)
+                    requests.append(request)
                     continue
                 self._may_be_v3 = False
             request, position = self._read_v2(buffer, position, end, frame_end)
             requests.append(request)
         return position
+
+    def _read_v3(self, message: Any, bytes_behind: int) -> Request:
+        if message.header.operation == V3Operation.BATCH_READ_ENTRY and not self._serves_batch_read:
+            raise ProtocolViolation("a request of an operation that this bookie pretends not to know")
+        request = v3.request_of(message)
+        return self._start_tls(request, bytes_behind) if type(request) is StartTls else request
 
     def _start_tls(self, request: StartTls, bytes_behind: int) -> Request:
         if not self._offers_tls:

@@ -2,15 +2,19 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from twisted.internet.interfaces import IAddress, IPushProducer, ITCPTransport
+from attrs import frozen
+from twisted.internet.interfaces import IAddress, IHandshakeListener, IPushProducer, ITCPTransport
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
+from bookkeeper_tx.protocol.auth import ServerGate
 from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, Request
+from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, ConnectionEvent, Request, StartTls
 from bookkeeper_tx.transport import eager_send
 
 RECEIVE_SIZE = 256 * 1024
@@ -22,7 +26,17 @@ HELD_SIZE_MIN = 32 * 1024
 Serve = Callable[[Request, "BookieProtocol"], None]
 
 
-@implementer(IPushProducer)
+@frozen
+class Security:
+    """What a bookie asks of its clients, and offers them."""
+
+    auth: BookieAuthProviderFactory | None = None
+    """The plugin that they have to authenticate with."""
+    tls: Any = None
+    """The ``transport.tls.ServerTls`` of those that ask for it."""
+
+
+@implementer(IPushProducer, IHandshakeListener)
 class BookieProtocol(Protocol):
     """Hands the requests of one client to ``serve`` and sends what it answers.
 
@@ -33,10 +47,22 @@ class BookieProtocol(Protocol):
     log = Logger()
     transport: ITCPTransport
 
-    def __init__(self, connection: ServerConnection, serve: Serve, forget: Callable[["BookieProtocol"], None]) -> None:
+    def __init__(
+        self,
+        connection: ServerConnection,
+        serve: Serve,
+        forget: Callable[["BookieProtocol"], None],
+        security: Security = Security(),
+    ) -> None:
         self._connection = connection
         self._serve = serve
         self._forget = forget
+        self._security = security
+        self.peer = ConnectionPeer("")
+        """Who the client is, as far as it is known."""
+        self._gate: ServerGate | None = None
+        self._start_tls_failed = b""
+        """The reply to START_TLS should the client's certificate not authorize it."""
         self._pauses = 0
         self._waiting: deque[Request] = deque()
         """Read, and to be served in this order when nobody asks for a pause."""
@@ -45,15 +71,27 @@ class BookieProtocol(Protocol):
         """Replies to requests that were read together, to be sent together."""
         self._held_size = 0
         self._client_is_slow = False
+        self._when_lost: list[Callable[[], None]] | None = []
+        """What is called when the connection is lost; None afterwards."""
         self.connected_to_client = False
 
     def connectionMade(self) -> None:
         self.connected_to_client = True
+        self._secure()
         self.transport.setTcpNoDelay(True)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         if self._pauses:
             self.transport.pauseProducing()  # type: ignore[attr-defined]
+
+    def _secure(self) -> None:
+        """Put the gate of the plugin, if there is one, before all requests."""
+        address = self.transport.getPeer()
+        self.peer.address = f"{getattr(address, 'host', address)}:{getattr(address, 'port', '')}"
+        if self._security.tls is not None:
+            self._connection.offer_tls()
+        if self._security.auth is not None:
+            self._gate = self._connection.require_authentication(self._security.auth, self.peer, self._told_later)
 
     def dataReceived(self, data: bytes) -> None:
         self._waiting.extend(self._connection.receive(data))
@@ -72,10 +110,8 @@ class BookieProtocol(Protocol):
         try:
             while waiting and not self._pauses:
                 request = waiting.popleft()
-                if isinstance(request, Answered):
-                    self.send([request.reply])
-                elif isinstance(request, ConnectionBroken):
-                    self._break(request.error)
+                if isinstance(request, ConnectionEvent):
+                    self._handle(request)
                 else:
                     self._serve(request, self)
         except Exception:
@@ -85,6 +121,40 @@ class BookieProtocol(Protocol):
         finally:
             self._serving = False
             self._send_held()
+
+    def _handle(self, event: ConnectionEvent) -> None:
+        if isinstance(event, Answered):
+            self.send([event.reply])
+        elif isinstance(event, ConnectionBroken):
+            self._break(event.error)
+        elif isinstance(event, StartTls):
+            self._start_tls(event)
+
+    def _told_later(self, event: ConnectionEvent) -> None:
+        """Take what a provider that did not answer at once has to say."""
+        if self.connected_to_client:
+            self._waiting.append(event)
+            self._serve_waiting()
+
+    def _start_tls(self, request: StartTls) -> None:
+        """Send the reply, and what was held before it, in clear; all that follows is TLS."""
+        self._send_held()
+        self._send([request.accepted])
+        self._start_tls_failed = request.failed
+        self._connection.secured()
+        self.transport.startTLS(self._security.tls)  # type: ignore[attr-defined]
+
+    def handshakeCompleted(self) -> None:
+        """Let the plugin see the client's certificate; one that is refused is told so, and stays outside the gate."""
+        from bookkeeper_tx.transport.tls import peer_certificate
+
+        self.peer.secure = True
+        self.peer.certificate = peer_certificate(self.transport)
+        self.log.info("{peer} is inside TLS", peer=self.peer.address)
+        if self._gate is not None:
+            self._gate.secured()
+            if self._gate.refused:
+                self.send([self._start_tls_failed])
 
     def send(self, reply: Sequence[Buffer]) -> None:
         """Send the parts of one reply, or of several; does nothing when the client has gone."""
@@ -104,6 +174,13 @@ class BookieProtocol(Protocol):
     def _send(self, parts: Sequence[Buffer]) -> None:
         if self.connected_to_client:
             eager_send.send(self.transport, parts)
+
+    def call_when_lost(self, function: Callable[[], None]) -> None:
+        """Call ``function`` when the connection is lost; at once if it was."""
+        if self._when_lost is None:
+            function()
+        else:
+            self._when_lost.append(function)
 
     def pause(self) -> None:
         """Stop reading requests until :meth:`resume` was called as often."""
@@ -136,6 +213,13 @@ class BookieProtocol(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.connected_to_client = False
         self._waiting.clear()
+        if self._start_tls_failed and not self.peer.secure:
+            self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason.getErrorMessage())
+        if self._gate is not None:
+            self._gate.close()
+        when_lost, self._when_lost = self._when_lost or [], None
+        for function in when_lost:
+            function()
         self._forget(self)
 
     def _break(self, error: Exception) -> None:
@@ -154,14 +238,17 @@ class BookieFactory(Factory):
 
     noisy = False
 
-    def __init__(self, make_connection: Callable[[], ServerConnection], serve: Serve) -> None:
+    def __init__(
+        self, make_connection: Callable[[], ServerConnection], serve: Serve, security: Security = Security()
+    ) -> None:
         self._make_connection = make_connection
         self._serve = serve
+        self._security = security
         self._protocols: set[BookieProtocol] = set()
         self._paused = False
 
     def buildProtocol(self, addr: IAddress | None) -> BookieProtocol:
-        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard)
+        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard, self._security)
         protocol.factory = self
         self._protocols.add(protocol)
         if self._paused:

@@ -11,7 +11,15 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect, ClientClosed
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    ClientClosed,
+    LocalError,
+    TlsFailed,
+)
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
@@ -30,7 +38,7 @@ class ChannelState(Enum):
     state                 a request …
     ====================  ==================================================
     IDLE                  starts a connection attempt and waits for it
-    CONNECTING            waits
+    CONNECTING            waits, until TLS and authentication are through as well
     CONNECTED             is sent
     RESTING               fails at once: the last attempt failed just now
     CLOSED                fails at once
@@ -68,6 +76,9 @@ class Channel:
         self._queue: list[tuple[Callable[[ClientProtocol], None], Done]] = []
         self._failure: BookKeeperError = BookieUnavailable()
         self._closed: list[Deferred[None]] = []
+        self._tls: Any = None
+        self._securing: ClientProtocol | None = None
+        """A connection that does not take requests yet."""
 
     def send(self, request: Callable[[ClientProtocol], None], done: Done) -> None:
         """Make ``request`` as soon as there is a connection; ``done`` hears of it if there is none."""
@@ -93,9 +104,10 @@ class Channel:
         self._state = ChannelState.CLOSED
         self._fail_queue()
         closed: Deferred[None] = Deferred()
-        if connected and self.protocol is not None:
+        dropped = self.protocol if connected else self._securing
+        if dropped is not None:
             self._closed.append(closed)
-            self.protocol.drop(self._failure)
+            dropped.drop(self._failure)
         else:
             closed.callback(None)
         return closed
@@ -116,7 +128,22 @@ class Channel:
         endpoint = kind(self._reactor, info.host, info.port, timeout=timeout_s)
         factory = Factory.forProtocol(self._make_protocol)
         factory.noisy = False
-        return endpoint.connect(factory)  # type: ignore[return-value]
+        connecting: Deferred[ClientProtocol] = endpoint.connect(factory)  # type: ignore[assignment]
+        if self._config.tls is not None or self._config.auth is not None:
+            connecting.addCallback(self._secure, info.host)
+        return connecting
+
+    def _secure(self, protocol: ClientProtocol, host: str) -> Deferred[ClientProtocol] | ClientProtocol:
+        """Bring a new connection to where it takes requests."""
+        if self._state is ChannelState.CLOSED:
+            return protocol
+        config = self._config
+        if config.tls is not None and self._tls is None:
+            from bookkeeper_tx.transport.tls import ClientTls
+
+            self._tls = ClientTls(config.tls, self._reactor)
+        self._securing = protocol
+        return protocol.secure(host, self._tls, config.auth, config.connect_timeout_s)
 
     def _make_protocol(self) -> ClientProtocol:
         return ClientProtocol(self._reactor, self._make_connection(), self._lost, self._config.unsent_bytes_max)
@@ -126,15 +153,20 @@ class Channel:
             protocol.transport.abortConnection()
             return
         self._state = ChannelState.CONNECTED
+        self._securing = None
         self.protocol = protocol
         queue, self._queue = self._queue, []
         for request, _ in queue:
             request(protocol)
 
     def _not_connected(self, failure: Failure) -> None:
+        self._securing = None
         if self._state is ChannelState.CLOSED:
             return
-        self._failure = CannotConnect(f"cannot connect: {failure.getErrorMessage()}")
+        if isinstance(failure.value, AuthenticationFailed | TlsFailed | LocalError):
+            self._failure = failure.value
+        else:
+            self._failure = CannotConnect(f"cannot connect: {failure.getErrorMessage()}")
         self._rest()
         self._fail_queue()
 
@@ -143,6 +175,10 @@ class Channel:
         if self._state is ChannelState.CONNECTED:
             # A connection that worked may be made again at once: the bookie may just have restarted.
             self._state = ChannelState.IDLE
+            if isinstance(error, TlsFailed):
+                # The bookie's last word on our certificate; it would say it again at once.
+                self._failure = error
+                self._rest()
         for closed in self._closed:
             closed.callback(None)
         self._closed.clear()

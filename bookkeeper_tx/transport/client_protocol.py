@@ -3,13 +3,23 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from twisted.internet.interfaces import IDelayedCall, IPushProducer, IReactorTime, ITCPTransport
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IHandshakeListener, IPushProducer, IReactorTime, ITCPTransport
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ProtocolViolation
+from bookkeeper_tx.authentication import ClientAuthProviderFactory, ConnectionPeer
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookieUnavailable,
+    BookKeeperError,
+    ProtocolViolation,
+    RequestTimedOut,
+    TlsFailed,
+)
+from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
@@ -24,7 +34,7 @@ SWEEP_INTERVAL_S = 0.5
 Done: TypeAlias = Callable[[BookKeeperError | None, Any], None]
 
 
-@implementer(IPushProducer)
+@implementer(IPushProducer, IHandshakeListener)
 class ClientProtocol(Protocol):
     """Sends the requests made in one turn of the reactor as one write, and calls each request's ``done``.
 
@@ -57,6 +67,14 @@ class ClientProtocol(Protocol):
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
         self._given_up: BookKeeperError | None = None
+        self.peer = ConnectionPeer("")
+        """Who the bookie is, as far as it is known."""
+        self._handshake: ClientHandshake | None = None
+        """Set until the connection takes requests, where that needs more than a connection."""
+        self._ready: Deferred[ClientProtocol] | None = None
+        self._handshake_timeout: IDelayedCall | None = None
+        self._tls: Any = None
+        self._host = ""
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
@@ -74,7 +92,82 @@ class ClientProtocol(Protocol):
         if self._sweep_call is None:
             self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
 
+    # From a connection to one that takes requests --------------------------------------------------------------------
+
+    def secure(
+        self, host: str, tls: Any, auth: ClientAuthProviderFactory | None, timeout_s: float
+    ) -> Deferred["ClientProtocol"]:
+        """Ask the bookie at ``host`` for TLS if ``tls``, a ``transport.tls.ClientTls``, is given; then authenticate.
+
+        Fires with this protocol when requests may be made.  Fails with TlsFailed or AuthenticationFailed, the latter
+        also when the bookie leaves a token unanswered, and with what else ended the connection; that is dropped then.
+        """
+        address = self.transport.getPeer()
+        self.peer.address = f"{getattr(address, 'host', host)}:{getattr(address, 'port', '')}"
+        self._host, self._tls = host, tls
+        v2 = isinstance(self.connection, V2ClientConnection)
+        self._ready = Deferred()
+        ready = self._ready
+        self._handshake_timeout = self._clock.callLater(timeout_s, self._handshake_overdue)
+        self._handshake = ClientHandshake(self, self.peer, tls is not None, auth, v2)
+        self._handshake.start()
+        return ready
+
+    def send_handshake(self, data: bytes) -> None:
+        self.transport.write(data)
+
+    def start_tls(self) -> None:
+        self.transport.startTLS(self._tls.creator(self._host))  # type: ignore[attr-defined]
+
+    def handshakeCompleted(self) -> None:
+        """Go on once TLS stands and the bookie's certificate is for the host that it was looked for at."""
+        from bookkeeper_tx.transport.tls import peer_certificate
+
+        if self._handshake is None:
+            return
+        try:
+            self._tls.verify(self.transport.getHandle(), self._host)  # type: ignore[attr-defined]
+        except TlsFailed as error:
+            self.drop(error)
+        else:
+            self._handshake.secured(peer_certificate(self.transport))
+
+    def handshake_complete(self, rest: bytes) -> None:
+        self._handshake = None
+        self._settle(self)
+        if rest:
+            self.dataReceived(rest)
+
+    def handshake_failed(self, error: BookKeeperError) -> None:
+        self.drop(error)
+
+    def _handshake_overdue(self) -> None:
+        self._handshake_timeout = None
+        assert self._handshake is not None
+        if self._handshake.state is State.AUTHENTICATING:
+            self.drop(AuthenticationFailed("the bookie left our credentials unanswered: they may be wrong"))
+        else:
+            self.drop(RequestTimedOut(f"the bookie did not answer in time while {self._handshake.state.value}"))
+
+    def _settle(self, result: "ClientProtocol | BookKeeperError") -> None:
+        """Tell who waits for :meth:`secure`, if anybody does."""
+        if self._handshake_timeout is not None:
+            self._handshake_timeout.cancel()
+            self._handshake_timeout = None
+        ready, self._ready = self._ready, None
+        if ready is None:
+            return
+        if isinstance(result, ClientProtocol):
+            ready.callback(result)
+        else:
+            ready.errback(result)
+
+    # Requests and replies --------------------------------------------------------------------------------------------
+
     def dataReceived(self, data: bytes) -> None:
+        if self._handshake is not None:
+            self._handshake.receive(data)
+            return
         self._watch()
         try:
             self._complete(self.connection.receive(data))
@@ -91,9 +184,27 @@ class ClientProtocol(Protocol):
         for call in (self._flush_call, self._sweep_call):
             if call is not None and call.active():
                 call.cancel()
-        error = self._given_up or BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
+        error = self._given_up or self._why_lost(reason)
+        if self._handshake is not None:
+            self._handshake.close()
         self._lost(self, error)
+        self._settle(error)
         self._complete(self.connection.fail_all(error))
+
+    def _why_lost(self, reason: Failure) -> BookKeeperError:
+        """Return the error for a connection that the other side, or TLS, has ended."""
+        if self._tls is not None:
+            from bookkeeper_tx.transport.tls import is_tls_error, reason_of
+
+            # In TLS 1.3 a bookie refuses our certificate only after our side of the handshake is over.
+            if is_tls_error(reason.value):
+                assert reason.value is not None
+                return TlsFailed(f"TLS with {self._host} failed: {reason_of(reason.value)}")
+        if self._handshake is not None:
+            state = self._handshake.state
+            kind = AuthenticationFailed if state is State.AUTHENTICATING else TlsFailed
+            return kind(f"the bookie closed the connection while {state.value}: {reason.getErrorMessage()}")
+        return BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
 
     # IPushProducer: what the transport tells us when the bookie does not take what we send.
 
