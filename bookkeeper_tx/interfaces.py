@@ -9,6 +9,9 @@ class IMetadataStore(Interface):
     Errors of all methods: :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within
     its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  A change that
     failed with MetadataUnavailable may have been made all the same.
+
+    Ledger ids are those of all scopes (:class:`~bookkeeper_tx.model.LedgerId`); only :meth:`new_ledger_id` gives ids of
+    scope 0 alone, since those of other scopes need no generator.
     """
 
     def start():  # type: ignore[no-untyped-def]
@@ -38,8 +41,8 @@ class IMetadataStore(Interface):
     def delete_ledger(ledger_id):  # type: ignore[no-untyped-def]
         """Delete the metadata; fires with None.  Fails with NoSuchLedger."""
 
-    def list_ledgers():  # type: ignore[no-untyped-def]
-        """Fire with the ids of all ledgers, ascending."""
+    def list_ledgers(scope_id=0):  # type: ignore[no-untyped-def]
+        """Fire with the ids of all ledgers of a scope, of all scopes for None, ascending."""
 
     def watch_ledger(ledger_id, changed):  # type: ignore[no-untyped-def]
         """Call ``changed()`` after each change until the returned callable is called; read again to see what changed.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from attrs import evolve, field, frozen
 
@@ -52,6 +52,11 @@ class LedgerId(int):
             raise InvalidArgument(f"UUID {value} has an upper half of zeros, which is scope 0")
         return cls(value.int)
 
+    @classmethod
+    def random(cls) -> "LedgerId":
+        """Return an id that nobody else has, in a scope of its own: no generator is asked (UUID, version 4)."""
+        return cls.of_uuid(uuid4())
+
     @property
     def scope_id(self) -> int:
         """The upper half, signed."""
@@ -66,6 +71,22 @@ class LedgerId(int):
     def qualified_name(self) -> str:
         """All 128 bits as 32 hexadecimal digits."""
         return ids.qualified_name(self)
+
+
+def check_ledger_id(ledger_id: int) -> int:
+    """Return ``ledger_id`` if a ledger may have it; raises InvalidArgument."""
+    if not isinstance(ledger_id, int) or isinstance(ledger_id, bool):
+        raise InvalidArgument(f"{ledger_id!r} is no ledger id: it must be an integer or a LedgerId")
+    if not (0 <= ledger_id <= fields.LEDGER_ID_MAX or ids.SCOPED_MIN <= ledger_id <= ids.QUALIFIED_ID_MAX):
+        raise InvalidArgument(
+            f"{ledger_id} is no ledger id: it must be from 0 to {fields.LEDGER_ID_MAX}, or a LedgerId of another scope"
+        )
+    return ledger_id
+
+
+def ledger_name(ledger_id: int) -> str:
+    """Return how messages call a ledger: by its number, in scopes other than 0 by its qualified name."""
+    return str(int(ledger_id)) if ledger_id < ids.SCOPED_MIN else ids.qualified_name(ledger_id)
 
 
 class DigestType(Enum):

@@ -12,8 +12,7 @@ from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
 from bookkeeper_tx.metadata import ledger_lines, ledger_message, ledger_text
-from bookkeeper_tx.model import LedgerMetadata
-from protocol_specs import fields
+from bookkeeper_tx.model import LedgerMetadata, ledger_name
 from protocol_specs.metadata import ledger as spec
 from protocol_specs.metadata.formats_pb2 import LedgerMetadata as Message
 
@@ -53,13 +52,6 @@ def as_update(metadata: LedgerMetadata) -> LedgerMetadata:
     return evolve(metadata, create_token=spec.UPDATE_TOKEN if metadata.format_version == spec.BINARY_PROTOBUF else None)
 
 
-def check_ledger_id(ledger_id: int) -> int:
-    """Return ``ledger_id`` if a ledger may have it; raises InvalidArgument."""
-    if not 0 <= ledger_id <= fields.LEDGER_ID_MAX:
-        raise InvalidArgument(f"{ledger_id} is no ledger id: it must be from 0 to {fields.LEDGER_ID_MAX}")
-    return ledger_id
-
-
 def parse(record: bytes, ledger_id: int) -> LedgerMetadata:
     """Return the metadata in ``record``; ``ledger_id`` is for the text of the error only.
 
@@ -68,7 +60,7 @@ def parse(record: bytes, ledger_id: int) -> LedgerMetadata:
     try:
         return _parse(record)
     except (construct.ConstructError, DecodeError, ValueError, InvalidArgument) as error:
-        raise MetadataCorrupt(f"metadata of ledger {ledger_id} ({len(record)} bytes): {error}") from error
+        raise MetadataCorrupt(f"metadata of ledger {ledger_name(ledger_id)} ({len(record)} bytes): {error}") from error
 
 
 def _parse(record: bytes) -> LedgerMetadata:

@@ -14,10 +14,10 @@ from bookkeeper_tx.errors import BookieUnavailable, MetadataCorrupt, MetadataErr
 from bookkeeper_tx.interfaces import IMetadataStore
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.bookie_locks import BookieLocks
-from bookkeeper_tx.metadata.ledger_serialization import as_created, as_update, check_ledger_id, parse, serialize
+from bookkeeper_tx.metadata.ledger_serialization import as_created, as_update, parse, serialize
 from bookkeeper_tx.metadata.sqlite_tables import Tables
 from bookkeeper_tx.metadata.watches import Watches
-from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 from bookkeeper_tx.worker import Worker
 
 POLL_INTERVAL_S = 0.2
@@ -97,8 +97,8 @@ class SqliteMetadataStore:
     def delete_ledger(self, ledger_id: int) -> Deferred[None]:
         return self._change(self._tables.delete_ledger, ledger_id)
 
-    def list_ledgers(self) -> Deferred[list[int]]:
-        return self._run(self._tables.ledger_ids)
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
+        return self._run(self._tables.ledger_ids, scope_id)
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
         return self._watch(ledger_id, changed)

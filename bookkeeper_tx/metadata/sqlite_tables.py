@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
-from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.model import BookieId, ledger_name
+from protocol_specs import ledger_id as ids
 
 APPLICATION_ID = 0x424B5458
 """``BKTX``: marks the file as a metadata store of ours."""
@@ -36,6 +37,16 @@ _SCHEMA = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
+_SCOPED_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS scoped_ledgers
+        (qualified_name TEXT PRIMARY KEY, version INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID
+"""
+"""The ledgers of all scopes but 0, named by 32 hexadecimal digits; made with the first of them.
+
+The schema's version stays, and so does the table of the others: releases before scopes go on reading and writing the
+same file, which to them has the ledgers of scope 0.
+"""
+
 
 class Tables:
     """The database file at ``path``; opened when first needed, created by :meth:`create` only."""
@@ -44,6 +55,7 @@ class Tables:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._data_version: int | None = None
+        self._has_scopes = False
 
     # The file -----------------------------------------------------------------------------------------------------
 
@@ -113,43 +125,71 @@ class Tables:
     # Ledgers ------------------------------------------------------------------------------------------------------
 
     def insert_ledger(self, ledger_id: int, record: bytes) -> int:
+        table, _, key = _place(ledger_id)
         with _transaction(self._opened()) as connection:
-            if self._row("SELECT 1 FROM ledgers WHERE ledger_id = ?", ledger_id):
-                raise LedgerExists(f"ledger {ledger_id} exists already")
-            connection.execute("INSERT INTO ledgers VALUES (?, 0, ?)", (ledger_id, record))
+            if ledger_id >= ids.SCOPED_MIN:
+                connection.execute(_SCOPED_SCHEMA)
+            if self._ledger("1", ledger_id):
+                raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+            connection.execute(f"INSERT INTO {table} VALUES (?, 0, ?)", (key, record))
             return 0
 
     def ledger(self, ledger_id: int) -> tuple[bytes, int]:
-        row = self._row("SELECT record, version FROM ledgers WHERE ledger_id = ?", ledger_id)
+        row = self._ledger("record, version", ledger_id)
         if row is None:
-            raise NoSuchLedger(f"there is no ledger {ledger_id}")
+            raise NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)}")
         return bytes(row[0]), int(row[1])
 
     def update_ledger(self, ledger_id: int, record: bytes, version: int) -> int:
+        table, column, key = _place(ledger_id)
         with _transaction(self._opened()) as connection:
             current = self.ledger(ledger_id)[1]
             if current != version:
-                raise MetadataConflict(f"metadata of ledger {ledger_id} has version {current}, not {version}")
+                raise MetadataConflict(
+                    f"metadata of ledger {ledger_name(ledger_id)} has version {current}, not {version}"
+                )
             connection.execute(
-                "UPDATE ledgers SET record = ?, version = ? WHERE ledger_id = ?", (record, version + 1, ledger_id)
+                f"UPDATE {table} SET record = ?, version = ? WHERE {column} = ?", (record, version + 1, key)
             )
             return version + 1
 
     def delete_ledger(self, ledger_id: int) -> None:
+        table, column, key = _place(ledger_id)
         with _transaction(self._opened()) as connection:
             self.ledger(ledger_id)
-            connection.execute("DELETE FROM ledgers WHERE ledger_id = ?", (ledger_id,))
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
 
-    def ledger_ids(self) -> list[int]:
-        return [ledger_id for (ledger_id,) in self._rows("SELECT ledger_id FROM ledgers ORDER BY ledger_id")]
+    def ledger_ids(self, scope_id: int | None) -> list[int]:
+        """Return the ids of a scope, of all scopes for None, ascending."""
+        found: list[int] = []
+        if not scope_id:
+            found += [ledger_id for (ledger_id,) in self._rows("SELECT ledger_id FROM ledgers ORDER BY ledger_id")]
+        if scope_id != 0 and self._scopes_are_there():
+            first = 0 if scope_id is None else ids.join(scope_id, 0)
+            last = ids.QUALIFIED_ID_MAX if scope_id is None else first | ids.SCOPED_MIN - 1
+            statement = "SELECT qualified_name FROM scoped_ledgers WHERE qualified_name BETWEEN ? AND ? ORDER BY 1"
+            names = self._rows(statement, ids.qualified_name(first), ids.qualified_name(last))
+            found += [ids.of_qualified_name(name) for (name,) in names]
+        return found
 
     def ledger_versions(self, ledger_ids: Iterable[int]) -> dict[int, int | None]:
         """Return the version of each ledger, None for one that there is not."""
         versions: dict[int, int | None] = {}
         for ledger_id in ledger_ids:
-            row = self._row("SELECT version FROM ledgers WHERE ledger_id = ?", ledger_id)
+            row = self._ledger("version", ledger_id)
             versions[ledger_id] = row and row[0]
         return versions
+
+    def _ledger(self, columns: str, ledger_id: int) -> Any:
+        if ledger_id >= ids.SCOPED_MIN and not self._scopes_are_there():
+            return None
+        table, column, key = _place(ledger_id)
+        return self._row(f"SELECT {columns} FROM {table} WHERE {column} = ?", key)
+
+    def _scopes_are_there(self) -> bool:
+        if not self._has_scopes:
+            self._has_scopes = self._row("SELECT 1 FROM sqlite_master WHERE name = 'scoped_ledgers'") is not None
+        return self._has_scopes
 
     # Cookies ------------------------------------------------------------------------------------------------------
 
@@ -196,6 +236,13 @@ class Tables:
         """Tell whether another connection has committed since the last call; one's own commits do not count."""
         before, (self._data_version,) = self._data_version, self._row("PRAGMA data_version")
         return before != self._data_version
+
+
+def _place(ledger_id: int) -> tuple[str, str, int | str]:
+    """Return the table that has a ledger, the column of its key, and the key."""
+    if ledger_id < ids.SCOPED_MIN:
+        return "ledgers", "ledger_id", ledger_id
+    return "scoped_ledgers", "qualified_name", ids.qualified_name(ledger_id)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ def open_metadata_store(uri: str, reactor: Any, timeout_s: float = 10.0) -> Any:
     """Return the IMetadataStore of ``uri``, not yet started; raises InvalidConfig for a URI that names none.
 
     ``sqlite:///path/to/file``; ``zk://h1:2181;h2:2181/ledgers`` (also ``zk+null://``), which takes the cluster's own
-    layout; ``zk+hierarchical://…``, which insists on that layout.  ``timeout_s`` is how long ZooKeeper may take to
-    answer, and after how long of silence it takes us for gone.
+    layout; ``zk+hierarchical://…`` and ``zk+longhierarchical://…``, which insist on that layout.  ``timeout_s`` is how
+    long ZooKeeper may take to answer, and after how long of silence it takes us for gone.
     """
     parsed = parse_metadata_uri(uri)
     if isinstance(parsed, SqliteUri):

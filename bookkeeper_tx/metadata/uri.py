@@ -1,4 +1,5 @@
-"""Metadata URIs: ``sqlite:///path``, ``zk://h1:2181;h2:2181/ledgers``, ``zk+hierarchical://…``, ``zk+null://…``."""
+"""Metadata URIs: ``sqlite:///path``, ``zk://h1:2181;h2:2181/ledgers``, ``zk+hierarchical://…``, ``zk+longhierarchical://…``,
+``zk+null://…``."""
 
 from urllib.parse import unquote
 
@@ -8,8 +9,8 @@ from bookkeeper_tx.errors import InvalidConfig
 
 ZOOKEEPER_PORT = 2181
 
-_BUILT_LAYOUTS = {"": None, "null": None, "hierarchical": "hierarchical"}
-_OTHER_LAYOUTS = ("flat", "longhierarchical", "legacyhierarchical", "ms")
+_BUILT_LAYOUTS = {"": None, "null": None, "hierarchical": "hierarchical", "longhierarchical": "longhierarchical"}
+_OTHER_LAYOUTS = ("flat", "legacyhierarchical", "ms")
 
 
 @frozen
@@ -56,7 +57,7 @@ def _sqlite(uri: str, rest: str) -> SqliteUri:
 def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:
     if layout not in _BUILT_LAYOUTS:
         known = "is not built yet" if layout in _OTHER_LAYOUTS else "is not known"
-        raise _invalid(uri, f"the layout {layout!r} {known}; use zk+hierarchical:// or zk://")
+        raise _invalid(uri, f"the layout {layout!r} {known}; use zk+hierarchical://, zk+longhierarchical:// or zk://")
     hosts, slash, root = rest.partition("/")
     parts = root.rstrip("/").split("/")
     if not slash or not all(parts):

@@ -1,25 +1,25 @@
 """The metadata store in ZooKeeper, laid out so that Java clients and bookies share it."""
 
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from bookkeeper_tx.interfaces import IMetadataStore
-from bookkeeper_tx.metadata import service_info, zookeeper_paths
+from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.cookies import ZooKeeperCookies
 from bookkeeper_tx.metadata.kazoo_session import KazooSession
 from bookkeeper_tx.metadata.ledger_ids import LedgerIds
-from bookkeeper_tx.metadata.ledger_serialization import check_ledger_id
 from bookkeeper_tx.metadata.ledgers import ZooKeeperLedgers
 from bookkeeper_tx.metadata.node_watches import NodeWatches
 from bookkeeper_tx.metadata.registration import Registration, ZooKeeperRegistrations
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper_cluster import ZooKeeperCluster
+from bookkeeper_tx.metadata.zookeeper_paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper_requests import Requests
-from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 
 SESSION_TIMEOUT_S = 10.0
 """How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
@@ -48,7 +48,7 @@ class ZooKeeperMetadataStore:
         self._session.connected_again = self._connected_again
         self._requests = Requests(self._session, reactor, operation_timeout_s)
         self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
-        self._ledgers = ZooKeeperLedgers(self._requests, root, draw_token)
+        self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
         self._ids = LedgerIds(self._requests, root)
         self._cookies = ZooKeeperCookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
@@ -95,15 +95,17 @@ class ZooKeeperMetadataStore:
     def delete_ledger(self, ledger_id: int) -> Deferred[None]:
         return self._operate(self._ledgers.delete(ledger_id))
 
-    def list_ledgers(self) -> Deferred[list[int]]:
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
         async def check_and_list() -> list[int]:
             await self._requests.within(self._cluster.check())
-            return await self._ledgers.all_ids()
+            return await self._ledgers.ids(scope_id)
 
         return Deferred.fromCoroutine(check_and_list())
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
-        return self._watches.node(zookeeper_paths.ledger_path(self._root, ledger_id), changed)
+        # The layout of a cluster that is not there yet, and so the place of the ledger, is not known.
+        paths = {tree.path(ledger_id) for tree in self._trees()}
+        return _end_all([self._watches.node(path, changed) for path in paths])
 
     # Bookies ------------------------------------------------------------------------------------------------------
 
@@ -133,13 +135,7 @@ class ZooKeeperMetadataStore:
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
         folders = (self._registrations.writable_folder, self._registrations.read_only_folder)
-        ends = [self._watches.children(folder, changed) for folder in folders]
-
-        def end_all() -> None:
-            for end in ends:
-                end()
-
-        return end_all
+        return _end_all([self._watches.children(folder, changed) for folder in folders])
 
     def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
         return self._operate(self._cookies.read(bookie_id))
@@ -152,6 +148,10 @@ class ZooKeeperMetadataStore:
         return self._operate(self._cookies.delete(bookie_id, version))
 
     # ---------------------------------------------------------------------------------------------------------------
+
+    def _trees(self) -> list[LedgerTree]:
+        """Return where ledgers may stand: one tree once the cluster was looked at."""
+        return [LedgerTree(self._root, layout) for layout in self._cluster.layouts]
 
     def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
         async def check_and_work() -> Any:
@@ -167,3 +167,11 @@ class ZooKeeperMetadataStore:
     def _connected_again(self) -> None:
         self._registrations.connected_again()
         self._watches.connected_again()
+
+
+def _end_all(ends: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def end_all() -> None:
+        for end in ends:
+            end()
+
+    return end_all

@@ -7,10 +7,10 @@ from kazoo import exceptions
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper_paths import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, ensure
 from protocol_specs.metadata import layout as spec
 
-BUILT_LAYOUT = "hierarchical"
 _ATTEMPTS_MAX = 5
 """Each failed attempt means that somebody else was making the cluster at the same moment."""
 
@@ -22,6 +22,8 @@ class ZooKeeperCluster:
         self._requests = requests
         self._root = root
         self._wanted_layout = wanted_layout
+        self.layouts: tuple[str, ...] = (wanted_layout,) if wanted_layout else LAYOUTS
+        """The layouts that the cluster may have: one, once it was looked at."""
         self._checked = False
 
     async def check(self) -> None:
@@ -30,13 +32,15 @@ class ZooKeeperCluster:
             return
         record = await self._get(spec.LAYOUT)
         if record is not None:
-            self._check_layout(record)
+            self.layouts = (self._checked_layout(record),)
         elif await self._requests.insist("exists", f"{self._root}/{spec.AVAILABLE}") is None:
             raise MetadataUnavailable(
                 f"there is no cluster at {self._root} in ZooKeeper at {self._requests.session.hosts}: "
                 "make one with `bktx cluster init`"
             )
-        self._checked = True  # a cluster without LAYOUT is laid out hierarchically
+        else:
+            self.layouts = self.layouts[:1]  # a cluster without LAYOUT is laid out hierarchically, or as it is wanted
+        self._checked = True
 
     async def check_if_there(self) -> None:
         """As :meth:`check`, but do not mind if there is no cluster."""
@@ -74,7 +78,7 @@ class ZooKeeperCluster:
 
     async def _missing(self, instance_id: bytes) -> tuple[list[tuple[str, bytes]], bool]:
         layout = spec.LAYOUT_RECORD.build(
-            {"factory_class": spec.FACTORY_CLASS_OF[BUILT_LAYOUT], "manager_version": spec.MANAGER_VERSION}
+            {"factory_class": spec.FACTORY_CLASS_OF[self.layouts[0]], "manager_version": spec.MANAGER_VERSION}
         )
         nodes = {
             self._root: b"",
@@ -96,17 +100,18 @@ class ZooKeeperCluster:
             return None
         return bytes(record)
 
-    def _check_layout(self, record: bytes) -> None:
+    def _checked_layout(self, record: bytes) -> str:
         try:
             parts = spec.LAYOUT_RECORD.parse(record)
         except construct.ConstructError as error:
             raise MetadataCorrupt(f"{self._root}/{spec.LAYOUT} is {record[:80]!r}: {error}") from error
         names = {factory: name for name, factory in spec.FACTORY_CLASS_OF.items()}
-        name = names.get(parts.factory_class, parts.factory_class.decode("ascii", "replace"))
+        name: str = names.get(parts.factory_class, parts.factory_class.decode("ascii", "replace"))
         where = f"the cluster at {self._root} in ZooKeeper at {self._requests.session.hosts}"
         if self._wanted_layout is not None and name != self._wanted_layout:
             raise InvalidConfig(f"{where} has the layout {name!r}, the metadata URI asks for {self._wanted_layout!r}")
-        if name != BUILT_LAYOUT:
-            raise InvalidConfig(f"{where} has the layout {name!r}, which is not built yet; only {BUILT_LAYOUT!r} is")
+        if name not in LAYOUTS:
+            raise InvalidConfig(f"{where} has the layout {name!r}, which is not built; {' and '.join(LAYOUTS)} are")
         if parts.manager_version != spec.MANAGER_VERSION:
             raise InvalidConfig(f"{where} has version {parts.manager_version!r} of its layout, which is not known")
+        return name

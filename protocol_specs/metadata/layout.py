@@ -62,7 +62,17 @@ SHORT_GROUPS = (2, 4, 4)
 """An id below ID_31_BIT_END is cut into groups of so many digits, a level of the tree each."""
 
 LONG_GROUPS = (3, 4, 4, 4, 4)
-"""The same for all other ids."""
+"""The same for all other ids; in the layout ``longhierarchical`` for every id."""
+
+SCOPED = "ID-128"
+"""Persistent, made with the first ledger of a scope other than 0 (BP-34), gone with the last; ours.  In each of Java's
+layouts a child of the root that starts with ID_PREFIX is no ledger: lists, garbage collection and auditor pass it by,
+while the format and nuke commands of a cluster delete it.  LAYOUT stays Java's, which serves scope 0 beside it."""
+
+SCOPED_GROUPS = (4, 4, 4, 4, 4, 4, 4, 4)
+"""Below SCOPED an id is cut into groups of so many hexadecimal digits: four levels of scope, four of ledger id.  No
+level can get more than 2^16 children, whichever bits of the ids differ, so that the answer that lists them stays below
+ZooKeeper's limit of 1 MiB."""
 
 LEDGER_PREFIX = "L"
 """Stands before the last group."""

@@ -9,11 +9,11 @@ import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor, task
 
-from bookkeeper_tx.metadata import zookeeper_paths
 from bookkeeper_tx.metadata.sqlite_tables import Tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
 from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
+from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from tests.metadata import contract
 from tests.reactor_thread import run_in_reactor
 
@@ -59,9 +59,9 @@ class SqliteCluster(RealCluster):
 
 
 class ZooKeeperCluster(RealCluster):
-    def __init__(self, hosts: str, root: str) -> None:
-        super().__init__(f"zk+hierarchical://{hosts.replace(',', ';')}{root}")
-        self.root = root
+    def __init__(self, hosts: str, tree: LedgerTree) -> None:
+        super().__init__(f"zk+{tree.layout}://{hosts.replace(',', ';')}{tree.root}")
+        self.tree = tree
         self.client = KazooClient(hosts)
         self.client.start(10)
 
@@ -71,10 +71,10 @@ class ZooKeeperCluster(RealCluster):
         return ZooKeeperMetadataStore(uri, reactor, session_timeout_s=1.5)
 
     async def raw_ledger(self, ledger_id: int) -> bytes:
-        return self.client.get(zookeeper_paths.ledger_path(self.root, ledger_id))[0]
+        return self.client.get(self.tree.path(ledger_id))[0]
 
     async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
-        self.client.create(zookeeper_paths.ledger_path(self.root, ledger_id), record, makepath=True)
+        self.client.create(self.tree.path(ledger_id), record, makepath=True)
 
     async def close(self) -> None:
         await super().close()
@@ -82,12 +82,15 @@ class ZooKeeperCluster(RealCluster):
         self.client.close()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("zookeeper", marks=pytest.mark.java)])
+@pytest.fixture(
+    params=["sqlite", *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL))]
+)
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":
         return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
     zookeeper = request.getfixturevalue("zookeeper")
-    return ZooKeeperCluster(zookeeper.hosts, f"/made/{uuid.uuid4()}/ledgers")
+    tree = LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param)
+    return ZooKeeperCluster(zookeeper.hosts, tree)
 
 
 @pytest.mark.parametrize("scenario", contract.SCENARIOS)

@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from twisted.internet import reactor
 
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper_paths import ledger_path
+from bookkeeper_tx.metadata.zookeeper_paths import LedgerTree
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java_targets import JavaTargets
@@ -105,7 +105,7 @@ def update_keeps_javas_bytes(zookeeper: ZooKeeper, cluster: Cluster, ledger_id: 
     client = KazooClient(zookeeper.hosts)
     client.start(10)
     try:
-        path = ledger_path(cluster.root, ledger_id)
+        path = LedgerTree(cluster.root).path(ledger_id)
         before = client.get(path)[0]
 
         async def recover(store: Any) -> None:

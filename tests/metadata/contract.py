@@ -6,6 +6,7 @@ A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of stor
 
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
 )
 from bookkeeper_tx.metadata import ledger_serialization
-from bookkeeper_tx.model import BookieServiceInfo, DigestType, Fragment, LedgerMetadata, LedgerState
+from bookkeeper_tx.model import BookieServiceInfo, DigestType, Fragment, LedgerId, LedgerMetadata, LedgerState
 from protocol_specs.metadata import bookie
 
 INFO = BookieServiceInfo("127.0.0.1", 3181)
@@ -56,11 +57,22 @@ class Cluster:
 
 
 Scenario = Callable[[Cluster], Coroutine[Any, Any, None]]
+LedgerScenario = Callable[[Cluster, Callable[[int], int]], Coroutine[Any, Any, None]]
 SCENARIOS: list[Any] = []
+
+SCOPE_ID = -7_000_000_000_000_000_001
+"""Some scope with the upper bit set, as half of all UUIDs have it."""
 
 
 def scenario(function: Scenario) -> Scenario:
     SCENARIOS.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+def ledger_scenario(function: LedgerScenario) -> LedgerScenario:
+    """A scenario that is run in scope 0 and in another one; it is given what turns a number into an id there."""
+    for where, id_of in (("", int), ("_in_a_scope", lambda number: LedgerId(number, SCOPE_ID))):
+        SCENARIOS.append(pytest.param(partial(function, at=id_of), id=function.__name__ + where))
     return function
 
 
@@ -112,80 +124,80 @@ async def ledger_ids_are_given_once(cluster: Cluster) -> None:
     assert sorted(ids) == list(range(30))
 
 
-@scenario
-async def a_ledger_is_created_read_changed_and_deleted(cluster: Cluster) -> None:
+@ledger_scenario
+async def a_ledger_is_created_read_changed_and_deleted(cluster: Cluster, at: Callable[[int], int]) -> None:
     store, other = await cluster.open(), await cluster.open()
     await store.initialize()
-    created = await store.create_ledger(7, METADATA)
+    created = await store.create_ledger(at(7), METADATA)
     assert created.version == 0
     assert evolve(created.metadata, create_token=None) == METADATA
-    assert await other.read_ledger(7) == created
-    closed = await other.write_ledger(7, created.metadata.with_close(41, 1000), created.version)
+    assert await other.read_ledger(at(7)) == created
+    closed = await other.write_ledger(at(7), created.metadata.with_close(41, 1000), created.version)
     assert (closed.version, closed.metadata.create_token) == (1, 0)
-    assert await store.read_ledger(7) == closed
+    assert await store.read_ledger(at(7)) == closed
     assert closed.metadata.state is LedgerState.CLOSED
-    await store.delete_ledger(7)
-    for missing in (other.read_ledger(7), other.delete_ledger(7), other.write_ledger(7, METADATA, 1)):
+    await store.delete_ledger(at(7))
+    for missing in (other.read_ledger(at(7)), other.delete_ledger(at(7)), other.write_ledger(at(7), METADATA, 1)):
         with pytest.raises(NoSuchLedger, match="7"):
             await missing
-    assert (await store.create_ledger(7, METADATA)).version == 0
+    assert (await store.create_ledger(at(7), METADATA)).version == 0
 
 
-@scenario
-async def stored_bytes_are_the_binary_form(cluster: Cluster) -> None:
+@ledger_scenario
+async def stored_bytes_are_the_binary_form(cluster: Cluster, at: Callable[[int], int]) -> None:
     store = await cluster.open()
     await store.initialize()
-    created = await store.create_ledger(3, METADATA)
-    record = await cluster.raw_ledger(3)
+    created = await store.create_ledger(at(3), METADATA)
+    record = await cluster.raw_ledger(at(3))
     assert record == ledger_serialization.serialize(created.metadata)
     assert record.startswith(b"BookieMetadataFormatVersion\t3\n")
     assert 0 <= created.metadata.create_token < 2**63
-    await store.write_ledger(3, created.metadata, 0)
-    assert (await cluster.raw_ledger(3)).endswith(b"\x60\x00")
+    await store.write_ledger(at(3), created.metadata, 0)
+    assert (await cluster.raw_ledger(at(3))).endswith(b"\x60\x00")
 
 
-@scenario
-async def an_update_keeps_the_stored_form(cluster: Cluster) -> None:
+@ledger_scenario
+async def an_update_keeps_the_stored_form(cluster: Cluster, at: Callable[[int], int]) -> None:
     store = await cluster.open()
     await store.initialize()
-    await store.create_ledger(0, METADATA)
+    await store.create_ledger(at(0), METADATA)
     for form, metadata in enumerate(
         (evolve(METADATA, digest_type=None, password=None, ack_quorum_size=2), METADATA), 1
     ):
         custom = {} if form == 1 else METADATA.custom_metadata
         old = evolve(metadata, format_version=form, custom_metadata=custom)
-        await cluster.put_raw_ledger(form, ledger_serialization.serialize(old))
-        stored = await store.read_ledger(form)
-        await store.write_ledger(form, stored.metadata.with_state(LedgerState.IN_RECOVERY), stored.version)
-        assert (await cluster.raw_ledger(form)).startswith(b"BookieMetadataFormatVersion\t%d\n" % form)
-        assert (await store.read_ledger(form)).metadata == old.with_state(LedgerState.IN_RECOVERY)
+        await cluster.put_raw_ledger(at(form), ledger_serialization.serialize(old))
+        stored = await store.read_ledger(at(form))
+        await store.write_ledger(at(form), stored.metadata.with_state(LedgerState.IN_RECOVERY), stored.version)
+        assert (await cluster.raw_ledger(at(form))).startswith(b"BookieMetadataFormatVersion\t%d\n" % form)
+        assert (await store.read_ledger(at(form))).metadata == old.with_state(LedgerState.IN_RECOVERY)
 
 
-@scenario
-async def an_existing_ledger_is_not_created_again(cluster: Cluster) -> None:
+@ledger_scenario
+async def an_existing_ledger_is_not_created_again(cluster: Cluster, at: Callable[[int], int]) -> None:
     store, other = await cluster.open(), await cluster.open()
     await store.initialize()
-    created = await store.create_ledger(1, METADATA)
+    created = await store.create_ledger(at(1), METADATA)
     with pytest.raises(LedgerExists, match="1"):
-        await other.create_ledger(1, METADATA)
+        await other.create_ledger(at(1), METADATA)
     with pytest.raises(LedgerExists):
-        await store.create_ledger(1, METADATA)
-    assert await store.read_ledger(1) == created
+        await store.create_ledger(at(1), METADATA)
+    assert await store.read_ledger(at(1)) == created
 
 
-@scenario
-async def of_two_writers_one_wins(cluster: Cluster) -> None:
+@ledger_scenario
+async def of_two_writers_one_wins(cluster: Cluster, at: Callable[[int], int]) -> None:
     store, other = await cluster.open(), await cluster.open()
     await store.initialize()
-    created = await store.create_ledger(1, METADATA)
+    created = await store.create_ledger(at(1), METADATA)
     results = []
-    for write in [each.write_ledger(1, METADATA.with_close(n, n), 0) for n in range(5) for each in (store, other)]:
+    for write in [each.write_ledger(at(1), METADATA.with_close(n, n), 0) for n in range(5) for each in (store, other)]:
         try:
             results.append(await write)
         except MetadataConflict:
             pass
     assert len(results) == 1
-    assert await store.read_ledger(1) == results[0]
+    assert await store.read_ledger(at(1)) == results[0]
     assert created.version == 0
 
 
@@ -204,32 +216,75 @@ async def ledgers_are_listed_ascending(cluster: Cluster) -> None:
 
 
 @scenario
+async def ledgers_are_listed_by_scope_or_all(cluster: Cluster) -> None:
+    store, other = await cluster.open(), await cluster.open()
+    await store.initialize()
+    for scope_id in (0, 1, None):
+        assert await other.list_ledgers(scope_id) == []
+    halves = (0, 1, 2**16, 2**31 - 1, 2**63 - 1)
+    scopes = {
+        scope_id: [LedgerId(half, scope_id) for half in (*halves, *(() if scope_id == 0 else (-(2**63), -1)))]
+        for scope_id in (0, 1, 2**63 - 1, -(2**63), -1)
+    }
+    everything = [each for ids in scopes.values() for each in ids]
+    for ledger_id in random.Random(7).sample(everything, len(everything)):
+        await store.create_ledger(ledger_id, METADATA)
+    assert await other.list_ledgers() == scopes[0]
+    for scope_id, ids in scopes.items():
+        assert await other.list_ledgers(scope_id) == ids
+    assert await other.list_ledgers(2) == []
+    assert await other.list_ledgers(None) == everything == sorted(everything)
+    for ledger_id in everything:
+        if ledger_id != scopes[0][0]:
+            await store.delete_ledger(ledger_id)
+    assert await other.list_ledgers(None) == scopes[0][:1]
+
+
+@scenario
+async def equal_halves_in_two_scopes_are_two_ledgers(cluster: Cluster) -> None:
+    store = await cluster.open()
+    await store.initialize()
+    pair = (5, LedgerId(5, SCOPE_ID))
+    for length, ledger_id in enumerate(pair):
+        created = await store.create_ledger(ledger_id, METADATA)
+        await store.write_ledger(ledger_id, created.metadata.with_close(0, length), 0)
+    assert [(await store.read_ledger(each)).metadata.length for each in pair] == [0, 1]
+    await store.delete_ledger(pair[0])
+    assert (await store.read_ledger(pair[1])).metadata.length == 1
+    with pytest.raises(NoSuchLedger, match=r"there is no ledger 5$"):
+        await store.read_ledger(pair[0])
+    await store.delete_ledger(pair[1])
+    with pytest.raises(NoSuchLedger, match=pair[1].qualified_name):
+        await store.read_ledger(pair[1])
+
+
+@scenario
 async def impossible_ledger_ids_are_refused(cluster: Cluster) -> None:
     store = await cluster.open()
     await store.initialize()
-    for ledger_id in (-1, 2**63):
+    for ledger_id in (-1, 2**63, 2**64 - 1, 2**128, True, "7"):
         with pytest.raises(InvalidArgument, match="no ledger id"):
             await store.create_ledger(ledger_id, METADATA)
 
 
-@scenario
-async def a_ledger_is_watched(cluster: Cluster) -> None:
+@ledger_scenario
+async def a_ledger_is_watched(cluster: Cluster, at: Callable[[int], int]) -> None:
     store, other = await cluster.open(), await cluster.open()
     await store.initialize()
-    await store.create_ledger(1, METADATA)
-    await store.create_ledger(2, METADATA)
+    await store.create_ledger(at(1), METADATA)
+    await store.create_ledger(at(2), METADATA)
     own: list[int] = []
     far: list[int] = []
-    store.watch_ledger(1, lambda: own.append(1))
-    end = other.watch_ledger(1, lambda: far.append(1))
-    await other.read_ledger(1)
-    await store.write_ledger(2, METADATA, 0)
-    await store.write_ledger(1, METADATA, 0)
+    store.watch_ledger(at(1), lambda: own.append(1))
+    end = other.watch_ledger(at(1), lambda: far.append(1))
+    await other.read_ledger(at(1))
+    await store.write_ledger(at(2), METADATA, 0)
+    await store.write_ledger(at(1), METADATA, 0)
     await cluster.until(lambda: len(own) == 1 and len(far) == 1)
-    await other.write_ledger(1, METADATA, 1)
+    await other.write_ledger(at(1), METADATA, 1)
     await cluster.until(lambda: len(own) == 2 and len(far) == 2)
     end()
-    await store.delete_ledger(1)
+    await store.delete_ledger(at(1))
     await cluster.until(lambda: len(own) == 3)
     assert len(far) == 2
 

@@ -107,6 +107,12 @@ class FakeZooKeeper:
         self.fire(path)
         self.fire(parent)
 
+    def delete_all(self, path: str) -> None:
+        """Delete a node, and upwards what that leaves empty."""
+        self.delete(path)
+        while not self.children(path := path.rpartition("/")[0]):
+            self.delete(path)
+
     def end_session(self, session_id: int) -> None:
         for path in [path for path, node in self.nodes.items() if node.owner == session_id]:
             self.delete(path)

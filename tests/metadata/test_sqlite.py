@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.errors import BookieUnavailable, InvalidConfig, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.errors import BookieUnavailable, InvalidConfig, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata import sqlite_tables
 from bookkeeper_tx.metadata.sqlite import POLL_INTERVAL_S, SqliteMetadataStore
 from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.model import LedgerId, Versioned
 from tests.bookie.workers import InlineWorker
 from tests.conftest import failure_of, result_of
-from tests.metadata.contract import INFO, METADATA
+from tests.metadata.contract import INFO, METADATA, SCOPE_ID
+
+OLD_STORE = Path(__file__).with_name("store_before_scopes.sql")
+SCOPED_ID = LedgerId(7, SCOPE_ID)
 
 
 class Stores:
@@ -181,3 +186,62 @@ def test_a_failed_registration_gives_the_lock_back(stores: Stores) -> None:
     store = stores.open()
     failure_of(store.register_bookie("a:1", INFO), MetadataUnavailable)
     assert not store._locks.held
+
+
+# A file of the release before ledger scopes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old_file(stores: Stores) -> str:
+    connection = sqlite3.connect(stores.path)
+    connection.executescript(OLD_STORE.read_text())
+    connection.close()
+    return stores.path
+
+
+def dump(path: str) -> list[str]:
+    connection = sqlite3.connect(path)
+    try:
+        numbers = [str(connection.execute(f"PRAGMA {name}").fetchone()) for name in ("application_id", "user_version")]
+        return [*numbers, *connection.iterdump()]
+    finally:
+        connection.close()
+
+
+def test_an_old_file_is_read_and_not_changed_by_that(stores: Stores, old_file: str) -> None:
+    before = dump(old_file)
+    store = stores.open()
+    assert result_of(store.initialize()) is False
+    for scope_id in (0, None):
+        assert result_of(store.list_ledgers(scope_id)) == [0, 1, 2**63 - 1]
+    assert result_of(store.list_ledgers(5)) == []
+    assert result_of(store.read_ledger(0)).metadata == evolve(METADATA, create_token=5)
+    closed = evolve(METADATA, format_version=2).with_close(41, 1000)
+    assert result_of(store.read_ledger(1)) == Versioned(closed, 1)
+    assert result_of(store.read_ledger(2**63 - 1)).metadata.format_version == 1
+    failure_of(store.read_ledger(SCOPED_ID), NoSuchLedger)
+    assert result_of(store.read_cookie("a:1")) == (b'5\nbookieHost: "a:1"\n', 0)
+    store.watch_ledger(SCOPED_ID, lambda: None)()
+    result_of(store.stop())
+    assert dump(old_file) == before
+
+
+def test_scoped_ledgers_change_nothing_that_an_old_release_reads(stores: Stores, old_file: str) -> None:
+    before = dump(old_file)
+    store = stores.open()
+    created = result_of(store.create_ledger(SCOPED_ID, METADATA))
+    result_of(store.write_ledger(SCOPED_ID, created.metadata.with_close(1, 2), 0))
+    assert [line for line in dump(old_file) if "scoped_ledgers" not in line] == before
+    assert result_of(store.list_ledgers(None)) == [0, 1, 2**63 - 1, SCOPED_ID]
+    assert result_of(store.new_ledger_id()) == 3  # scoped ids take none of the others
+
+
+def test_a_scoped_ledger_that_is_there_is_seen_by_a_store_that_was_open_before(stores: Stores) -> None:
+    here, elsewhere = stores.initialized(), stores.open()
+    assert result_of(elsewhere.list_ledgers(None)) == []
+    calls: list[int] = []
+    elsewhere.watch_ledger(SCOPED_ID, lambda: calls.append(1))
+    result_of(here.create_ledger(SCOPED_ID, METADATA))
+    stores.poll()
+    assert calls == [1]
+    assert result_of(elsewhere.list_ledgers(None)) == [SCOPED_ID]
