@@ -2,6 +2,10 @@
 
 An entry is stored as :data:`protocol_specs.entry.v1.ENTRY_RECORD`, the same bytes as in the journal and in a batch
 read reply.  The index knows it by its location: log id and the offset just past the length word.
+
+Entries of format V2, those of ledgers outside scope 0, lie in logs of their own, :data:`SCOPED_LOG_SUFFIX`.  A Java
+bookie would read their first bytes as a ledger id that nobody has, and delete the log as one of deleted ledgers; the
+version in the header does not keep it from that.  It looks for files named ``.log`` only, so these have another name.
 """
 
 from construct import Array, BitsInteger, BitStruct, Bytes, Int32sb, Int64sb, Struct, this
@@ -12,6 +16,9 @@ from protocol_specs import fields
 
 LOG_SUFFIX = ".log"
 """A log is named by its id in unpadded lower-case hex; ``.log.compacting`` and ``.compacted`` share the ids."""
+
+SCOPED_LOG_SUFFIX = ".log128"
+"""A log of scoped entries.  It takes its id from the same sequence as the others."""
 
 LAST_ID_NAME = "lastId"
 """Holds the last log id that was given out, in hex, and a line feed."""
@@ -25,17 +32,22 @@ MAGIC = b"BKLO"
 VERSION = 1
 """Version 1 has a ledgers map once the log is full, version 0 never has one."""
 
+SCOPED_VERSION = 2
+"""The version of a log of scoped entries: as version 1, with ids of 128 bits in entries and in the ledgers map."""
+
 HEADER = Struct(
-    "magic" / Bytes(len(MAGIC)),
-    "version" / Int32sb,
-    "ledgers_map_offset" / Int64sb,
-    "ledgers_map_count" / Int32sb,
+    "magic" / Bytes(len(MAGIC)) * "`BKLO`",
+    "version" / Int32sb * "1; 0 never has a map",
+    "ledgers_map_offset" / Int64sb * "0: no map (yet)",
+    "ledgers_map_count" / Int32sb * "ledgers in the map",
 )
 """The start of the file; zeros up to the header's size follow.  ``ledgers_map_offset`` is 0 while there is no map."""
 
 # Location ------------------------------------------------------------------------------------------------------------
 
-LOCATION = BitStruct("log_id" / BitsInteger(32), "offset" / BitsInteger(32))
+LOCATION = BitStruct(
+    "log_id" / BitsInteger(32) * "which log", "offset" / BitsInteger(32) * "of the entry, behind its length word"
+)
 """Where an entry is: ``offset`` points past its length word.  A location of 0 says that there is no entry."""
 
 LOCATION_LOG_ID_SHIFT = 32
@@ -54,14 +66,38 @@ LEDGERS_MAP_ENTRY_ID = -2
 LEDGERS_MAP_BATCH_COUNT_MAX = 10_000
 
 LEDGERS_MAP_HEAD = Struct(
+    "length" / fields.record_length * "of what follows: 20 + 16 · count",
+    "ledger_id" / fields.ledger_id * "-1",
+    "entry_id" / fields.entry_id * "-2",
+    "count" / fields.count * "rows in this batch, at most 10 000",
+)
+"""``length`` counts what follows it: 20 bytes and 16 for each ledger."""
+
+LEDGERS_MAP_ROW = Struct(
+    "ledger_id" / fields.ledger_id * "the ledger",
+    "size" / fields.size * "its bytes in this log, length words included",
+)
+"""Bytes of one ledger in this log, length words included."""
+
+LEDGERS_MAP_BATCH = Struct(*LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, LEDGERS_MAP_ROW) * "in any order")
+
+SCOPED_LEDGERS_MAP_SCOPE_ID = 0
+"""Scope and ledger id of a batch of the map in a log of scoped entries are 0 and -1: no ledger's."""
+
+SCOPED_LEDGERS_MAP_HEAD = Struct(
     "length" / fields.record_length,
+    "flags" / fields.byte,
+    "ledger_scope_id" / fields.ledger_id,
     "ledger_id" / fields.ledger_id,
     "entry_id" / fields.entry_id,
     "count" / fields.count,
 )
-"""``length`` counts what follows it: 20 bytes and 16 for each ledger."""
+"""``length`` counts what follows it: 29 bytes and 24 for each ledger.  ``flags`` are those of format V2, no digest."""
 
-LEDGERS_MAP_ROW = Struct("ledger_id" / fields.ledger_id, "size" / fields.size)
-"""Bytes of one ledger in this log, length words included."""
+SCOPED_LEDGERS_MAP_ROW = Struct(
+    "ledger_scope_id" / fields.ledger_id, "ledger_id" / fields.ledger_id, "size" / fields.size
+)
 
-LEDGERS_MAP_BATCH = Struct(*LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, LEDGERS_MAP_ROW))
+SCOPED_LEDGERS_MAP_BATCH = Struct(
+    *SCOPED_LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, SCOPED_LEDGERS_MAP_ROW)
+)

@@ -23,7 +23,7 @@ HEADER_SIZE = 512
 SHORT_HEADER_SIZE = 8
 """Size of the header of versions 2 to 4."""
 
-HEADER = Struct("magic" / Const(MAGIC), "version" / Int32sb)
+HEADER = Struct("magic" / Const(MAGIC) * "`BKLG`", "version" / Int32sb * "6; 1 to 5 are read as well")
 """The start of the file; zeros up to the header's size follow."""
 
 RECORD = v1.ENTRY_RECORD
@@ -37,10 +37,16 @@ ALIGNMENT = 512
 PAD_LENGTH = -256
 """The length word of a pad record: ``ffffff00``."""
 
-PAD = Struct("mask" / Const(PAD_LENGTH, Int32sb), "size" / Int32sb, "body" / GreedyBytes)
+PAD = Struct(
+    "mask" / Const(PAD_LENGTH, Int32sb) * "-256, `ffffff00`: no record has this length",
+    "size" / Int32sb * "bytes that follow",
+    "body" / GreedyBytes * "whatever fills the block; not looked at",
+)
 """Fills up to the alignment.  ``size`` bytes of body follow, which no reader looks at."""
 
-PAD_HEADER = Struct("mask" / Int32sb, "size" / Int32sb)
+PAD_HEADER = Struct(
+    "mask" / Int32sb * "-256, `ffffff00`: no record has this length", "size" / Int32sb * "bytes that follow"
+)
 PAD_HEADER_SIZE = PAD_HEADER.sizeof()
 
 SEAL_MAGIC = b"bktxSEAL"
@@ -49,10 +55,10 @@ SEAL_MAGIC = b"bktxSEAL"
 SEAL_SALT_SIZE = 8
 
 SEAL = Struct(
-    "magic" / Bytes(len(SEAL_MAGIC)),
-    "salt" / Bytes(SEAL_SALT_SIZE),
-    "start" / Int64sb,
-    "crc32c" / Int32ub,
+    "magic" / Bytes(len(SEAL_MAGIC)) * "`bktxSEAL`",
+    "salt" / Bytes(SEAL_SALT_SIZE) * "random, the same in all seals of a file, new for each file",
+    "start" / Int64sb * "offset in the file where the group's records start",
+    "crc32c" / Int32ub * "of the bytes from start up to the pad record",
 )
 """The first bytes of our pad bodies: the group of records from ``start`` up to this pad record has this CRC-32C.
 

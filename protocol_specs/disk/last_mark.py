@@ -5,5 +5,7 @@ from construct import Int64sb, Struct
 FILE_NAME = "lastMark"
 """With one journal directory; with several, ``lastMark.0`` and so on, by position in the configuration."""
 
-LAST_MARK = Struct("journal_id" / Int64sb, "offset" / Int64sb)
+LAST_MARK = Struct(
+    "journal_id" / Int64sb * "the journal file `<id>.txn`", "offset" / Int64sb * "in it: where replay starts"
+)
 """The marked journal file must exist; it and all later ones are replayed, it from ``offset`` on."""

@@ -2,11 +2,17 @@
 
 Ledger ``0x12345`` is in ``23/45/12345.idx`` under the index directory: the second lowest and the lowest byte of the id
 as directories, all in unpadded lower-case hex.
+
+Outside scope 0 the 32 digits of the qualified name are cut in four: scope ``0x1``, ledger ``0x12345`` is in
+``00000000/00000001/00000000/00012345.idx``.  A Java bookie looks for index files two levels deep, and passes over these.
 """
 
 from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Prefixed, Struct, this
 
 INDEX_SUFFIX = ".idx"
+
+SCOPED_LEVEL_DIGITS = 8
+"""Digits of the qualified name in each of the four levels, leading zeros included, so that no name is one of Java's."""
 
 HEADER_SIZE = 1024
 MAGIC = b"BKLE"
@@ -19,15 +25,14 @@ FENCED = 0x1
 HEADER_FIXED_SIZE = 20
 """Bytes of a version 1 header besides master key and explicit last add confirmed."""
 
-EXPLICIT_LAC_SIZE_MIN = 16
-"""A WRITE_LAC body without digest: ledger id and last add confirmed."""
-
 HEADER = Struct(
-    "magic" / Const(MAGIC),
-    "version" / Int32sb,
-    "master_key" / Prefixed(Int32sb, GreedyBytes),
-    "state" / Int32sb,
-    "explicit_lac" / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes)),
+    "magic" / Const(MAGIC) * "`BKLE`",
+    "version" / Int32sb * "1; 0 ends behind the state",
+    "master_key" / Prefixed(Int32sb, GreedyBytes) * "20 bytes",
+    "state" / Int32sb * "bit 0: fenced",
+    "explicit_lac"
+    / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes))
+    * "body of WRITE_LAC as it came; size 0: none",
 )
 """The start of the file; zeros up to the header's size follow.
 

@@ -21,11 +21,15 @@ VERSION_WITH = {LEDGER_KEY: 3, FENCE: 4, EXPLICIT_LAC: 6}
 """The journal version that introduced each; in an older file it is an error."""
 
 FENCE_RECORD = LengthFirst(
-    "length" / fields.record_length,
-    "ledger_id" / fields.ledger_id,
-    "kind" / fields.entry_id,
+    "length" / fields.record_length * "bytes that follow",
+    "ledger_id" / fields.ledger_id * "the ledger",
+    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed",
 )
 """``kind`` stands where an entry has its entry id."""
 
-BLOB_RECORD = LengthFirst(*FENCE_RECORD.subcons, "size" / fields.count, "blob" / GreedyBytes)
+BLOB_RECORD = LengthFirst(
+    *FENCE_RECORD.subcons,
+    "size" / fields.count * "of what follows",
+    "blob" / GreedyBytes * "the key, or the body of WRITE_LAC",
+)
 """The form of LEDGER_KEY and EXPLICIT_LAC records; ``size`` is the size of the blob."""

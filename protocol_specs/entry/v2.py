@@ -29,23 +29,27 @@ NO_DIGEST = 0
 # Layout --------------------------------------------------------------------------------------------------------------
 
 ENTRY_METADATA = Struct(
-    "flags" / fields.byte,
-    "ledger_scope_id" / fields.ledger_id,
-    "ledger_id" / fields.ledger_id,
-    "entry_id" / fields.entry_id,
-    "last_add_confirmed" / fields.entry_id,
-    "length" / fields.size,
+    "flags" / fields.byte * "0xA0 and the number of the digest type",
+    "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id; not 0",
+    "ledger_id" / fields.ledger_id * "lower half of the ledger id; may be negative",
+    "entry_id" / fields.entry_id * "from 0, without gaps",
+    "last_add_confirmed" / fields.entry_id * "what the writer knew to be acknowledged; -1 at first",
+    "length" / fields.size * "payload bytes of the ledger so far, this entry's included",
 )
 """The 41 bytes that every entry starts with; ``length`` is the ledger's payload so far, this entry's included."""
 
-ENTRY = Struct(*ENTRY_METADATA.subcons, "digest_and_payload" / GreedyBytes)
+ENTRY = Struct(
+    *ENTRY_METADATA.subcons, "digest_and_payload" / GreedyBytes * "digest, of the size of its type, then the payload"
+)
 
-ENTRY_IDS = Struct(*ENTRY_METADATA.subcons[:4], "rest" / GreedyBytes)
+ENTRY_IDS = Struct(*ENTRY_METADATA.subcons[:4], "rest" / GreedyBytes * "the rest of the entry")
 
-ENTRY_RECORD = LengthFirst("length" / fields.record_length, *ENTRY_IDS.subcons)
+ENTRY_RECORD = LengthFirst("length" / fields.record_length * "bytes that follow", *ENTRY_IDS.subcons)
 """An entry behind its length: the form of the journal, the entry log and a batch read reply alike."""
 
-LAC_METADATA = Struct(*ENTRY_METADATA.subcons[:3], "last_add_confirmed" / fields.entry_id)
+LAC_METADATA = Struct(
+    *ENTRY_METADATA.subcons[:3], "last_add_confirmed" / fields.entry_id * "acknowledged, with all entries before it"
+)
 """What the digest of an explicit last add confirmed covers: 25 bytes."""
 
 

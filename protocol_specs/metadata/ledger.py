@@ -11,9 +11,9 @@ from construct import Const, GreedyBytes, NullTerminated, Prefixed, Struct, VarI
 VERSION_KEY = b"BookieMetadataFormatVersion\t"
 
 RECORD = Struct(
-    "version_key" / Const(VERSION_KEY),
-    "format_version" / NullTerminated(GreedyBytes, term=b"\n"),
-    "body" / GreedyBytes,
+    "version_key" / Const(VERSION_KEY) * "`BookieMetadataFormatVersion` and a tab",
+    "format_version" / NullTerminated(GreedyBytes, term=b"\n") * "1, 2 or 3 in decimal ASCII, then a line feed",
+    "body" / GreedyBytes * "depends on the form",
 )
 """``format_version`` is decimal ASCII of at most :data:`VERSION_DIGITS_MAX` digits; what ``body`` is depends on it."""
 

@@ -13,16 +13,20 @@ VERSION = 0
 
 RESERVED_SIZE = 56
 
-HEADER = Struct("version" / Int32sb, "group_count" / fields.count, "reserved" / Bytes(RESERVED_SIZE))
+HEADER = Struct(
+    "version" / Int32sb * "0",
+    "group_count" / fields.count * "groups that follow",
+    "reserved" / Bytes(RESERVED_SIZE) * "zeros; not looked at",
+)
 """``reserved`` is zeros, at which no reader looks."""
 
 HEADER_SIZE = HEADER.sizeof()
 
 GROUP = Struct(
-    "first_sequence_start" / fields.entry_id,
-    "last_sequence_start" / fields.entry_id,
-    "sequence_size" / Int32sb,
-    "sequence_period" / Int32sb,
+    "first_sequence_start" / fields.entry_id * "first entry of the first sequence",
+    "last_sequence_start" / fields.entry_id * "first entry of the last sequence",
+    "sequence_size" / Int32sb * "entries of each sequence",
+    "sequence_period" / Int32sb * "from one start to the next; 0: a single sequence",
 )
 """Entry e is listed if ``first <= e < last + size`` and ``(e - first) % period < size``.
 
@@ -34,5 +38,5 @@ GROUP_SIZE = GROUP.sizeof()
 SEQUENCE_SIZE_MAX = 2**31 - 1
 SEQUENCE_PERIOD_MAX = 2**31 - 1
 
-ENTRY_LIST = Struct(*HEADER.subcons, "groups" / Array(this.group_count, GROUP))
+ENTRY_LIST = Struct(*HEADER.subcons, "groups" / Array(this.group_count, GROUP) * "in the order of their entries")
 """The whole list; groups in the order of their entries.  Bytes behind them are ignored."""

@@ -6,8 +6,8 @@ from protocol_specs import fields
 from protocol_specs.forms import LengthFirst
 
 FRAME = LengthFirst(
-    "length" / fields.frame_length,
-    "body" / GreedyBytes,
+    "length" / fields.frame_length * "bytes that follow",
+    "body" / GreedyBytes * "a V2 packet or a V3 message",
 )
 """A frame: the length counts the body, not itself.  4 + length must not exceed the frame limit."""
 
@@ -25,9 +25,9 @@ VERSION_SIGN = 0x80
 """The version is a signed byte: from here on it is negative, hence older than every other."""
 
 PACKET_HEADER = BitStruct(
-    "version" / BitsInteger(8),
-    "operation" / BitsInteger(8),
-    "flags" / BitsInteger(16),
+    "version" / BitsInteger(8) * "a signed byte; 2, and 0 and 1 are served as well",
+    "operation" / BitsInteger(8) * "1 add, 2 read, 3 authentication, 7 batch read",
+    "flags" / BitsInteger(16) * "1 fencing, 2 recovery add, 4 high priority; other bits are ignored",
 )
 """The V2 packet header from version 1 on.  In version 0 the operation is the low byte and there are no flags."""
 

@@ -47,6 +47,8 @@ def derived(codec: Codec, data: bytes) -> tuple[Any, ...] | None:
 
 
 def _field(subcon: construct.Construct) -> st.SearchStrategy[Any]:
+    while isinstance(subcon, construct.Renamed):
+        subcon = subcon.subcon
     if isinstance(subcon, construct.Bytes):
         return st.binary(min_size=subcon.length, max_size=subcon.length)
     bits = 8 * subcon.sizeof()
