@@ -1,25 +1,53 @@
 """All requests to one bookie: the connections behind them are this room's business."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred, gatherResults
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
+from protocol_specs.codecs import Malformed
 from protocol_specs.wire.operations import Flag
+
+NO_DEFERRED_SYNC = "V2 cannot say that the sync may be deferred: use ClientConfig.protocol v3"
+
+MakeConnection: TypeAlias = Callable[[], V2ClientConnection | V3ClientConnection]
+
+
+class _Poll:
+    """A long poll under way, or given up."""
+
+    __slots__ = ("done", "forget")
+
+    def __init__(self, done: Done) -> None:
+        self.done: Done | None = done
+        """None once it has ended."""
+        self.forget: Callable[[], None] | None = None
+        """Takes the request back, once it was made."""
+
+    def finished(self, error: BookKeeperError | None, value: Any) -> None:
+        done, self.done = self.done, None
+        if done is not None:
+            done(error, value)
+
+    def cancel(self) -> None:
+        self.done = None
+        if self.forget is not None:
+            self.forget()
 
 
 class BookieChannel:
     """Sends requests to one bookie.
 
-    Adds and reads go over a connection of the configured dialect; what that dialect lacks (batch read in V3, all about
-    the last add confirmed in V2) goes over a second one of the other dialect, made when first needed.
+    Adds and reads go over a connection of the configured dialect.  What V2 lacks (all about the last add confirmed,
+    force, the list of entries) goes over a second one, of V3, made when first needed.
 
     Fencing reads in V2 have a connection to themselves.  On one connection with plain reads of the same entry, whose
     replies look the same, a plain "no such entry" could pass for the answer of a bookie that is not fenced yet, and
@@ -41,9 +69,23 @@ class BookieChannel:
         self._closed = False
 
     def add_entry(
-        self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
+        self,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        done: Done,
+        flags: int = 0,
+        deferred_sync: bool = False,
     ) -> None:
-        """Add ``entry`` (as sealed by a digest); completes with None."""
+        """Add ``entry`` (as sealed by a digest); completes with None.
+
+        With ``deferred_sync`` the bookie answers before the entry is durable; over V2, which cannot say so, that fails
+        with IllegalOperation.
+        """
+        if deferred_sync:
+            self._add_deferred(ledger_id, entry_id, entry, master_key, flags, done)
+            return
         protocol = self._main.protocol
         if protocol is not None and not protocol.overfull:
             # The hot path: no closure for what is sent at once.
@@ -93,29 +135,46 @@ class BookieChannel:
     ) -> None:
         """Read a batch; completes with an EntryRun, not verified.
 
-        A bookie that lacks batch read closes the connection, and with it fails all that is in flight there: the first
+        A bookie that lacks batch read may close the connection, and with it fail all that is in flight there: the first
         batch read to an unknown bookie must travel on a connection of its own.
         """
-        timeout_s = self._config.read_timeout_s
+        channel = self._main
+        if own_connection:
+            channel, done = self._own_channel(self._main_connection, done)
         arguments = (ledger_id, start_entry_id, max_count, max_size, flags, master_key)
-        if not own_connection:
-            self._send(self._v2, "batch_read", timeout_s, done, *arguments)
-            return
-        channel = self._channel(self._v2_connection)
-        self._own.add(channel)
-        if self._closed:
-            channel.close()
+        self._send(channel, "batch_read", self._config.read_timeout_s, done, *arguments)
 
-        def finished(error: BookKeeperError | None, value: Any) -> None:
-            self._own.discard(channel)
-            channel.close()
-            done(error, value)
-
-        self._send(channel, "batch_read", timeout_s, finished, *arguments)
-
-    def read_last_add_confirmed(self, ledger_id: int, done: Done) -> None:
+    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None:
         """Ask for the last add confirmed; completes with (explicit LAC body or None, last entry or None)."""
-        self._send(self._v3, "read_last_add_confirmed", self._config.read_timeout_s, done, ledger_id)
+        channel = self._v3
+        if own_connection:
+            channel, done = self._own_channel(self._v3_connection, done)
+        self._send(channel, "read_last_add_confirmed", self._config.read_timeout_s, done, ledger_id)
+
+    def wait_last_add_confirmed(
+        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
+    ) -> Callable[[], None]:
+        """Wait at the bookie until the last add confirmed has passed the previous one, or for ``timeout_ms``.
+
+        Completes with (last add confirmed, entry id or None, entry or None), not verified: with ``piggyback`` the entry
+        behind the previous last add confirmed, if the bookie has it.  0 ms asks how it stands now.  Call what is
+        returned to give up waiting: ``done`` is not called then.
+        """
+        timeout_s = timeout_ms / 1000 + self._config.read_timeout_s
+        poll = _Poll(done)
+
+        def request(protocol: ClientProtocol) -> None:
+            if poll.done is None:
+                return
+            if not protocol.awake:
+                protocol.wake()
+            connection: Any = protocol.connection
+            poll.forget = connection.wait_last_add_confirmed(
+                poll.finished, protocol.now + timeout_s, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback
+            )
+
+        self._v3.send(request, poll.finished)
+        return poll.cancel
 
     def write_last_add_confirmed(
         self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
@@ -123,6 +182,28 @@ class BookieChannel:
         """Store an explicit last add confirmed; completes with None."""
         arguments = (ledger_id, last_add_confirmed, master_key, body)
         self._send(self._v3, "write_last_add_confirmed", self._config.read_timeout_s, done, *arguments)
+
+    def force_ledger(self, ledger_id: int, done: Done) -> None:
+        """Wait until all that was added to the ledger before is durable; completes with None."""
+        self._send(self._v3, "force_ledger", self._config.read_timeout_s, done, ledger_id)
+
+    def list_entries(self, ledger_id: int, done: Done) -> None:
+        """Ask which entries of a ledger the bookie stores; completes with an EntryList.
+
+        On a connection of its own, since a release that does not know the request closes it.
+        """
+        channel, finished = self._own_channel(self._v3_connection, done)
+
+        def decoded(error: BookKeeperError | None, data: Any) -> None:
+            entries = None
+            if error is None:
+                try:
+                    entries = EntryList.decode(data)
+                except Malformed as malformed:
+                    error = ProtocolViolation(f"list of entries of ledger {ledger_id}: {malformed}")
+            finished(error, entries)
+
+        self._send(channel, "list_entries", self._config.read_timeout_s, decoded, ledger_id)
 
     def bookie_info(self, done: Done) -> None:
         """Ask for the disk space of the bookie; completes with (total bytes, free bytes)."""
@@ -141,8 +222,34 @@ class BookieChannel:
 
         channel.send(request, done)
 
-    def _channel(self, make_connection: Callable[[], V2ClientConnection | V3ClientConnection]) -> Channel:
+    def _add_deferred(
+        self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int, done: Done
+    ) -> None:
+        if self._main is self._v2:
+            self._reactor.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
+            return
+        arguments = (ledger_id, entry_id, entry, master_key, flags, True)
+        self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
+
+    def _own_channel(self, make_connection: MakeConnection, done: Done) -> tuple[Channel, Done]:
+        """Return a channel for one request, and what to call instead of ``done``: it closes that channel again."""
+        channel = self._channel(make_connection)
+        self._own.add(channel)
+        if self._closed:
+            channel.close()
+
+        def finished(error: BookKeeperError | None, value: Any) -> None:
+            self._own.discard(channel)
+            channel.close()
+            done(error, value)
+
+        return channel, finished
+
+    def _channel(self, make_connection: MakeConnection) -> Channel:
         return Channel(self._reactor, self._resolve, make_connection, self._config)
+
+    def _main_connection(self) -> V2ClientConnection | V3ClientConnection:
+        return self._v3_connection() if self._main is self._v3 else self._v2_connection()
 
     def _v2_connection(self) -> V2ClientConnection:
         return V2ClientConnection(self._config.frame_size_max)
