@@ -6,7 +6,9 @@ A format is chosen once for a run, by its ledger id; all entries of a ledger hav
 from types import ModuleType
 from typing import Final
 
-from protocol_specs import codecs
+from construct import Bytes, Struct
+
+from protocol_specs import codecs, fields
 from protocol_specs.entry import v1, v2
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -30,15 +32,20 @@ class EntryFormat:
         self.last_add_confirmed_at = self.metadata.offsets["last_add_confirmed"]
         self.entry_size_min = self.metadata.offsets["length"]
         """Bytes up to the last add confirmed: what the ledger storage looks at.  A shorter entry is refused."""
+        self.head = codecs.derive(
+            "head of a record",
+            Struct("length" / fields.record_length, "owner" / Bytes(self.entry_id_at), "entry_id" / fields.entry_id),
+        )
+        """``record``, with all that stands before the entry id as bytes."""
         self._ledger_id_at = ledger_id_at
         self._mask = mask
         self._version = version
 
     def is_of(self, ledger_id: int, entry: bytes) -> bool:
-        """Tell whether ``entry``, whole or cut short behind its ids, is one of this ledger, in this format."""
+        """Tell whether ``entry``, whole or cut short before its entry id, is one of this ledger, in this format."""
         ledger_id_at, entry_id_at = self._ledger_id_at, self.entry_id_at
         return (
-            len(entry) >= self.ids_size
+            len(entry) >= entry_id_at
             and entry[0] & self._mask == self._version
             and entry[ledger_id_at:entry_id_at] == ledger_id.to_bytes(entry_id_at - ledger_id_at, "big")
         )

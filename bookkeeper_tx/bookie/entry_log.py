@@ -12,10 +12,14 @@ from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
+from protocol_specs.entry import v2
+from protocol_specs.ledger_id import SCOPED_MIN, split
 
 HEADER = codecs.derive("entry log header", spec.HEADER)
 LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.LEDGERS_MAP_HEAD)
 LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.LEDGERS_MAP_ROW)
+SCOPED_LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.SCOPED_LEDGERS_MAP_HEAD)
+SCOPED_LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.SCOPED_LEDGERS_MAP_ROW)
 
 WRITE_SIZE = 512 * 1024
 """Bytes of runs collected before they are written: large enough to be cheap, small enough to be copied in the cache."""
@@ -31,9 +35,9 @@ class PlacedRun:
     base: int
 
 
-def log_name(log_id: int) -> str:
-    """Return the file name of an entry log."""
-    return f"{log_id:x}{spec.LOG_SUFFIX}"
+def log_name(log_id: int, scoped: bool = False) -> str:
+    """Return the file name of an entry log; ``scoped``: of one with entries of ledgers outside scope 0."""
+    return f"{log_id:x}{spec.SCOPED_LOG_SUFFIX if scoped else spec.LOG_SUFFIX}"
 
 
 def location(log_id: int, record_offset: int) -> int:
@@ -47,30 +51,39 @@ def split_location(entry_location: int) -> tuple[int, int]:
     return log_id, (entry_location & spec.LOCATION_OFFSET_MASK) - RECORD_LENGTH_SIZE
 
 
-def header(map_offset: int = 0, map_count: int = 0) -> bytes:
+def header(map_offset: int = 0, map_count: int = 0, scoped: bool = False) -> bytes:
     """Return the header of a log whose map of ``map_count`` ledgers is at ``map_offset``."""
-    return HEADER.pack_fixed(spec.MAGIC, spec.VERSION, map_offset, map_count).ljust(spec.HEADER_SIZE, b"\0")
+    version = spec.SCOPED_VERSION if scoped else spec.VERSION
+    return HEADER.pack_fixed(spec.MAGIC, version, map_offset, map_count).ljust(spec.HEADER_SIZE, b"\0")
 
 
-def ledgers_map(sizes: Mapping[int, int]) -> bytes:
+def ledgers_map(sizes: Mapping[int, int], scoped: bool = False) -> bytes:
     """Return the map of a log that holds these bytes of these ledgers."""
+    owner: tuple[int, ...] = (spec.LEDGERS_MAP_LEDGER_ID,)
+    head, row_size = LEDGERS_MAP_HEAD, LEDGERS_MAP_ROW.size
+    if scoped:
+        owner = (v2.flags_of(v2.NO_DIGEST), spec.SCOPED_LEDGERS_MAP_SCOPE_ID, spec.LEDGERS_MAP_LEDGER_ID)
+        head, row_size = SCOPED_LEDGERS_MAP_HEAD, SCOPED_LEDGERS_MAP_ROW.size
     rows = iter(sizes.items())
     batches: list[bytes] = []
     while batch := list(islice(rows, spec.LEDGERS_MAP_BATCH_COUNT_MAX)):
-        size = LEDGERS_MAP_HEAD.size - RECORD_LENGTH_SIZE + len(batch) * LEDGERS_MAP_ROW.size
-        batches.append(
-            LEDGERS_MAP_HEAD.pack_fixed(size, spec.LEDGERS_MAP_LEDGER_ID, spec.LEDGERS_MAP_ENTRY_ID, len(batch))
-        )
-        batches += (LEDGERS_MAP_ROW.pack_fixed(*row) for row in batch)
+        size = head.size - RECORD_LENGTH_SIZE + len(batch) * row_size
+        batches.append(head.pack_fixed(size, *owner, spec.LEDGERS_MAP_ENTRY_ID, len(batch)))
+        if scoped:
+            batches += (SCOPED_LEDGERS_MAP_ROW.pack_fixed(*split(ledger_id), size) for ledger_id, size in batch)
+        else:
+            batches += (LEDGERS_MAP_ROW.pack_fixed(*row) for row in batch)
     return b"".join(batches)
 
 
 class _Log:
     """One log that is being written."""
 
-    def __init__(self, file: File, log_id: int) -> None:
+    def __init__(self, file: File, log_id: int, scoped: bool) -> None:
         self.file = file
         self.log_id = log_id
+        self.scoped = scoped
+        """Whether its entries are of ledgers outside scope 0; a log has only those, or none."""
         self.written = 0
         """Bytes in the file."""
         self.sizes: dict[int, int] = {}
@@ -95,10 +108,10 @@ class _Log:
     def finish(self) -> None:
         """Add the ledgers map and close the log; the header follows when the map is on the disk."""
         map_offset = self.end
-        self.append(ledgers_map(self.sizes))
+        self.append(ledgers_map(self.sizes, self.scoped))
         self.write()
         self.file.sync()
-        self.file.write(header(map_offset, len(self.sizes)), 0)
+        self.file.write(header(map_offset, len(self.sizes), self.scoped), 0)
         self.file.sync()
         self.file.close()
 
@@ -111,13 +124,17 @@ class _Log:
 
 
 class EntryLogWriter:
-    """Writes the entry logs of one directory.  Calls block, and come from one thread at a time."""
+    """Writes the entry logs of one directory: one for ledgers of scope 0 and one for the others at a time.
+
+    Calls block, and come from one thread at a time.
+    """
 
     def __init__(self, disk: Disk, directory: str, size_max: int) -> None:
         self._disk = disk
         self._directory = directory
         self._size_max = size_max
-        self._log: _Log | None = None
+        self._logs: dict[bool, _Log] = {}
+        """The logs that are being written, by ``scoped``."""
         self._full: list[_Log] = []
         self._created: list[_Log] = []
         self._next_id = 0
@@ -136,85 +153,88 @@ class EntryLogWriter:
 
         When it raises, nothing of this call is in a log that is used further, and it can be called again.
         """
-        log, end, sizes = self._log, 0, {}
-        if log is not None:
-            end, sizes = log.end, log.sizes.copy()
+        before = [(log, log.end, log.sizes.copy()) for log in self._logs.values()]
         synced = True
         try:
-            placed = [(ledger_id, [self._place(run) for run in runs]) for ledger_id, runs in ledgers]
-            if self._log is not None:
-                self._log.write()
+            placed = [
+                (ledger_id, [self._place(run, ledger_id >= SCOPED_MIN) for run in runs]) for ledger_id, runs in ledgers
+            ]
+            for current in self._logs.values():
+                current.write()
             synced = False
             self._sync()
         except BaseException:
-            self._roll_back(log if synced else None, end, sizes)
+            self._roll_back(before if synced else [])
             raise
         return placed
 
     def close(self) -> None:
-        """Close the current log; as after a crash, it gets no ledgers map."""
-        if self._log is not None:
-            self._log.file.close()
-            self._log = None
+        """Close the current logs; as after a crash, they get no ledgers map."""
+        for current in self._logs.values():
+            current.file.close()
+        self._logs = {}
 
-    def _place(self, run: EntryRun) -> PlacedRun:
+    def _place(self, run: EntryRun, scoped: bool) -> PlacedRun:
         size = run.size
-        log = self._log
+        log = self._logs.get(scoped)
         if log is None or (log.end + size > self._size_max and log.end > spec.HEADER_SIZE):
-            log = self._rotate()
+            log = self._rotate(scoped)
         base = location(log.log_id, log.end) - run.offsets[0]
         log.append(run.records(run.first_entry_id, run.count))
         log.sizes[run.ledger_id] = log.sizes.get(run.ledger_id, 0) + size
         return PlacedRun(run, base)
 
-    def _rotate(self) -> _Log:
-        if self._log is not None:
-            self._log.write()
-            self._full.append(self._log)
-            self._log = None
+    def _rotate(self, scoped: bool) -> _Log:
+        full = self._logs.pop(scoped, None)
+        if full is not None:
+            self._full.append(full)
+            full.write()
         log_id = self._next_id
-        while self._disk.exists(os.path.join(self._directory, log_name(log_id))):
+        while any(self._disk.exists(self._path(log_id, each)) for each in (False, True)):
             log_id = _following(log_id)
-        file = self._disk.create(os.path.join(self._directory, log_name(log_id)))
-        created = self._log = _Log(file, log_id)
+        file = self._disk.create(self._path(log_id, scoped))
+        created = self._logs[scoped] = _Log(file, log_id, scoped)
         self._created.append(created)
         self._next_id = _following(log_id)
-        created.append(header())
+        created.append(header(scoped=scoped))
         created.write()
         self._disk.replace(os.path.join(self._directory, spec.LAST_ID_NAME), f"{log_id:x}\n".encode())
         return created
 
+    def _path(self, log_id: int, scoped: bool) -> str:
+        return os.path.join(self._directory, log_name(log_id, scoped))
+
     def _sync(self) -> None:
         for full in self._full:
             full.finish()
-            log.info("entry log {name} is full", name=log_name(full.log_id))
-        if self._log is not None:
-            self._log.file.sync()
+            log.info("entry log {name} is full", name=log_name(full.log_id, full.scoped))
+        for current in self._logs.values():
+            current.file.sync()
         if self._created:
             self._disk.sync_directory(self._directory)
         self._full, self._created = [], []
 
-    def _roll_back(self, kept: _Log | None, end: int, sizes: dict[int, int]) -> None:
-        """Go back to before the write that failed; ``kept`` is the log to continue with.
+    def _roll_back(self, before: list[tuple[_Log, int, dict[int, int]]]) -> None:
+        """Go back to before the write that failed; ``before`` is what there was of the logs to continue with.
 
-        After a failed sync nobody knows what of a log is on the disk, so the next write starts another one.
+        After a failed sync nobody knows what of a log is on the disk, so the next write starts others.
         """
         for created in self._created:
             created.file.close()
             with contextlib.suppress(OSError):
                 self._disk.remove(created.file.path)
-        if kept is None and self._log is not None:
-            self._log.file.close()
-        for full in self._full:
-            if full is not kept:
-                full.file.close()
-        self._full, self._created, self._log = [], [], kept
-        if kept is not None:
+        kept = [each for each, _, _ in before]
+        for each in (*self._logs.values(), *self._full):
+            if each not in kept:
+                each.file.close()
+        self._full, self._created, self._logs = [], [], {}
+        for each, end, sizes in before:
             try:
-                kept.cut(end, sizes)
+                each.cut(end, sizes)
             except OSError:
-                kept.file.close()
-                self._log = None
+                each.file.close()
+            else:
+                self._logs[each.scoped] = each
 
 
 def _following(log_id: int) -> int:

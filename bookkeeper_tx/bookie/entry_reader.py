@@ -12,23 +12,21 @@ from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.open_files import OpenFiles
 from bookkeeper_tx.bookie.stretch import checked_offsets, offsets_of
-from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry_format import V1, V2, format_of
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import StorageFailed
-from protocol_specs import codecs
-from protocol_specs.entry import v1
-from protocol_specs.fields import ENTRY_SIZE_MIN, NO_ENTRY
+from protocol_specs import codecs, fields
+from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN
 
 OPEN_LOGS_MAX = 64
 
-_CONFIRMED = codecs.derive("start of an entry", Struct(*v1.ENTRY_METADATA.subcons[:3]))
+_CONFIRMED = codecs.derive("last add confirmed", Struct("last_add_confirmed" / fields.entry_id))
 
 LAST_RECORD_SIZE = 4096
 """Bytes read for a record whose end is not known before; a larger one is read again if it is the only one."""
 
-HEAD_SIZE = ENTRY_RECORD.size
-"""Length, ledger id and entry id of a record: what is checked of each."""
-
-_entry_record = ENTRY_RECORD.unpack_fixed
+_v1_record = V1.record.unpack_fixed
 
 
 class EntryReader:
@@ -46,7 +44,7 @@ class EntryReader:
         the run, of any size.  Raises StorageFailed if the first one cannot be read or is not the entry it should be.
         """
         log_id, offset = split_location(locations[0])
-        path = os.path.join(self._directory, log_name(log_id))
+        path = os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))
         try:
             with self._files.borrow(path) as file:
                 if offset < 0:
@@ -65,7 +63,7 @@ class EntryReader:
     ) -> EntryRun | None:
         """Return what :meth:`read_run` does if that needs no waiting and finds nothing wrong, else None."""
         log_id, offset = split_location(locations[0])
-        with self._files.borrow_open(os.path.join(self._directory, log_name(log_id))) as file:
+        with self._files.borrow_open(os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))) as file:
             if file is None or offset < 0:
                 return None
             piece = self._pieces.get(locations[0])
@@ -105,18 +103,30 @@ class EntryReader:
 
 def last_add_confirmed_of(run: EntryRun) -> int:
     """Return the last add confirmed in the last entry of ``run``, NO_ENTRY if the entry is too short to have one."""
+    form = format_of(run.ledger_id)
     start = run.offsets[-2] + RECORD_LENGTH_SIZE
-    if run.offsets[-1] - start < ENTRY_SIZE_MIN:
+    if run.offsets[-1] - start < form.entry_size_min:
         return NO_ENTRY
-    return int(_CONFIRMED.unpack_fixed(run.buffer, start)[2])
+    return int(_CONFIRMED.unpack_fixed(run.buffer, start + form.last_add_confirmed_at)[0])
 
 
 def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
     """Return the length word of the record at the start of ``data``, None if that is not this entry."""
-    if len(data) < HEAD_SIZE:
+    if ledger_id >= SCOPED_MIN:
+        return _length_of_v2(data, ledger_id, entry_id)
+    if len(data) < V1.head_size:
         return None
-    length, found_ledger, found_entry = _entry_record(data, 0)
-    if length < HEAD_SIZE - RECORD_LENGTH_SIZE or found_ledger != ledger_id or found_entry != entry_id:
+    length, found_ledger, found_entry = _v1_record(data, 0)
+    if length < V1.ids_size or found_ledger != ledger_id or found_entry != entry_id:
+        return None
+    return int(length)
+
+
+def _length_of_v2(data: bytes, ledger_id: int, entry_id: int) -> int | None:
+    if len(data) < V2.head_size:
+        return None
+    length, owner, found_entry = V2.head.unpack_fixed(data, 0)
+    if length < V2.ids_size or not V2.is_of(ledger_id, owner) or found_entry != entry_id:
         return None
     return int(length)
 

@@ -15,9 +15,12 @@ from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.entry_log import PlacedRun
 from bookkeeper_tx.bookie.open_files import OpenFiles
 from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.codecs import Malformed
 from protocol_specs.disk import entry_log as entry_log_spec
 from protocol_specs.disk import ledger_index as spec
+from protocol_specs.entry import version
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
 Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
@@ -65,8 +68,11 @@ class IndexHeader:
         if not 0 <= values.version <= spec.VERSION:
             raise StorageFailed(f"index {path} is of version {values.version}, the newest known is {spec.VERSION}")
         explicit_lac = values.explicit_lac or b""
-        if explicit_lac and len(explicit_lac) < spec.EXPLICIT_LAC_SIZE_MIN:
-            raise StorageFailed(f"index {path} has an explicit last add confirmed of {len(explicit_lac)} bytes")
+        if explicit_lac:
+            try:
+                version.explicit_lac_of(explicit_lac)
+            except Malformed as error:
+                raise StorageFailed(f"index {path} has a bad explicit last add confirmed: {error}") from error
         return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
 
 
@@ -100,6 +106,16 @@ def _page(data: bytes) -> Page:
     return page
 
 
+def _filled(page: Page, first_id: int) -> list[range]:
+    """Return the ids that have a location in the page of ``first_id`` and those behind it."""
+    if page.count(entry_log_spec.NO_LOCATION) == 0:
+        return [range(first_id, first_id + len(page))]
+    ids = [first_id + slot for slot, location in enumerate(page) if location != entry_log_spec.NO_LOCATION]
+    starts = [entry_id for before, entry_id in zip([None, *ids], ids, strict=False) if before != entry_id - 1]
+    ends = [entry_id + 1 for entry_id, after in zip(ids, [*ids[1:], None], strict=True) if after != entry_id + 1]
+    return list(map(range, starts, ends))
+
+
 def _swap(page: Page) -> None:
     if sys.byteorder == "little":
         page.byteswap()
@@ -114,6 +130,11 @@ class LedgerIndexes:
         self._files = OpenFiles(disk, open_files_max, writable=True)
 
     def path(self, ledger_id: int) -> str:
+        """Return the path of a ledger's index file."""
+        if ledger_id >= SCOPED_MIN:
+            name = qualified_name(ledger_id)
+            levels = [name[at : at + spec.SCOPED_LEVEL_DIGITS] for at in range(0, len(name), spec.SCOPED_LEVEL_DIGITS)]
+            return os.path.join(self._directory, *levels) + spec.INDEX_SUFFIX
         first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
         return os.path.join(self._directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
 
@@ -153,6 +174,14 @@ class LedgerIndexes:
             if file is not None:
                 data = file.read_cached(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
         return None if data is None else _page(data)
+
+    def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
+        found: list[range] = []
+        for number in range(first_page, first_page + page_count):
+            page = self.read_page(ledger_id, number)
+            found += _filled(page, number * spec.PAGE_COUNT)
+        return found
 
     def last_entry(self, ledger_id: int) -> tuple[int, int]:
         """Return the highest entry id that has a location, and the location; raises StorageFailed."""
@@ -216,10 +245,12 @@ class LedgerIndexes:
         """Return the directory to sync after a new index was written."""
         return os.path.dirname(self.path(ledger_id))
 
-    def directories_above(self, ledger_id: int) -> tuple[str, str, str]:
+    def directories_above(self, ledger_id: int) -> list[str]:
         """Return the directories to sync after an index that another process made."""
-        directory = self.directory_of(ledger_id)
-        return directory, os.path.dirname(directory), self._directory
+        directories = [self.directory_of(ledger_id)]
+        while directories[-1] != self._directory:
+            directories.append(os.path.dirname(directories[-1]))
+        return directories
 
     def close(self) -> None:
         self._files.close()

@@ -20,16 +20,19 @@ from bookkeeper_tx.bookie.last_mark import LogMark
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, explicit_lac_size_max
-from bookkeeper_tx.bookie.ledger_table import LedgerTable, explicit_last_add_confirmed
+from bookkeeper_tx.bookie.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.read_cache import ReadCache
 from bookkeeper_tx.bookie.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage_flush import Flushed, HeaderChange, Snapshot, StorageFlush
 from bookkeeper_tx.bookie.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry_format import V2
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
+from protocol_specs.codecs import Malformed
 from protocol_specs.disk.entry_log import NO_LOCATION
-from protocol_specs.disk.ledger_index import EXPLICIT_LAC_SIZE_MIN
+from protocol_specs.entry import version
+from protocol_specs.ledger_id import SCOPED_MIN
 
 __all__ = ["ENTRY_ID_MAX", "Ledger", "LedgerStorage"]
 
@@ -119,15 +122,18 @@ class LedgerStorage:
     def set_explicit_lac(self, ledger: Ledger, body: bytes) -> None:
         """Keep the body of a WRITE_LAC request, whole, unless one with a higher last add confirmed is there.
 
-        Raises BadRequest if it is too short to be one, or does not fit the header of the index.
+        Raises BadRequest if it is none of this ledger, or does not fit the header of the index.
         """
         size_max = explicit_lac_size_max(ledger.master_key)
-        if not EXPLICIT_LAC_SIZE_MIN <= len(body) <= size_max:
-            raise BadRequest(
-                f"explicit last add confirmed of {len(body)} bytes; {EXPLICIT_LAC_SIZE_MIN} to {size_max} can be stored"
-            )
-        last_add_confirmed = explicit_last_add_confirmed(body)
-        if ledger.explicit_lac is not None and last_add_confirmed < explicit_last_add_confirmed(ledger.explicit_lac):
+        if len(body) > size_max:
+            raise BadRequest(f"explicit last add confirmed of {len(body)} bytes; {size_max} can be stored")
+        try:
+            ledger_id, last_add_confirmed = version.explicit_lac_of(body)
+        except Malformed as error:
+            raise BadRequest(str(error)) from error
+        if ledger_id != ledger.ledger_id and max(ledger_id, ledger.ledger_id) >= SCOPED_MIN:
+            raise BadRequest(f"explicit last add confirmed of ledger {ledger_id}, not of {ledger.ledger_id}")
+        if ledger.explicit_lac is not None and last_add_confirmed < version.explicit_lac_of(ledger.explicit_lac)[1]:
             return
         ledger.explicit_lac = bytes(body)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed)
@@ -138,11 +144,13 @@ class LedgerStorage:
     def add(self, run: EntryRun) -> None:
         """Take the entries of a ledger that was opened; of an entry that is here already the first copy stays.
 
-        Raises BadRequest for ids that cannot be stored, NoSuchLedger, StorageFailed if the index cannot be read.
+        Raises BadRequest for what cannot be stored, NoSuchLedger, StorageFailed if the index cannot be read.
         """
         ledger = self._ledgers.find(run.ledger_id)
         if ledger is None:
             raise NoSuchLedger(f"ledger {run.ledger_id} was not opened")
+        if run.ledger_id >= SCOPED_MIN:
+            _check_scoped(run)
         self.add_to(ledger, run, self._is_indexed)
 
     def add_to(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
@@ -170,6 +178,15 @@ class LedgerStorage:
         """Return a run that holds the entry, if one is in memory."""
         run = self._unflushed(ledger_id, entry_id)
         return self._loader.find(ledger_id, entry_id) if run is None else run
+
+    def unflushed_ranges(self, ledger_id: int) -> list[range]:
+        """Return the ids of the entries that are not in the index yet, and of some that may be there as well."""
+        flushing = [] if self._snapshot is None else self._snapshot.entries.ranges(ledger_id)
+        return flushing + self._active.ranges(ledger_id)
+
+    def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
+        return self._indexes.ranges(ledger_id, first_page, page_count)
 
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds the entry, from the entry logs and read ahead if it is not in memory.
@@ -303,3 +320,12 @@ class LedgerStorage:
             or ledger_id in self._active
             or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
         )
+
+
+def _check_scoped(run: EntryRun) -> None:
+    """Raise BadRequest for an entry that is not what the ledger id, outside scope 0, says that it is."""
+    for entry in run:
+        if len(entry) < V2.entry_size_min or not V2.is_of(run.ledger_id, entry):
+            raise BadRequest(
+                f"an entry of ledger {run.ledger_id} is of format V2 and has {V2.entry_size_min} bytes or more"
+            )

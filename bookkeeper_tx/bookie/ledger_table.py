@@ -9,9 +9,9 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_index import IndexHeader, LedgerIndexes
-from bookkeeper_tx.digest import LAC_METADATA
 from bookkeeper_tx.errors import BadRequest, StorageFailed
 from protocol_specs import fields
+from protocol_specs.entry import version
 from protocol_specs.fields import NO_ENTRY
 
 LEDGERS_MAX = 100_000
@@ -81,7 +81,7 @@ class LedgerTable:
         ledger.explicit_lac = header.explicit_lac or None
         ledger.indexed = True
         if header.explicit_lac:
-            ledger.last_add_confirmed = explicit_last_add_confirmed(header.explicit_lac)
+            ledger.last_add_confirmed = version.explicit_lac_of(header.explicit_lac)[1]
         ledger.last_entry_id, location = self._indexes.last_entry(ledger_id)
         if ledger.last_entry_id != NO_ENTRY:
             try:
@@ -92,8 +92,3 @@ class LedgerTable:
             else:
                 ledger.last_add_confirmed = max(ledger.last_add_confirmed, carried)
         return ledger
-
-
-def explicit_last_add_confirmed(body: bytes) -> int:
-    """Return the last add confirmed in the body of a WRITE_LAC request."""
-    return int(LAC_METADATA.unpack_fixed(body)[1])

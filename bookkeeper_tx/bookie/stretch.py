@@ -3,7 +3,8 @@
 Each record must start where its location says, and its head (length, ledger id, entry id) must be the right one.  A
 loop over the records costs more than reading them does, so columns of bytes are compared instead: of records of one
 size by slices with a step, of others after their heads were put together.  Locations are subtracted from one another
-as one large int, a lane of 64 bits each.
+as one large int, a lane of 64 bits each.  What stands before the entry id is the same in all entries of a ledger, in
+either entry format, so it is compared with that of the first.
 """
 
 import sys
@@ -11,12 +12,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE
+from bookkeeper_tx.entry_format import EntryFormat, format_of
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
+from protocol_specs.codecs import RECORD_LENGTH
 from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
-
-HEAD_SIZE = ENTRY_RECORD.size
-IDS_SIZE = HEAD_SIZE - RECORD_LENGTH_SIZE
-ENTRY_ID_AT = ENTRY_RECORD.offsets["entry_id"]
 
 ONE_BY_ONE_MAX = 8
 """Up to so many records a loop is the cheaper way."""
@@ -24,7 +23,7 @@ ONE_BY_ONE_MAX = 8
 _LANE_BITS = 8 * LOCATION_SIZE
 _ONES = int.from_bytes(((1).to_bytes(LOCATION_SIZE, "big")) * PAGE_COUNT, "big")
 
-_head = ENTRY_RECORD.unpack_fixed
+_length = RECORD_LENGTH.unpack_fixed
 
 
 def checked_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data: bytes, size: int) -> Sequence[int]:
@@ -33,16 +32,17 @@ def checked_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data
     ``locations`` are those of ``entry_id``, whose record takes ``size`` bytes and was checked, and of at most a page of
     entries after it.  The first record that is not right, or not whole, ends the run; it may be fine elsewhere.
     """
-    count = bisect_right(locations, locations[0] + len(data) - HEAD_SIZE, 1)
+    form = format_of(ledger_id)
+    count = bisect_right(locations, locations[0] + len(data) - form.head_size, 1)
     if count > ONE_BY_ONE_MAX:
         offsets: Sequence[int] | None
         if locations[count - 1] - locations[0] == size * (count - 1):
-            offsets = _of_one_size(ledger_id, entry_id, locations[:count], data, size)
+            offsets = _of_one_size(form, entry_id, locations[:count], data, size)
         else:
-            offsets = _of_any_size(ledger_id, entry_id, locations[:count], data)
+            offsets = _of_any_size(form, entry_id, locations[:count], data)
         if offsets is not None:
             return offsets
-    return _one_by_one(ledger_id, entry_id, locations, data, size)
+    return _one_by_one(form, entry_id, locations, data, size)
 
 
 def offsets_of(locations: "array[int]", size: int, end: int) -> Sequence[int]:
@@ -56,7 +56,7 @@ def offsets_of(locations: "array[int]", size: int, end: int) -> Sequence[int]:
 
 
 def _of_one_size(
-    ledger_id: int, entry_id: int, locations: "array[int]", data: bytes, size: int
+    form: EntryFormat, entry_id: int, locations: "array[int]", data: bytes, size: int
 ) -> Sequence[int] | None:
     """Return the offsets if all records have this size, else None."""
     count = len(locations)
@@ -66,22 +66,23 @@ def _of_one_size(
     if end > len(data):
         count -= 1
         end -= size
-        if end + RECORD_LENGTH_SIZE + _head(data, end)[0] <= len(data):
+        if end + RECORD_LENGTH_SIZE + _length(data, end)[0] <= len(data):
             # The last one is whole, but of another size.
             return None
-    for at in range(ENTRY_ID_AT):
+    entry_id_at = RECORD_LENGTH_SIZE + form.entry_id_at
+    for at in range(entry_id_at):
         if data[at:end:size] != data[at : at + 1] * count:
             return None
     ids = _big_endian(array("Q", range(entry_id, entry_id + count)))
     for at in range(LOCATION_SIZE):
-        if data[ENTRY_ID_AT + at : end : size] != ids[at::LOCATION_SIZE]:
+        if data[entry_id_at + at : end : size] != ids[at::LOCATION_SIZE]:
             return None
     return range(0, end + 1, size)
 
 
-def _of_any_size(ledger_id: int, entry_id: int, locations: "array[int]", data: bytes) -> Sequence[int] | None:
+def _of_any_size(form: EntryFormat, entry_id: int, locations: "array[int]", data: bytes) -> Sequence[int] | None:
     """Return the offsets if all records are right, else None."""
-    count = len(locations)
+    count, head_size = len(locations), form.head_size
     lanes = int.from_bytes(_big_endian(locations), "big")
     ones = _ONES >> (PAGE_COUNT - count + 1) * _LANE_BITS
     following = lanes & ((1 << (count - 1) * _LANE_BITS) - 1)
@@ -92,11 +93,11 @@ def _of_any_size(ledger_id: int, entry_id: int, locations: "array[int]", data: b
         )
     except OverflowError:  # They do not ascend.
         return None
-    heads = b"".join([data[offset : offset + HEAD_SIZE] for offset in offsets])
-    if not _heads_are_right(ledger_id, entry_id, count, heads, lengths):
+    heads = b"".join([data[offset : offset + head_size] for offset in offsets])
+    if not _heads_are_right(form, entry_id, count, heads, lengths):
         return None
-    end = offsets[-1] + RECORD_LENGTH_SIZE + _head(heads, (count - 1) * HEAD_SIZE)[0]
-    if offsets[-1] + HEAD_SIZE <= end <= len(data):
+    end = offsets[-1] + RECORD_LENGTH_SIZE + _length(heads, (count - 1) * head_size)[0]
+    if offsets[-1] + head_size <= end <= len(data):
         offsets.append(end)
     return offsets
 
@@ -110,31 +111,34 @@ def _from_first(locations: "array[int]", lanes: int) -> "array[int]":
     return offsets
 
 
-def _heads_are_right(ledger_id: int, entry_id: int, count: int, heads: bytes, lengths: bytes) -> bool:
+def _heads_are_right(form: EntryFormat, entry_id: int, count: int, heads: bytes, lengths: bytes) -> bool:
     """Tell whether the heads of ``count`` records are what ids, and lengths of all but the last, want them to be."""
-    if len(heads) != count * HEAD_SIZE:
+    head_size = form.head_size
+    if len(heads) != count * head_size:
         return False
     wanted = [lengths[at::LOCATION_SIZE] for at in range(LOCATION_SIZE - RECORD_LENGTH_SIZE, LOCATION_SIZE)]
-    wanted += [each.to_bytes() * count for each in ledger_id.to_bytes(LOCATION_SIZE, "big")]
+    entry_id_at = RECORD_LENGTH_SIZE + form.entry_id_at
+    wanted += [each.to_bytes() * count for each in heads[RECORD_LENGTH_SIZE:entry_id_at]]
     ids = _big_endian(array("Q", range(entry_id, entry_id + count)))
     wanted += [ids[at::LOCATION_SIZE] for at in range(LOCATION_SIZE)]
-    last = (count - 1) * HEAD_SIZE
-    ends = [last] * RECORD_LENGTH_SIZE + [len(heads)] * IDS_SIZE
-    return all(heads[at:end:HEAD_SIZE] == column for at, (end, column) in enumerate(zip(ends, wanted, strict=True)))
+    last = (count - 1) * head_size
+    ends = [last] * RECORD_LENGTH_SIZE + [len(heads)] * form.ids_size
+    return all(heads[at:end:head_size] == column for at, (end, column) in enumerate(zip(ends, wanted, strict=True)))
 
 
-def _one_by_one(ledger_id: int, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> "array[int]":
+def _one_by_one(form: EntryFormat, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> "array[int]":
     """Return the offsets of the records up to the first one that is not right."""
-    first = locations[0]
+    first, head_size, unpack = locations[0], form.head_size, form.head.unpack_fixed
     offsets = array("Q", [0, size])
     end = size
+    owner = unpack(data)[1]
     for location in locations[1:]:
         entry_id += 1
-        if location - first != end or end + HEAD_SIZE > len(data):
+        if location - first != end or end + head_size > len(data):
             break
-        length, found_ledger, found_entry = _head(data, end)
+        length, found_owner, found_entry = unpack(data, end)
         end += RECORD_LENGTH_SIZE + length
-        if found_entry != entry_id or found_ledger != ledger_id or length < IDS_SIZE or end > len(data):
+        if found_entry != entry_id or found_owner != owner or length < form.ids_size or end > len(data):
             break
         offsets.append(end)
     return offsets

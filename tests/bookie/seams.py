@@ -10,18 +10,22 @@ from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_reco
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN, join
 from protocol_specs.wire.status import Status
 
 KEY = b"k" * 20
 OTHER_KEY = b"o" * 20
 LEDGER = 7
+SCOPED = join(2**63 - 1, -3)
+"""A ledger outside scope 0."""
 EIO = StorageFailed("the disk is full")
 
 
 def entry(entry_id: int, size: int = 41, ledger_id: int = LEDGER, last_add_confirmed: int | None = None) -> bytes:
     """Make an entry of ``size`` bytes; digest and payload are nothing a bookie looks at."""
     lac = entry_id - 1 if last_add_confirmed is None else last_add_confirmed
-    head = b"".join(each.to_bytes(8, "big", signed=True) for each in (ledger_id, entry_id, lac))
+    owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
+    head = owner + b"".join(each.to_bytes(8, "big", signed=True) for each in (entry_id, lac))
     return head + bytes(size - len(head))
 
 

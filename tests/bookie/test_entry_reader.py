@@ -9,7 +9,7 @@ from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.fields import NO_ENTRY
 from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.seams import run_of
+from tests.bookie.seams import SCOPED, entry, run_of
 
 DIRECTORY = "/data/current"
 
@@ -31,14 +31,19 @@ class Logs:
     def _locations(placed: list[PlacedRun]) -> list[int]:
         return [each.base + start for each in placed for start in each.run.offsets[:-1]]
 
-    def damage(self, offset: int, data: bytes) -> None:
-        self.disk.open(f"{DIRECTORY}/0.log", writable=True).write(data, offset)
+    def damage(self, offset: int, data: bytes, name: str = "0.log") -> None:
+        self.disk.open(f"{DIRECTORY}/{name}", writable=True).write(data, offset)
 
 
-def test_a_stretch_is_read_ahead() -> None:
-    run = run_of(0, *range(30, 130))
-    logs = Logs(run)
-    found = logs.reader.read_run(7, 3, logs.locations[3:], 10**6)
+every_format = pytest.mark.parametrize("ledger", [7, SCOPED], ids=["V1", "V2"])
+
+
+@every_format
+def test_a_stretch_is_read_ahead(ledger: int) -> None:
+    run = run_of(0, *range(40, 140), ledger_id=ledger)
+    logs = Logs(run_of(0, 50, ledger_id=SCOPED + 7 - ledger), run)
+    del logs.locations[0]
+    found = logs.reader.read_run(ledger, 3, logs.locations[3:], 10**6)
     assert (found.first_entry_id, found.last_entry_id) == (3, 99)
     assert list(found) == list(run)[3:]
 
@@ -93,6 +98,27 @@ def test_a_damaged_entry_is_a_storage_failure(offset: int, data: bytes) -> None:
     assert logs.reader.read_run(7, 1, logs.locations[1:], 10**6).count == 1
 
 
+@pytest.mark.parametrize(
+    ("offset", "data"),
+    [
+        (1024, b"\x7f"),
+        (1024, b"\0\0\0\x18"),
+        (1028, b"\x90"),
+        (1028, b"\x33"),
+        (1036, b"x"),
+        (1044, b"x"),
+        (1052, b"x"),
+    ],
+    ids=["length too large", "length too small", "unknown version", "format V1", "scope", "ledger", "other entry"],
+)
+def test_a_damaged_scoped_entry_too(offset: int, data: bytes) -> None:
+    logs = Logs(run_of(0, 50, 50, ledger_id=SCOPED))
+    logs.damage(offset, data, "0.log128")
+    with pytest.raises(StorageFailed):
+        logs.reader.read_run(SCOPED, 0, logs.locations, 10**6)
+    assert logs.reader.read_run(SCOPED, 1, logs.locations[1:], 10**6).count == 1
+
+
 @pytest.mark.parametrize("location", [1, 2, (1 << 32) - 1, 1 << 62, 10**6, (1 << 64) - 1, 9 << 32])
 def test_a_location_that_leads_nowhere_is_a_storage_failure(location: int) -> None:
     logs = Logs(run_of(0, 50))
@@ -107,12 +133,14 @@ def test_a_log_that_ends_within_the_entry_is_a_storage_failure() -> None:
         logs.reader.read_run(7, 0, logs.locations, 100)
 
 
-@pytest.mark.parametrize(("size", "expected"), [(24, 4), (41, 4), (5000, 4)])
-def test_the_last_add_confirmed_of_a_stored_entry(size: int, expected: int) -> None:
-    logs = Logs(run_of(5, size))
-    assert logs.reader.last_add_confirmed(7, 5, logs.locations[0]) == expected
+@pytest.mark.parametrize(("ledger", "size"), [(7, 24), (7, 41), (7, 5000), (SCOPED, 33), (SCOPED, 50), (SCOPED, 5000)])
+def test_the_last_add_confirmed_of_a_stored_entry(ledger: int, size: int) -> None:
+    logs = Logs(run_of(5, size, ledger_id=ledger))
+    assert logs.reader.last_add_confirmed(ledger, 5, logs.locations[0]) == 4
 
 
-def test_an_entry_may_be_too_short_for_a_last_add_confirmed() -> None:
-    ids = (7).to_bytes(8, "big") + (0).to_bytes(8, "big")
-    assert last_add_confirmed_of(EntryRun.of_entries(7, 0, [ids])) == NO_ENTRY
+@pytest.mark.parametrize(("ledger", "size"), [(7, 24), (SCOPED, 33)])
+def test_an_entry_may_be_too_short_for_a_last_add_confirmed(ledger: int, size: int) -> None:
+    whole = entry(5, size, ledger)
+    assert last_add_confirmed_of(EntryRun.of_entries(ledger, 5, [whole])) == 4
+    assert last_add_confirmed_of(EntryRun.of_entries(ledger, 5, [whole[:-1]])) == NO_ENTRY

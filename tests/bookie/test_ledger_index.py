@@ -5,8 +5,9 @@ from bookkeeper_tx.bookie.ledger_index import IndexHeader, LedgerIndexes, explic
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import vectors
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.seams import KEY, run_of
+from tests.bookie.seams import KEY, SCOPED, run_of
 
 DIRECTORY = "/data/current"
 HEADER = IndexHeader(KEY)
@@ -43,6 +44,38 @@ def file_of(disk: CrashingDisk, indexes: LedgerIndexes, ledger_id: int) -> bytes
 )
 def test_paths_are_unpadded_hex(indexes: LedgerIndexes, ledger_id: int, name: str) -> None:
     assert indexes.path(ledger_id) == f"{DIRECTORY}/{name}"
+
+
+@pytest.mark.parametrize(
+    ("scope_id", "ledger_id", "name"),
+    [
+        (1, 0x12345, "00000000/00000001/00000000/00012345.idx"),
+        (0x23 << 32 | 0x45, 0, "00000023/00000045/00000000/00000000.idx"),
+        (-1, -2, "ffffffff/ffffffff/ffffffff/fffffffe.idx"),
+    ],
+)
+def test_paths_outside_scope_0_have_four_levels(
+    indexes: LedgerIndexes, scope_id: int, ledger_id: int, name: str
+) -> None:
+    assert indexes.path(join(scope_id, ledger_id)) == f"{DIRECTORY}/{name}"
+
+
+def test_the_directories_above_an_index(indexes: LedgerIndexes) -> None:
+    assert indexes.directories_above(5) == [f"{DIRECTORY}/0/5", f"{DIRECTORY}/0", DIRECTORY]
+    levels = ["00000000/00000001/00000000", "00000000/00000001", "00000000"]
+    assert indexes.directories_above(join(1, 5)) == [*(f"{DIRECTORY}/{each}" for each in levels), DIRECTORY]
+
+
+def test_an_index_outside_scope_0_is_read_as_it_was_written(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    lac = b"\xa4" + SCOPED.to_bytes(16, "big") + (5).to_bytes(8, "big")
+    header = IndexHeader(KEY, True, lac)
+    indexes.write(SCOPED, header, [placed(3, 2)], is_new=True)
+    assert indexes.read_header(SCOPED) == header
+    assert indexes.last_entry(SCOPED) == (4, 1028 + 34)
+    for bad in (b"\xb4" + lac[1:], lac[:24]):
+        indexes.write(SCOPED, IndexHeader(KEY, True, bad), [], is_new=False)
+        with pytest.raises(StorageFailed, match="bad explicit last add confirmed"):
+            indexes.read_header(SCOPED)
 
 
 def test_headers_are_those_of_the_vectors() -> None:

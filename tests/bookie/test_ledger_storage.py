@@ -10,8 +10,9 @@ from bookkeeper_tx.bookie.ledger_storage import ENTRY_ID_MAX, LedgerStorage
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, StorageFailed, Unauthorized
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.seams import KEY, OTHER_KEY, entry, run_of
+from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry, run_of
 from tests.bookie.storages import MARK, flush, new_storage, read
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
@@ -313,3 +314,45 @@ def test_absent_entries_of_a_known_ledger_are_no_entry(storage: LedgerStorage) -
     for entry_id in (0, 4, 6):
         with pytest.raises(NoSuchEntry):
             read(storage, 7, entry_id)
+
+
+# Ledgers outside scope 0 ---------------------------------------------------------------------------------------------
+
+
+def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    """Beside a ledger of scope 0 that has the same lower half."""
+    scoped, plain = join(1, 7), 7
+    for ledger_id in (scoped, plain):
+        storage.open_for(ledger_id, KEY)
+        storage.add(run_of(0, *[40] * 200, ledger_id=ledger_id))
+    flush(storage)
+    storage.add(run_of(200, 50, ledger_id=scoped))
+    for served in (storage, new_storage(disk, DIRECTORY)):
+        for ledger_id in (scoped, plain):
+            for entry_id in (0, 5, 199):
+                assert read(served, ledger_id, entry_id) == entry(entry_id, 40, ledger_id)
+    assert disk.exists(f"{DIRECTORY}/1.log128")
+    assert disk.exists(f"{DIRECTORY}/00000000/00000001/00000000/00000007.idx")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [entry(0, 33, SCOPED)[:32], entry(0, 50, 7), entry(0, 50, SCOPED + 1), b"\xb3" + entry(0, 50, SCOPED)[1:]],
+    ids=["too short", "format V1", "other ledger", "unknown version"],
+)
+def test_entries_that_are_not_of_the_scoped_ledger_are_refused(storage: LedgerStorage, bad: bytes) -> None:
+    storage.open_for(SCOPED, KEY)
+    with pytest.raises(BadRequest, match="format V2"):
+        storage.add(EntryRun.of_entries(SCOPED, 0, [bad]))
+    storage.add(run_of(0, 33, ledger_id=SCOPED))
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "body"),
+    [(SCOPED, b"\xa4" + bytes(24)), (SCOPED, bytes(25)), (7, b"\xa4" + bytes(24)), (SCOPED, b"\xa4" + bytes(23))],
+    ids=["other ledger", "format V1", "format V2", "too short"],
+)
+def test_an_explicit_lac_of_another_ledger_is_refused(storage: LedgerStorage, ledger_id: int, body: bytes) -> None:
+    ledger, _ = storage.open_for(ledger_id, KEY)
+    with pytest.raises(BadRequest):
+        storage.set_explicit_lac(ledger, body)

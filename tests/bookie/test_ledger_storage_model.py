@@ -12,19 +12,22 @@ from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
+from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN, join
 from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.seams import KEY, OTHER_KEY, entry
+from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
 from tests.bookie.storages import new_storage, read
 from tests.conftest import result_of
 
 DIRECTORY = "/data/current"
-LEDGERS = [0, 5, 0x12345]
+LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
 LIMITS = {"entry_log_bytes_max": 6000, "index_pages_max": 2, "open_index_files_max": 2, "read_cache_bytes_max": 4000}
 
 
 def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> bytes:
-    return ledger_id.to_bytes(8, "big") + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)
+    owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
+    return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)
 
 
 class Bookie:
@@ -77,7 +80,7 @@ class Bookie:
     def set_explicit_lac(self, ledger_id: int, body: bytes) -> None:
         self.storage.set_explicit_lac(self.open(ledger_id), body)
         self.journal.append(("explicit_lac", (ledger_id, body)))
-        if body[8:16] >= self.explicit_lacs.get(ledger_id, body)[8:16]:
+        if explicit_lac_of(body)[1] >= explicit_lac_of(self.explicit_lacs.get(ledger_id, body))[1]:
             self.explicit_lacs[ledger_id] = body
 
     def flush(self) -> bool:
@@ -104,7 +107,7 @@ class Bookie:
             assert ledger.explicit_lac == self.explicit_lacs.get(ledger_id)
             assert ledger.last_entry_id == max(stored, default=NO_ENTRY)
             confirmed = [ledger.last_entry_id - 1] if stored else []
-            confirmed += [int.from_bytes(body[8:16], "big") for body in filter(None, [ledger.explicit_lac])]
+            confirmed += [explicit_lac_of(body)[1] for body in filter(None, [ledger.explicit_lac])]
             assert ledger.last_add_confirmed == max(confirmed, default=NO_ENTRY)
             for entry_id, each in stored.items():
                 assert read(self.storage, ledger_id, entry_id) == each
@@ -115,7 +118,7 @@ class Bookie:
 
 class StorageMachine(RuleBasedStateMachine):
     ledger_ids = st.sampled_from(LEDGERS)
-    sizes = st.lists(st.one_of(st.integers(24, 200), st.just(41), st.just(3000)), min_size=1, max_size=12)
+    sizes = st.lists(st.one_of(st.integers(33, 200), st.just(41), st.just(3000)), min_size=1, max_size=12)
 
     @initialize(seed=st.integers(0, 2**32))
     def begin(self, seed: int) -> None:

@@ -10,7 +10,8 @@ from protocol_specs.disk import entry_log
 from tests.protocol_specs import declared
 
 VECTORS = [vector for vector in vectors.load("disk") if vector["spec"].startswith("disk/entry_log.")]
-CODECS = [codecs.derive(name, getattr(entry_log, name)) for name in ("HEADER", "LEDGERS_MAP_HEAD", "LEDGERS_MAP_ROW")]
+LEDGERS_MAP = ("LEDGERS_MAP_HEAD", "LEDGERS_MAP_ROW", "SCOPED_LEDGERS_MAP_HEAD", "SCOPED_LEDGERS_MAP_ROW")
+CODECS = [codecs.derive(name, getattr(entry_log, name)) for name in ("HEADER", *LEDGERS_MAP)]
 
 
 def _plain(value: Any) -> Any:
@@ -29,7 +30,8 @@ def test_vectors(vector: dict[str, Any]) -> None:
 
 
 def test_every_declaration_has_a_vector() -> None:
-    assert {vector["spec"].partition(".")[2] for vector in VECTORS} == {"HEADER", "LEDGERS_MAP_BATCH", "LOCATION"}
+    declarations = {"HEADER", "LEDGERS_MAP_BATCH", "SCOPED_LEDGERS_MAP_BATCH", "LOCATION"}
+    assert {vector["spec"].partition(".")[2] for vector in VECTORS} == declarations
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
