@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.acceptable import check_scoped, explicit_last_add_confirmed
 from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, split_location
@@ -19,19 +20,17 @@ from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.last_mark import LogMark
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_cache import LedgerCache
-from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, explicit_lac_size_max
+from bookkeeper_tx.bookie.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.read_cache import ReadCache
 from bookkeeper_tx.bookie.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage_flush import Flushed, HeaderChange, Snapshot, StorageFlush
 from bookkeeper_tx.bookie.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.entry_format import V2
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
-from protocol_specs.codecs import Malformed
 from protocol_specs.disk.entry_log import NO_LOCATION
-from protocol_specs.entry import version
+from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN
 
 __all__ = ["ENTRY_ID_MAX", "Ledger", "LedgerStorage"]
@@ -124,16 +123,8 @@ class LedgerStorage:
 
         Raises BadRequest if it is none of this ledger, or does not fit the header of the index.
         """
-        size_max = explicit_lac_size_max(ledger.master_key)
-        if len(body) > size_max:
-            raise BadRequest(f"explicit last add confirmed of {len(body)} bytes; {size_max} can be stored")
-        try:
-            ledger_id, last_add_confirmed = version.explicit_lac_of(body)
-        except Malformed as error:
-            raise BadRequest(str(error)) from error
-        if ledger_id != ledger.ledger_id and max(ledger_id, ledger.ledger_id) >= SCOPED_MIN:
-            raise BadRequest(f"explicit last add confirmed of ledger {ledger_id}, not of {ledger.ledger_id}")
-        if ledger.explicit_lac is not None and last_add_confirmed < version.explicit_lac_of(ledger.explicit_lac)[1]:
+        last_add_confirmed = explicit_last_add_confirmed(ledger, body)
+        if ledger.explicit_lac is not None and last_add_confirmed < explicit_lac_of(ledger.explicit_lac)[1]:
             return
         ledger.explicit_lac = bytes(body)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed)
@@ -150,7 +141,7 @@ class LedgerStorage:
         if ledger is None:
             raise NoSuchLedger(f"ledger {run.ledger_id} was not opened")
         if run.ledger_id >= SCOPED_MIN:
-            _check_scoped(run)
+            check_scoped(run)
         self.add_to(ledger, run, self._is_indexed)
 
     def add_to(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
@@ -320,12 +311,3 @@ class LedgerStorage:
             or ledger_id in self._active
             or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
         )
-
-
-def _check_scoped(run: EntryRun) -> None:
-    """Raise BadRequest for an entry that is not what the ledger id, outside scope 0, says that it is."""
-    for entry in run:
-        if len(entry) < V2.entry_size_min or not V2.is_of(run.ledger_id, entry):
-            raise BadRequest(
-                f"an entry of ledger {run.ledger_id} is of format V2 and has {V2.entry_size_min} bytes or more"
-            )

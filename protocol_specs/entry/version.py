@@ -57,6 +57,9 @@ def _of(name: str, v1_form: Struct, v2_form: Struct) -> tuple[codecs.Codec, code
         if not is_v2(data):
             return of_v1.unpack_from(data)
         _, ledger_scope_id, ledger_id, *others = of_v2.unpack_from(data)
+        if not ledger_scope_id:
+            at = of_v2.offsets["ledger_scope_id"]
+            raise codecs.Malformed(name, "ledger_scope_id", at, "format V2 in scope 0, where there is only V1")
         return join(ledger_scope_id, ledger_id), *others
 
     return of_v1, of_v2, unpack

@@ -66,6 +66,13 @@ def test_other_versions_are_refused(first: int) -> None:
                 reader(entry)
 
 
+def test_scope_0_has_no_format_v2() -> None:
+    entry = V2_ENTRY[:1] + bytes(8) + V2_ENTRY[9:]
+    for reader in (version.ids_of, version.metadata_of, version.explicit_lac_of):
+        with pytest.raises(Malformed, match=r"scope 0.*field ledger_scope_id, offset 1"):
+            reader(entry)
+
+
 @pytest.mark.parametrize(
     ("reader", "v1_size", "v2_size"),
     [(version.is_v2, 1, 1), (version.ids_of, 16, 25), (version.metadata_of, 32, 41), (version.explicit_lac_of, 16, 25)],
