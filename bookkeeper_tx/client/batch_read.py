@@ -1,13 +1,16 @@
 """Batch read from one bookie, and finding out whether it has it at all (docs/protocol/batch-read.md).
 
-A bookie without batch read closes the connection on such a request, which would fail everything else under way on it.
-So the first batch read to a bookie of unknown capability travels on a connection of its own, and when that is closed a
-plain read tells an old bookie from one that is down.
+A bookie without batch read may close the connection on such a request, which would fail everything else under way on
+it.  So the first batch read to a bookie of unknown capability travels on a connection of its own, and when that is
+closed a plain read tells an old bookie from one that is down.  In V3, where it is an extension of ours, bookies publish
+that they serve it; only one that publishes nothing at all is asked.
 """
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+from twisted.python.failure import Failure
 
 from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.client.context import Channel, ClientContext
@@ -23,7 +26,8 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RequestTimedOut,
 )
-from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
@@ -77,7 +81,31 @@ class BatchAttempt:
             capabilities.wait(self._bookie_id, self._probe_ended)
         else:
             capabilities.begin_probe(self._bookie_id)
-            self._send(self._probe_replied, own_connection=True)
+            if self._context.config.protocol is WireProtocol.V2:
+                self._probe()
+            else:
+                self._context.store.bookie_info(self._bookie_id).addCallbacks(self._published, self._not_published)
+
+    def _published(self, info: BookieServiceInfo) -> None:
+        """Learn from what the bookie says about itself: V3 batch read is served by those that say so."""
+        if info.extensions is None:
+            self._probe()
+        elif BATCH_READ_V3 in info.extensions:
+            self._context.capabilities.advertised(self._bookie_id)
+            self.start()
+        else:
+            self._context.capabilities.lacks(self._bookie_id)
+            self._not_supported()
+
+    def _not_published(self, failure: Failure) -> None:
+        """Nothing is known of batch read; single reads may be to be had meanwhile."""
+        reason = failure.getErrorMessage()
+        error = BatchReadNotSupported(f"whether bookie {self._bookie_id} has batch read cannot be told now: {reason}")
+        self._context.capabilities.unknown(self._bookie_id, error)
+        self._done(error, None)
+
+    def _probe(self) -> None:
+        self._send(self._probe_replied, own_connection=True)
 
     def _send(self, done: Callable[[BookKeeperError | None, EntryRun], None], own_connection: bool) -> None:
         self._channel.batch_read(
@@ -85,9 +113,17 @@ class BatchAttempt:
         )
 
     def _replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
+        capabilities, bookie_id = self._context.capabilities, self._bookie_id
+        if error is None and not capabilities.ever_served(bookie_id):
+            capabilities.serves(bookie_id)
+        elif isinstance(error, BadRequest) and not capabilities.ever_served(bookie_id):
+            # Published, but by another release than runs now.
+            capabilities.lacks(bookie_id)
+            self._not_supported()
+            return
         if isinstance(error, BookieUnavailable):
             # Down, or replaced by an older release: the next batch read probes, so that it can do no harm twice.
-            self._context.capabilities.unknown(self._bookie_id, error)
+            capabilities.unknown(bookie_id, error)
         self._done(error, run)
 
     def _probe_ended(self, error: BookKeeperError | None) -> None:
@@ -135,8 +171,6 @@ class BatchAttempt:
 
 def require_batch_read(striped: bool, config: ClientConfig) -> None:
     """Raise :class:`BatchReadNotSupported` when no bookie need be asked to know."""
-    if config.protocol is not WireProtocol.V2:
-        raise BatchReadNotSupported("batch read exists in the V2 protocol only (ClientConfig.protocol)")
     if not config.batch_read_enabled:
         raise BatchReadNotSupported("batch read is switched off (ClientConfig.batch_read_enabled)")
     if striped:

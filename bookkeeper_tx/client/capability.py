@@ -1,7 +1,8 @@
-"""What each bookie can: whether it serves batch read (docs/protocol/batch-read.md).
+"""What each bookie can: whether it serves batch read, whether it knows ledger scopes (docs/protocol/batch-read.md).
 
-A bookie that lacks batch read may say so by closing the connection, so the first batch read to a bookie of unknown
-capability is a probe, of which one at a time is under way; others wait for what it finds.
+A bookie that lacks something may say so by closing the connection, so the first such request to a bookie of unknown
+capability is a probe, of which one at a time is under way; others wait for what it finds.  A bookie that publishes what
+it can need not be probed.
 """
 
 from collections.abc import Callable
@@ -10,8 +11,11 @@ from enum import Enum
 from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import BookieId
+
+WAITING_MAX = 50_000
+"""Requests that may wait for one probe."""
 
 
 class Capability(Enum):
@@ -29,8 +33,8 @@ class _Knowledge:
     expires_s: float
 
 
-class BatchReadCapabilities:
-    """Remembers for each bookie whether it serves batch read, until that expires."""
+class Capabilities:
+    """Remembers of each bookie whether it can one thing, until that expires."""
 
     def __init__(self, clock: IReactorTime, expiry_s: float) -> None:
         self._clock = clock
@@ -49,24 +53,36 @@ class BatchReadCapabilities:
         return Capability.PROBED if bookie_id in self._waiting else Capability.UNKNOWN
 
     def ever_served(self, bookie_id: BookieId) -> bool:
-        """Return whether the bookie has answered a batch read before: then "bad request" is about the request."""
+        """Return whether the bookie has answered such a request before: then "bad request" is about the request."""
         return bookie_id in self._ever_served
 
     def begin_probe(self, bookie_id: BookieId) -> None:
-        """Say that a batch read to a bookie of unknown capability is sent; one of the three below must follow."""
+        """Say that a bookie of unknown capability is asked; one of the four below must follow."""
         self._waiting[bookie_id] = []
 
     def wait(self, bookie_id: BookieId, ended: Callable[[BookKeeperError | None], None]) -> None:
-        """Call ``ended(None)`` when the probe under way has found out, ``ended(error)`` when it has not."""
-        self._waiting[bookie_id].append(ended)
+        """Call ``ended(None)`` when the probe under way has found out, ``ended(error)`` when it has not.
+
+        With too many waiting already, that is at the next turn of the clock, with an error.
+        """
+        waiting = self._waiting[bookie_id]
+        if len(waiting) < WAITING_MAX:
+            waiting.append(ended)
+        else:
+            error = BookieUnavailable(f"{WAITING_MAX} requests wait to know what bookie {bookie_id} can")
+            self._clock.callLater(0, ended, error)
+
+    def advertised(self, bookie_id: BookieId) -> None:
+        """The bookie has published that it can."""
+        self._learn(bookie_id, Capability.SERVES)
 
     def serves(self, bookie_id: BookieId) -> None:
-        """The bookie has answered a batch read."""
+        """The bookie has answered such a request."""
         self._ever_served.add(bookie_id)
         self._learn(bookie_id, Capability.SERVES)
 
     def lacks(self, bookie_id: BookieId) -> None:
-        """The bookie has said in one way or another that it has no batch read."""
+        """The bookie has said in one way or another that it cannot."""
         self._learn(bookie_id, Capability.LACKS)
 
     def unknown(self, bookie_id: BookieId, error: BookKeeperError) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
-from bookkeeper_tx.client.capability import BatchReadCapabilities
+from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
@@ -59,7 +59,7 @@ class BookKeeper:
             config=config,
             clock=reactor,
             bookies=BookieWatcher(store, reactor, Placement(self._random)),
-            capabilities=BatchReadCapabilities(reactor, config.batch_read_capability_expiry_s),
+            capabilities=Capabilities(reactor, config.batch_read_capability_expiry_s),
         )
         self._closed = False
 

@@ -7,7 +7,7 @@ from attrs import frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from bookkeeper_tx.client.capability import BatchReadCapabilities
+from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
@@ -24,7 +24,14 @@ class Channel(Protocol):
     """Requests to one bookie, whatever connections they need."""
 
     def add_entry(
-        self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
+        self,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        done: Done,
+        flags: int = 0,
+        deferred_sync: bool = False,
     ) -> None: ...
 
     def read_entry(
@@ -45,7 +52,15 @@ class Channel(Protocol):
         own_connection: bool = False,
     ) -> None: ...
 
-    def read_last_add_confirmed(self, ledger_id: int, done: Done) -> None: ...
+    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None: ...
+
+    def wait_last_add_confirmed(
+        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
+    ) -> Callable[[], None]: ...
+
+    def force_ledger(self, ledger_id: int, done: Done) -> None: ...
+
+    def list_entries(self, ledger_id: int, done: Done) -> None: ...
 
     def write_last_add_confirmed(
         self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
@@ -97,4 +112,5 @@ class ClientContext:
     config: ClientConfig
     clock: IReactorTime
     bookies: "BookieWatcher"
-    capabilities: BatchReadCapabilities
+    capabilities: Capabilities
+    """Who serves batch read in the dialect of this client."""

@@ -291,3 +291,60 @@ def test_iterating_owns_its_cursor() -> None:
         return [payload async for piece in reader.entries(7) for payload in piece.payloads]
 
     assert cluster.result(Deferred.fromCoroutine(collect())) == payloads[7:]
+
+
+# V3: an extension of ours, so bookies say whether they have it --------------------------------------------------------
+
+V3 = ClientConfig(protocol="v3")
+
+
+def written_v3(extensions: frozenset[str] | None) -> tuple[Cluster, BookKeeper, LedgerReader]:
+    cluster, client, reader = written([b"a", b"b", b"c"], config=V3)
+    for bookie in cluster.bookies.values():
+        bookie.extensions = extensions
+    return cluster, client, reader
+
+
+def test_v3_batches_go_to_bookies_that_publish_them_without_a_probe() -> None:
+    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    for _ in range(2):
+        assert cluster.result(reader.read_batch(0, fallback=False)).payloads == [b"a", b"b", b"c"]
+    assert len(requests(cluster, "batch")) == 2
+    assert not [each for each in requests(cluster, "batch") if "own" in each]
+
+
+def test_v3_batches_are_not_sent_to_bookies_that_publish_something_else() -> None:
+    cluster, _, reader = written_v3(frozenset({"tls"}))
+    assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert requests(cluster, "batch") == []
+    with pytest.raises(BatchReadNotSupported):
+        cluster.result(reader.read_batch(0, fallback=False))
+
+
+@pytest.mark.parametrize("take", HOW_BOOKIES_TAKE_IT)
+def test_a_bookie_that_publishes_nothing_is_probed_in_v3_as_in_v2(take: str) -> None:
+    cluster, _, reader = written_v3(None)
+    for bookie in cluster.bookies.values():
+        bookie.batch = take
+    for _ in range(2):
+        assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert [("own" in each) for each in requests(cluster, "batch")] == ([True, False] if take == "serves" else [True])
+
+
+def test_a_bookie_that_publishes_more_than_it_can_is_remembered() -> None:
+    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    for bookie in cluster.bookies.values():
+        bookie.batch = "bad request"
+    for _ in range(3):
+        assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert len(requests(cluster, "batch")) == 1
+
+
+def test_while_nobody_can_tell_what_a_bookie_can_single_reads_serve() -> None:
+    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    reading = reader.read(0, 2)
+    cluster.network.lose(cluster.network.find("store info"))
+    assert cluster.result(reading).payloads == [b"a", b"b", b"c"]
+    assert requests(cluster, "batch") == []
+    assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert len(requests(cluster, "batch")) == 1

@@ -23,7 +23,8 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import LedgerState
-from tests.client.puppets import Cluster, PuppetBookie
+from tests.client.puppet_bookie import PuppetBookie
+from tests.client.puppets import Cluster
 
 
 def writer_of(

@@ -1,0 +1,335 @@
+"""Bookies in memory behind a :class:`Network`.
+
+They behave as the fact sheets say Java's do (fencing, keys, absence, the batch algorithm), at once and durably.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx import entry_list
+from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
+from bookkeeper_tx.errors import (
+    BadRequest,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    LedgerFenced,
+    LedgerScopeNotSupported,
+    NoSuchEntry,
+    NoSuchLedger,
+    Unauthorized,
+)
+from protocol_specs import fields
+from protocol_specs.ledger_id import SCOPED_MIN
+from protocol_specs.wire.operations import Flag
+from tests.client.puppet_network import Message, Network
+
+BATCH_REPLY_OVERHEAD = 36
+WAITS: Any = object()
+"""Instead of an answer: there is none yet."""
+
+
+@define
+class StoredLedger:
+    """What a bookie has of one ledger."""
+
+    master_key: bytes
+    fenced: bool = False
+    entries: dict[int, bytes] = field(factory=dict)
+    explicit_lac: bytes | None = None
+
+
+def lac_of(entry: bytes) -> int:
+    """The last add confirmed inside an entry of scope 0."""
+    return int(ENTRY_METADATA.unpack_fixed(entry)[2])
+
+
+@define
+class PuppetBookie:
+    """One bookie."""
+
+    bookie_id: str
+    ledgers: dict[int, StoredLedger] = field(factory=dict)
+    down: bool = False
+    """Connections to it are lost or refused."""
+    batch: str = "serves"
+    """How it takes a batch read: ``serves``, ``closes`` the connection, or answers ``bad request``."""
+    own_refused: bool = False
+    """Whether connections made for a batch read of their own are refused."""
+    batch_entries_max: int = 2**31 - 1
+    """Entries of one batch reply at most: a server may return fewer than were asked for."""
+    fails: BookKeeperError | None = None
+    """What it answers to everything, if not None."""
+    extensions: frozenset[str] | None = frozenset()
+    """What it publishes that it can; None if it publishes nothing."""
+    knows_scopes: bool = True
+    """Whether it reads the scope of a ledger id; without, it takes part in scope 0 only."""
+    polls: str = "waits"
+    """How it takes a long poll: ``waits``, answers ``at once``, or ``closes`` the connection."""
+    force_answers: bool = True
+    """Whether it ever answers a force."""
+    requests: list[str] = field(factory=list)
+    watchers: list[Callable[[], None]] = field(factory=list)
+    """What waits for a ledger to change."""
+
+    def add(self, ledger_id: int, entry_id: int, entry: bytes, key: bytes, flags: int) -> None:
+        ledger = self.ledgers.setdefault(ledger_id, StoredLedger(key))
+        if ledger.master_key != key:
+            raise Unauthorized
+        if ledger.fenced and not flags & Flag.RECOVERY_ADD:
+            raise LedgerFenced
+        ledger.entries.setdefault(entry_id, entry)
+        self.changed()
+
+    def changed(self) -> None:
+        """Wake the long polls that wait."""
+        watchers, self.watchers = self.watchers, []
+        for watcher in watchers:
+            watcher()
+
+    def known_last_add_confirmed(self, ledger_id: int) -> int:
+        """What the entries stored here, and the explicit one, tell; raises NoSuchEntry for an empty ledger."""
+        if ledger_id not in self.ledgers:
+            raise NoSuchLedger
+        ledger = self.ledgers[ledger_id]
+        if not ledger.entries:
+            raise NoSuchEntry
+        explicit = fields.NO_ENTRY
+        if ledger.explicit_lac is not None:
+            explicit = int.from_bytes(ledger.explicit_lac[8:16], "big", signed=True)
+        return max(explicit, *(lac_of(entry) for entry in ledger.entries.values()))
+
+    def poll(self, ledger_id: int, previous: int, piggyback: bool) -> tuple[int, int | None, bytes | None]:
+        """The answer to a long poll as things stand."""
+        known = self.known_last_add_confirmed(ledger_id)
+        entry = self.ledgers[ledger_id].entries.get(previous + 1) if piggyback and known > previous else None
+        return known, previous + 1 if entry is not None else None, entry
+
+    def write_lac(self, ledger_id: int, key: bytes, body: bytes) -> None:
+        ledger = self.ledgers.setdefault(ledger_id, StoredLedger(key))
+        if ledger.master_key != key:
+            raise Unauthorized
+        ledger.explicit_lac = body
+        self.changed()
+
+    def read_lac(self, ledger_id: int) -> tuple[bytes | None, bytes | None]:
+        ledger = self.ledgers.get(ledger_id)
+        if ledger is None or not ledger.entries:
+            raise NoSuchEntry
+        return ledger.explicit_lac, ledger.entries[max(ledger.entries)]
+
+    def read(self, ledger_id: int, entry_id: int, flags: int, key: bytes | None) -> bytes:
+        if flags & Flag.FENCING:
+            self._fence(ledger_id, key)
+        ledger = self.ledgers.get(ledger_id)
+        if ledger is None:
+            raise NoSuchLedger
+        if entry_id == fields.LAST_ENTRY and ledger.entries:
+            entry_id = max(ledger.entries)
+        if entry_id not in ledger.entries:
+            raise NoSuchEntry
+        return ledger.entries[entry_id]
+
+    def _fence(self, ledger_id: int, key: bytes | None) -> None:
+        if key is None:
+            raise Unauthorized
+        ledger = self.ledgers.setdefault(ledger_id, StoredLedger(key))
+        if ledger.master_key != key:
+            raise Unauthorized
+        ledger.fenced = True
+
+    def batch_read(self, ledger_id: int, start: int, max_count: int, max_size: int) -> EntryRun:
+        count = max_count if max_count > 0 else 2**31 - 1
+        entries = [self.read(ledger_id, start, 0, None)]
+        used = BATCH_REPLY_OVERHEAD + 4 + len(entries[0])
+        while len(entries) < min(count, self.batch_entries_max):
+            entry = self.ledgers[ledger_id].entries.get(start + len(entries))
+            if entry is None or used + 4 + len(entry) > max_size:
+                break
+            used += 4 + len(entry)
+            entries.append(entry)
+        return EntryRun.of_entries(ledger_id, start, entries)
+
+
+class PuppetChannel:
+    """The channel API over a :class:`Network`."""
+
+    def __init__(self, network: Network, bookie: PuppetBookie) -> None:
+        self._network = network
+        self._bookie = bookie
+        self._in_flight: dict[int, Callable[[BookKeeperError], None]] = {}
+        self._next = 0
+
+    def add_entry(
+        self,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        done: Any,
+        flags: int = 0,
+        deferred_sync: bool = False,
+    ) -> None:
+        work = partial(self._bookie.add, ledger_id, entry_id, entry, master_key, flags)
+        deferred = " deferred" if deferred_sync else ""
+        self._request(f"add {ledger_id}/{entry_id} flags {int(flags)}{deferred}", work, done)
+
+    def read_entry(
+        self, ledger_id: int, entry_id: int, done: Any, flags: int = 0, master_key: bytes | None = None
+    ) -> None:
+        work = partial(self._bookie.read, ledger_id, entry_id, flags, master_key)
+        self._request(f"read {ledger_id}/{entry_id} flags {int(flags)}", work, done)
+
+    def read_range(self, ledger_id: int, first: int, last: int, done: Any) -> None:
+        def work() -> EntryRun:
+            entries = [self._bookie.read(ledger_id, first, 0, None)]
+            for entry_id in range(first + 1, last + 1):
+                try:
+                    entries.append(self._bookie.read(ledger_id, entry_id, 0, None))
+                except BookKeeperError:
+                    break
+            return EntryRun.of_entries(ledger_id, first, entries)
+
+        self._request(f"range {ledger_id}/{first}..{last}", work, done)
+
+    def batch_read(
+        self,
+        ledger_id: int,
+        start: int,
+        max_count: int,
+        max_size: int,
+        done: Any,
+        flags: int = 0,
+        master_key: bytes | None = None,
+        own_connection: bool = False,
+    ) -> None:
+        def work() -> EntryRun:
+            if own_connection and self._bookie.own_refused:
+                raise CannotConnect
+            if self._bookie.batch == "bad request":
+                raise BadRequest
+            if self._bookie.batch == "closes":
+                if not own_connection:
+                    self._lose_all()
+                raise BookieUnavailable("closed by the bookie")
+            return self._bookie.batch_read(ledger_id, start, max_count, max_size)
+
+        own = " own" if own_connection else ""
+        self._request(f"batch {ledger_id}/{start} count {max_count} size {max_size}{own}", work, done)
+
+    def read_last_add_confirmed(self, ledger_id: int, done: Any, own_connection: bool = False) -> None:
+        def work() -> tuple[bytes | None, bytes | None]:
+            if ledger_id >= SCOPED_MIN and not self._bookie.knows_scopes:
+                raise LedgerScopeNotSupported
+            return self._bookie.read_lac(ledger_id)
+
+        own = " own" if own_connection else ""
+        self._request(f"lac {ledger_id}{own}", work, done)
+
+    def write_last_add_confirmed(self, ledger_id: int, lac: int, key: bytes, body: bytes, done: Any) -> None:
+        self._request(f"write-lac {ledger_id}/{lac}", partial(self._bookie.write_lac, ledger_id, key, body), done)
+
+    def force_ledger(self, ledger_id: int, done: Any) -> None:
+        self._request(f"force {ledger_id}", lambda: None, done if self._bookie.force_answers else lambda *_: None)
+
+    def list_entries(self, ledger_id: int, done: Any) -> None:
+        def work() -> entry_list.EntryList:
+            if ledger_id not in self._bookie.ledgers:
+                raise NoSuchLedger
+            return entry_list.EntryList.decode(entry_list.encode(sorted(self._bookie.ledgers[ledger_id].entries)))
+
+        self._request(f"list {ledger_id}", work, done)
+
+    def wait_last_add_confirmed(
+        self, ledger_id: int, previous: int, timeout_ms: int, piggyback: bool, done: Any
+    ) -> Callable[[], None]:
+        """A long poll; one that waits is answered when the ledger changes here, and never otherwise."""
+        bookie, given_up = self._bookie, []
+
+        def finished(error: BookKeeperError | None, value: Any) -> None:
+            if not given_up:
+                done(error, value)
+
+        def work() -> Any:
+            if bookie.polls == "closes":
+                raise BookieUnavailable("closed by the bookie")
+            answer = bookie.poll(ledger_id, previous, piggyback)
+            if (
+                answer[0] <= previous
+                and timeout_ms
+                and bookie.polls == "waits"
+                and not bookie.ledgers[ledger_id].fenced
+            ):
+                bookie.watchers.append(again)
+                return WAITS
+            return answer
+
+        def again() -> None:
+            if not given_up:
+                self._request(f"poll-on {ledger_id} past {previous}", work, finished)
+
+        self._request(f"poll {ledger_id} past {previous} for {timeout_ms}", work, finished)
+
+        def cancel() -> None:
+            given_up.append(True)
+            if again in bookie.watchers:
+                bookie.watchers.remove(again)
+
+        return cancel
+
+    def _request(self, text: str, work: Callable[[], Any], done: Any) -> None:
+        text = f"{self._bookie.bookie_id} {text}"
+        self._bookie.requests.append(text)
+        number, self._next = self._next, self._next + 1
+
+        def finish(error: BookKeeperError | None, value: Any) -> None:
+            if self._in_flight.pop(number, None) is not None:
+                done(error, value)
+
+        def arrive() -> None:
+            value, error = None, self._bookie.fails
+            if self._bookie.down:
+                error = BookieUnavailable("the puppet is down")
+            elif error is None:
+                try:
+                    value = work()
+                except BookKeeperError as raised:
+                    error = raised
+                if value is WAITS:
+                    self._in_flight.pop(number, None)
+                    return
+            reply = partial(finish, error, value)
+            self._network.send(Message(f"reply {text}", reply, lambda lost: finish(lost, None), self._bookie.bookie_id))
+
+        self._in_flight[number] = lambda error: finish(error, None)
+        message = Message(f"request {text}", arrive, lambda lost: finish(lost, None), self._bookie.bookie_id)
+        self._network.send(message)
+
+    def _lose_all(self) -> None:
+        """The connection is closed: whatever else is under way on it fails."""
+        for fail in list(self._in_flight.values())[:-1]:
+            fail(BookieUnavailable("connection lost"))
+
+
+class PuppetChannels:
+    """The channels of one client to the puppets."""
+
+    def __init__(self, network: Network, bookies: dict[str, PuppetBookie]) -> None:
+        self._network = network
+        self._bookies = bookies
+        self._channels: dict[str, PuppetChannel] = {}
+
+    def channel(self, bookie_id: str) -> PuppetChannel:
+        if bookie_id not in self._channels:
+            bookie = self._bookies.setdefault(bookie_id, PuppetBookie(bookie_id, down=True))
+            self._channels[bookie_id] = PuppetChannel(self._network, bookie)
+        return self._channels[bookie_id]
+
+    def close(self) -> Deferred[None]:
+        closed: Deferred[None] = Deferred()
+        closed.callback(None)
+        return closed

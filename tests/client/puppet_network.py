@@ -1,0 +1,57 @@
+"""A network whose every message a test can hold, reorder or lose.
+
+Requests and replies are separate messages: ``run`` delivers them in order, ``deliver`` one of them, ``lose`` makes one
+of them a time-out, ``delay`` makes it one and delivers it later.
+"""
+
+from collections.abc import Callable
+
+from attrs import define
+
+from bookkeeper_tx.errors import BookKeeperError, RequestTimedOut
+
+
+@define
+class Message:
+    """Something on its way; ``lost`` says what becomes of the request when it does not arrive."""
+
+    text: str
+    arrive: Callable[[], None]
+    lost: Callable[[BookKeeperError], None]
+    bookie_id: str | None = None
+    """None for a message of the metadata store."""
+
+
+class Network:
+    """Carries messages when told to."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.messages.append(message)
+
+    def deliver(self, index: int = 0) -> None:
+        self.messages.pop(index).arrive()
+
+    def lose(self, index: int = 0, error: BookKeeperError | None = None) -> None:
+        self.messages.pop(index).lost(error or RequestTimedOut())
+
+    def delay(self, index: int = 0, error: BookKeeperError | None = None) -> None:
+        """Let the sender time out, but keep the message on its way."""
+        self.messages[index].lost(error or RequestTimedOut())
+
+    def run(self, until: Callable[[], bool] = lambda: False, steps_max: int = 100_000) -> None:
+        """Deliver messages in order until none is left."""
+        for _ in range(steps_max):
+            if not self.messages or until():
+                return
+            self.deliver()
+        raise AssertionError("messages without end")
+
+    def find(self, text: str) -> int:
+        """Return the index of the first message whose text has ``text`` in it."""
+        for index, message in enumerate(self.messages):
+            if text in message.text:
+                return index
+        raise AssertionError(f"no message {text!r} among {[each.text for each in self.messages]}")

@@ -1,0 +1,134 @@
+"""A metadata store in memory behind a :class:`Network`."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from attrs import define, evolve, field
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.errors import BookKeeperError, LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.model import BookieServiceInfo, LedgerMetadata, Versioned
+from protocol_specs import ledger_id as ids
+from tests.client.puppet_bookie import PuppetBookie
+from tests.client.puppet_network import Message, Network
+
+
+@define
+class StoredState:
+    """What the metadata store keeps."""
+
+    ledgers: dict[int, Versioned] = field(factory=dict)
+    next_ledger_id: int = 0
+    watchers: list[Callable[[], None]] = field(factory=list)
+    history: list[tuple[int, LedgerMetadata]] = field(factory=list)
+    """Every write, in order."""
+
+
+class PuppetStore:
+    """One client's session with the metadata store."""
+
+    def __init__(self, network: Network, state: StoredState, bookies: dict[str, PuppetBookie]) -> None:
+        self._network = network
+        self._state = state
+        self._bookies = bookies
+
+    def start(self) -> Deferred[None]:
+        return self._ask("start", lambda: None)
+
+    def stop(self) -> Deferred[None]:
+        return self._ask("stop", lambda: None)
+
+    def new_ledger_id(self) -> Deferred[int]:
+        def take() -> int:
+            self._state.next_ledger_id += 1
+            return self._state.next_ledger_id - 1
+
+        return self._ask("new id", take)
+
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
+        def create() -> Versioned:
+            if ledger_id in self._state.ledgers:
+                raise LedgerExists
+            return self._write(ledger_id, metadata, 0)
+
+        return self._ask("create", create)
+
+    def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        return self._ask("read", lambda: self._find(ledger_id))
+
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
+        def write() -> Versioned:
+            if self._find(ledger_id).version != version:
+                raise MetadataConflict
+            # A stored form knows no create token after an update.
+            return self._write(ledger_id, evolve(metadata, create_token=0), version + 1)
+
+        return self._ask(f"write {metadata.state.name}", write)
+
+    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        def delete() -> None:
+            self._find(ledger_id)
+            del self._state.ledgers[ledger_id]
+
+        return self._ask("delete", delete)
+
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
+        def find() -> list[int]:
+            return sorted(each for each in self._state.ledgers if scope_id in (None, ids.split(each)[0]))
+
+        return self._ask("list", find)
+
+    def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
+        self._state.watchers.append(changed)
+        return partial(self._state.watchers.remove, changed)
+
+    def writable_bookies(self) -> Deferred[frozenset[str]]:
+        return self._ask(
+            "bookies", lambda: frozenset(each for each, bookie in self._bookies.items() if not bookie.down)
+        )
+
+    def bookie_info(self, bookie_id: str) -> Deferred[BookieServiceInfo]:
+        def find() -> BookieServiceInfo:
+            return BookieServiceInfo("127.0.0.1", 3181, extensions=self._bookies[bookie_id].extensions)
+
+        return self._ask("info", find)
+
+    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+    def _find(self, ledger_id: int) -> Versioned:
+        if ledger_id not in self._state.ledgers:
+            raise NoSuchLedger
+        return self._state.ledgers[ledger_id]
+
+    def _write(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
+        self._state.ledgers[ledger_id] = versioned = Versioned(metadata, version)
+        self._state.history.append((ledger_id, metadata))
+        for changed in list(self._state.watchers):
+            changed()
+        return versioned
+
+    def _ask(self, text: str, work: Callable[[], Any]) -> Deferred[Any]:
+        deferred: Deferred[Any] = Deferred()
+
+        def fire(result: Any) -> None:
+            if not deferred.called:
+                deferred.callback(result)
+
+        def fail(error: BookKeeperError) -> None:
+            if not deferred.called:
+                deferred.errback(error)
+
+        def lost(_: BookKeeperError) -> None:
+            fail(MetadataUnavailable())
+
+        def arrive() -> None:
+            try:
+                reply = partial(fire, work())
+            except BookKeeperError as error:
+                reply = partial(fail, error)
+            self._network.send(Message(f"reply store {text}", reply, lost))
+
+        self._network.send(Message(f"request store {text}", arrive, lost))
+        return deferred
