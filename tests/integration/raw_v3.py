@@ -1,0 +1,182 @@
+"""V3 frames as no client would send them, and replies told in a word."""
+
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+
+from protocol_specs import codecs, fields
+from protocol_specs.entry import v1
+from protocol_specs.wire import v3, v3_pb2
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import BY_V3_CODE
+
+KEY = bytes(range(20))
+OTHER_KEY = bytes(20)
+
+TXN_ID = 5
+
+_ENTRY = codecs.derive("entry", v1.ENTRY_METADATA)
+_LAC = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
+
+#: What no two bookies agree on, and so is only compared for being there.
+VOLATILE = ("lac_update_timestamp", "total_disk_capacity", "free_disk_space")
+
+
+def entry(ledger_id: int, entry_id: int, last_add_confirmed: int = fields.NO_ENTRY, payload: bytes = b"hello") -> bytes:
+    """An entry without digest, which no bookie looks at."""
+    return _ENTRY.pack_fixed(ledger_id, entry_id, last_add_confirmed, len(payload)) + payload
+
+
+def explicit_lac(ledger_id: int, last_add_confirmed: int, digest: bytes = b"\1\2\3\4") -> bytes:
+    """The body of a WRITE_LAC."""
+    return _LAC.pack_fixed(ledger_id, last_add_confirmed) + digest
+
+
+def request(
+    operation: int, part: Message | None = None, *, txn_id: int = TXN_ID, version: int = v3.VERSION, priority: int = 0
+) -> bytes:
+    """The frame of a request without its length; without ``part``, or with one of another operation, as given."""
+    header = v3_pb2.PacketHeader(version=version, operation=operation, txn_id=txn_id)  # type: ignore[arg-type]
+    if priority:
+        header.priority = priority
+    message = v3_pb2.Request(header=header)
+    if part is not None:
+        getattr(message, v3.PARTS[V3Operation(operation)].request).CopyFrom(part)
+    return message.SerializeToString()
+
+
+def add(ledger_id: int, entry_id: int, body: bytes | None = None, **options: Any) -> bytes:
+    """An add; ``options`` are those of :func:`request`, and fields of the part."""
+    part = v3_pb2.AddRequest(
+        ledger_id=ledger_id,
+        entry_id=entry_id,
+        master_key=options.pop("key", KEY),
+        body=entry(ledger_id, entry_id, entry_id - 1) if body is None else body,
+    )
+    return request(V3Operation.ADD_ENTRY, *_filled(part, options), **options)
+
+
+def read(ledger_id: int, entry_id: int, **options: Any) -> bytes:
+    """A read; ``key`` is its master key."""
+    part = v3_pb2.ReadRequest(ledger_id=ledger_id, entry_id=entry_id)
+    if "key" in options:
+        part.master_key = options.pop("key")
+    return request(V3Operation.READ_ENTRY, *_filled(part, options), **options)
+
+
+def fence(ledger_id: int, entry_id: int = fields.LAST_ENTRY, key: bytes = KEY, **options: Any) -> bytes:
+    """A fencing read."""
+    return read(ledger_id, entry_id, key=key, flag=v3_pb2.ReadRequest.FENCE_LEDGER, **options)
+
+
+def poll(ledger_id: int, previous_lac: int, time_out: int | None = None, **options: Any) -> bytes:
+    """A long poll that wants the next entry brought home, unless told otherwise."""
+    options = {"flag": v3_pb2.ReadRequest.ENTRY_PIGGYBACK, "entry_id": fields.LAST_ENTRY, **options}
+    if time_out is not None:
+        options["time_out"] = time_out
+    return read(ledger_id, options.pop("entry_id"), previous_lac=previous_lac, **options)
+
+
+def write_lac(ledger_id: int, last_add_confirmed: int, body: bytes | None = None, **options: Any) -> bytes:
+    """A WRITE_LAC."""
+    part = v3_pb2.WriteLacRequest(
+        ledger_id=ledger_id,
+        lac=last_add_confirmed,
+        master_key=options.pop("key", KEY),
+        body=explicit_lac(ledger_id, last_add_confirmed) if body is None else body,
+    )
+    return request(V3Operation.WRITE_LAC, part, **options)
+
+
+def read_lac(ledger_id: int, **options: Any) -> bytes:
+    return request(V3Operation.READ_LAC, v3_pb2.ReadLacRequest(ledger_id=ledger_id), **options)
+
+
+def force(ledger_id: int, **options: Any) -> bytes:
+    return request(V3Operation.FORCE_LEDGER, v3_pb2.ForceLedgerRequest(ledger_id=ledger_id), **options)
+
+
+def list_entries(ledger_id: int, **options: Any) -> bytes:
+    part = v3_pb2.GetListOfEntriesOfLedgerRequest(ledger_id=ledger_id)
+    return request(V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part, **options)
+
+
+def info(requested: int | None = None, **options: Any) -> bytes:
+    part = v3_pb2.GetBookieInfoRequest()
+    if requested is not None:
+        part.requested = requested
+    return request(V3Operation.GET_BOOKIE_INFO, part, **options)
+
+
+def auth(plugin: str, payload: bytes, **options: Any) -> bytes:
+    part = v3_pb2.AuthMessage(auth_plugin_name=plugin, payload=payload)
+    return request(V3Operation.AUTH, part, **options)
+
+
+def _filled(part: Message, options: dict[str, Any]) -> list[Message]:
+    """Move the options that are fields of the part into it."""
+    for name in [name for name in options if name in part.DESCRIPTOR.fields_by_name]:
+        value = options.pop(name)
+        if value is not None:
+            setattr(part, name, value)
+    return [part]
+
+
+def changed(frame: bytes, change: Any) -> bytes:
+    """The frame with ``change`` applied to its message."""
+    message = v3_pb2.Request.FromString(frame)
+    change(message)
+    return message.SerializePartialToString()
+
+
+def txn_id_of(frame: bytes) -> int | None:
+    """The id that a reply to this request will bear; None if it is not V3."""
+    message = v3_pb2.Request()
+    try:
+        message.ParseFromString(frame)
+    except DecodeError:
+        return None
+    return message.header.txn_id if message.header.HasField("txn_id") else None
+
+
+def txn_id_of_reply(reply: bytes) -> int | None:
+    """The transaction id of a V3 reply; None if it is not V3."""
+    try:
+        message = v3_pb2.Response.FromString(reply)
+    except DecodeError:
+        return None
+    return message.header.txn_id if message.IsInitialized() else None
+
+
+def steadied(reply: bytes) -> bytes:
+    """The reply with 1 in place of what differs from one bookie, or moment, to the next."""
+    message = v3_pb2.Response.FromString(reply)
+    part = part_of(message)
+    volatile = [name for name in VOLATILE if part is not None and name in part.DESCRIPTOR.fields_by_name]
+    for name in volatile:
+        if part.HasField(name):
+            assert getattr(part, name) > 0
+            setattr(part, name, 1)
+    return message.SerializeToString() if volatile else reply
+
+
+def part_of(message: Any) -> Any:
+    """The part of a reply, if it has one."""
+    parts = [value for field, value in message.ListFields() if field.name.endswith("_response")]
+    return parts[0] if parts else None
+
+
+def brief(reply: bytes) -> str:
+    """A reply in a few words: its status, that of its part if there is one, and what else is in the part."""
+    message = v3_pb2.Response.FromString(reply)
+    words = [BY_V3_CODE[message.status].name]
+    part = part_of(message)
+    if part is None:
+        return f"{words[0]} alone"
+    for field, value in part.ListFields():
+        if field.name == "status":
+            if value != message.status:
+                words.append(f"part:{BY_V3_CODE[value].name}")
+        elif field.name not in ("ledger_id", "entry_id"):
+            words.append(field.name if isinstance(value, bytes) else f"{field.name}={value}")
+    return " ".join(words)

@@ -1,0 +1,131 @@
+"""Two bookies, one table: the same V3 frames to a Java bookie and to ours, the same bytes from both.
+
+What differs is known, in which releases, and which of the two is right: see ``Differs`` in the tables.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.lockfile import release_number
+from tests.integration import v3_table_entries, v3_table_lac, v3_table_other, v3_table_restarts
+from tests.integration.raw_v3 import brief, steadied, txn_id_of_reply
+from tests.integration.talk import Exchange, Outcome, Talk
+
+pytestmark = pytest.mark.java
+
+PLAIN = [
+    *v3_table_entries.TABLE.exchanges,
+    *v3_table_lac.TABLE.exchanges,
+    *v3_table_other.TABLE.exchanges,
+]
+RESTARTS = v3_table_restarts.TABLE.exchanges
+CLEAN = [each for each in RESTARTS if not each.crash]
+CRASHES = [each for each in RESTARTS if each.crash]
+
+#: Ledger ids that no client of the test's cluster is given.
+FIRST_LEDGER = 1000
+LEDGERS_EACH = 10
+
+Outcomes = dict[str, dict[str, Outcome]]
+"""By exchange and step."""
+
+
+@frozen
+class Site:
+    """A bookie that can be started again."""
+
+    port: int
+    restart: Callable[[], object]
+    crash: Callable[[], object]
+
+
+def talk_to(site: Site) -> Outcomes:
+    """Hold all exchanges; those over a clean stop first, which Java keeps less of when another add comes between."""
+    everything = [*CLEAN, *CRASHES, *PLAIN]
+    ledgers = {each.name: FIRST_LEDGER + LEDGERS_EACH * index for index, each in enumerate(everything)}
+    talks = {each.name: Talk(site.port, ledgers[each.name]) for each in everything}
+    assert len(talks) == len(everything), "two exchanges have one name"
+    for some, restart in ((CLEAN, site.restart), (CRASHES, site.crash), (PLAIN, None)):
+        for each in some:
+            _hold(each, 0, talks)
+        if restart is not None:
+            restart()
+            for each in some:
+                _hold(each, 1, talks)
+    return {name: talk.outcomes for name, talk in talks.items()}
+
+
+def _hold(exchange: Exchange, part: int, talks: dict[str, Talk]) -> None:
+    talk = talks[exchange.name]
+    try:
+        exchange.parts[part](talk)
+    finally:
+        talk.close()
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory) -> Iterator[Outcomes]:
+    with LocalCluster(tmp_path_factory.mktemp("ours"), 1) as cluster:
+
+        def crash() -> None:
+            cluster.kill(0)
+            cluster.restart(0)
+
+        yield talk_to(Site(cluster.bookies[0].port, lambda: cluster.restart(0), crash))
+
+
+@pytest.fixture(scope="module")
+def javas(java_release, zookeeper, tmp_path_factory) -> Iterator[Outcomes]:
+    work_dir: Path = tmp_path_factory.mktemp("java")
+    with JavaTargets(new_cluster(zookeeper), work_dir) as targets:
+        bookie: JavaBookie = targets.bookie(java_release)
+
+        def crash() -> None:
+            bookie.kill(expire=True)
+            bookie.start()
+
+        yield talk_to(Site(bookie.port, bookie.restart, crash))
+
+
+def told(outcome: Outcome) -> str:
+    """An outcome in a few words."""
+    if isinstance(outcome, str):
+        return outcome
+    return outcome.hex() if txn_id_of_reply(outcome) is None else brief(outcome)
+
+
+def same(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are the same, byte for byte but for what no two bookies agree on."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    if txn_id_of_reply(one) is None or txn_id_of_reply(other) is None:
+        return one == other
+    return steadied(one) == steadied(other)
+
+
+@pytest.mark.parametrize("exchange", [*PLAIN, *RESTARTS], ids=lambda each: each.name)
+def test_answers_like_java(exchange, java_release, javas, ours):
+    release = release_number(java_release)
+    of_java, of_ours = javas[exchange.name], ours[exchange.name]
+    assert of_java.keys() == of_ours.keys()
+    assert exchange.differs.keys() <= of_java.keys()
+    wrong = []
+    for label, outcome in of_java.items():
+        known = exchange.difference(label, release)
+        if known is None and not same(outcome, of_ours[label]):
+            wrong.append(f"{label}: Java {_shown(outcome)}, ours {_shown(of_ours[label])}")
+        elif known is not None and same(outcome, of_ours[label]):
+            wrong.append(f"{label}: {known.code} is no more: both {_shown(outcome)}")
+        elif known is not None and (told(outcome), told(of_ours[label])) != (known.java, known.ours):
+            wrong.append(f"{label}: not {known}: Java {_shown(outcome)}, ours {_shown(of_ours[label])}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _shown(outcome: Outcome) -> str:
+    return told(outcome) if isinstance(outcome, str) else f"{told(outcome)} ({outcome.hex()[:200]})"
