@@ -1,0 +1,116 @@
+"""The plugin ``sasl``: DIGEST-MD5, as Java's without Kerberos (docs/protocol/authentication.md).
+
+The client's first token is empty, the bookie's the challenge; then come response and proof.  Kerberos is not built.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from bookkeeper_tx.authentication import Answer, Completed, ConnectionPeer
+from bookkeeper_tx.errors import AuthenticationFailed, InvalidConfig
+from bookkeeper_tx.protocol.digest_md5 import DigestClient, DigestServer, Random
+
+PLUGIN_NAME = "sasl"
+
+SERVICE = HOST = REALM = "bookkeeper"
+"""What DIGEST-MD5 calls service, host and realm: Java has the same word for all, on every bookie."""
+
+ALLOWED_IDS = ".*bookkeeper.*"
+"""Java's default for the names of users that a bookie lets in."""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise InvalidConfig(f"saslJaasClientAllowedIds = {pattern}: no regular expression: {error}") from None
+
+
+@frozen
+class SaslBookie:
+    """The plugin of a bookie."""
+
+    users: Mapping[str, str] = field(repr=False)
+    """Name → password."""
+    allowed_ids: re.Pattern[str] = field(default=ALLOWED_IDS, converter=_compiled)
+    """Only users whose whole name it matches are let in (``saslJaasClientAllowedIds``)."""
+    random: Random = field(default=os.urandom, repr=False)
+    """Source of nonces."""
+
+    plugin_name = PLUGIN_NAME
+
+    def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslBookieProvider":
+        return SaslBookieProvider(self, peer, completed)
+
+
+class SaslBookieProvider:
+    """A bookie's side of one exchange."""
+
+    def __init__(self, plugin: SaslBookie, peer: ConnectionPeer, completed: Completed) -> None:
+        self._plugin = plugin
+        self._peer = peer
+        self._completed = completed
+        self._server: DigestServer | None = None
+
+    def process(self, token: bytes, answer: Answer) -> None:
+        """Answer the first token, whatever it is, with the challenge, and the second with the proof."""
+        if self._server is None:
+            self._server = DigestServer(self._plugin.users.get, SERVICE, HOST, REALM, self._plugin.random)
+            answer(None, self._server.challenge())
+            return
+        proof = self._server.check(token)
+        user = self._server.username
+        if not self._plugin.allowed_ids.fullmatch(user):
+            raise AuthenticationFailed(f"user {user} is none of those allowed (saslJaasClientAllowedIds)")
+        self._peer.principal = user
+        answer(None, proof)
+        self._completed(None)
+
+    def secured(self) -> None:
+        """TLS changes nothing for SASL."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@frozen
+class SaslClient:
+    """The plugin of a client."""
+
+    username: str
+    password: str = field(repr=False)
+    random: Random = field(default=os.urandom, repr=False)
+    """Source of nonces."""
+
+    plugin_name = PLUGIN_NAME
+
+    def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
+        return SaslClientProvider(self, peer, completed)
+
+
+class SaslClientProvider:
+    """A client's side of one exchange."""
+
+    def __init__(self, plugin: SaslClient, peer: ConnectionPeer, completed: Completed) -> None:
+        self._client = DigestClient(plugin.username, plugin.password, SERVICE, HOST, plugin.random)
+        self._peer = peer
+        self._completed = completed
+
+    def start(self, answer: Answer) -> None:
+        """Send an empty token: the challenge is the bookie's to make."""
+        answer(None, b"")
+
+    def process(self, token: bytes, answer: Answer) -> None:
+        """Answer the challenge; complete when the bookie's proof is right."""
+        if not self._client.responded:
+            answer(None, self._client.respond(token))
+            return
+        self._client.check(token)
+        self._peer.principal = SERVICE
+        self._completed(None)
+
+    def close(self) -> None:
+        """Nothing is held."""
