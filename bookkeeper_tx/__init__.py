@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.model import DigestType as DigestType
     from bookkeeper_tx.model import Entry as Entry
     from bookkeeper_tx.model import Fragment as Fragment
+    from bookkeeper_tx.model import LedgerId as LedgerId
     from bookkeeper_tx.model import LedgerMetadata as LedgerMetadata
     from bookkeeper_tx.model import LedgerState as LedgerState
     from bookkeeper_tx.transport.blocking import BlockingChannel as BlockingChannel
@@ -37,6 +38,7 @@ _ROOMS = {
     "DigestType": "model",
     "Entry": "model",
     "Fragment": "model",
+    "LedgerId": "model",
     "LedgerMetadata": "model",
     "LedgerState": "model",
     "BlockingChannel": "transport.blocking",

@@ -75,11 +75,13 @@ class LedgerId(int):
 
 def check_ledger_id(ledger_id: int) -> int:
     """Return ``ledger_id`` if a ledger may have it; raises InvalidArgument."""
-    if not isinstance(ledger_id, int) or isinstance(ledger_id, bool):
-        raise InvalidArgument(f"{ledger_id!r} is no ledger id: it must be an integer or a LedgerId")
-    if not (0 <= ledger_id <= fields.LEDGER_ID_MAX or ids.SCOPED_MIN <= ledger_id <= ids.QUALIFIED_ID_MAX):
+    is_integer = isinstance(ledger_id, int) and not isinstance(ledger_id, bool)
+    if not is_integer or not (
+        0 <= ledger_id <= fields.LEDGER_ID_MAX or ids.SCOPED_MIN <= ledger_id <= ids.QUALIFIED_ID_MAX
+    ):
         raise InvalidArgument(
-            f"{ledger_id} is no ledger id: it must be from 0 to {fields.LEDGER_ID_MAX}, or a LedgerId of another scope"
+            f"{ledger_id!r} is no ledger id: ledger_id must be an integer from 0 to {fields.LEDGER_ID_MAX}, "
+            "or a LedgerId of a scope other than 0"
         )
     return ledger_id
 

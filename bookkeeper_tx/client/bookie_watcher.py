@@ -63,13 +63,13 @@ class BookieWatcher:
                 del self.suspects[bookie_id]
         return self.suspects
 
-    async def choose(self, size: int) -> tuple[BookieId, ...]:
-        """Return a new ensemble.  Raises :class:`NotEnoughBookies`."""
+    async def choose(self, size: int, excluded: Collection[BookieId] = ()) -> tuple[BookieId, ...]:
+        """Return a new ensemble with none of ``excluded`` in it.  Raises :class:`NotEnoughBookies`."""
         try:
-            return self._placement.choose(size, self.writable, (), self.suspected)
+            return self._placement.choose(size, self.writable, excluded, self.suspected)
         except NotEnoughBookies:
             await self.refresh()
-            return self._placement.choose(size, self.writable, (), self.suspected)
+            return self._placement.choose(size, self.writable, excluded, self.suspected)
 
     async def replace(
         self, ensemble: tuple[BookieId, ...], broken: Mapping[int, BookieId], avoided: Collection[BookieId] = ()

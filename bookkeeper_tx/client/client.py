@@ -11,9 +11,10 @@ from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
+from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery, require_ledger_id
+from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.client.placement import Placement
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.config import ClientConfig
@@ -92,50 +93,92 @@ class BookKeeper:
         digest_type: DigestType = DigestType.CRC32C,
         password: bytes = b"",
         custom_metadata: Mapping[str, bytes] | None = None,
+        *,
+        ledger_id: int | None = None,
+        scope_id: int = 0,
     ) -> Deferred[LedgerWriter]:
         """Create a ledger and fire with its writer.
 
         Each entry goes to ``write_quorum_size`` of ``ensemble_size`` bookies and is acknowledged when
         ``ack_quorum_size`` have it on disk; batch read needs an ensemble no larger than the write quorum.
         ``digest_type`` protects the entries, ``password`` (bytes) is asked of those who open the ledger, and
-        ``custom_metadata`` (text to bytes) is kept with the ledger's metadata, for whoever wants it.  Fails with
-        InvalidArgument, NotEnoughBookies or MetadataUnavailable.
+        ``custom_metadata`` (text to bytes) is kept with the ledger's metadata, for whoever wants it.
+
+        ``ledger_id`` is the id to take, an integer or a :class:`~bookkeeper_tx.model.LedgerId`; without it the
+        cluster's generator gives one.  In a ``scope_id`` other than 0 no generator is asked: the id is the one given in
+        that scope, or a random one; ``ledger_id=LedgerId.random()`` has a scope of its own.  Scoped ledgers need
+        protocol V3 and bookies that know scopes.
+
+        Fails with InvalidArgument, NotEnoughBookies or MetadataUnavailable; with LedgerExists when ``ledger_id`` is
+        taken; with IllegalOperation for a scoped ledger in a client of protocol V2, and with LedgerScopeNotSupported
+        when too few bookies know scopes, both before anything is sent or stored.
         """
 
         async def create() -> LedgerWriter:
             quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
-            return await create_ledger(self._context, self._random, quorum, digest_type, password, custom_metadata)
+            return await create_ledger(
+                self._context, self._random, quorum, digest_type, password, custom_metadata, ledger_id, scope_id
+            )
 
         return self._run(create)
 
     def open_ledger(
-        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
     ) -> Deferred[LedgerReader]:
         """Take a ledger over and fire with its reader.
 
         Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
         ``digest_type`` is needed only when the metadata names none.  Fails with NoSuchLedger, with Unauthorized for a
         wrong password, and with the error of a bookie when the last entry cannot be told: then try again later.
+        ``ledger_id`` is the whole id, or the lower half of one in ``scope_id``.
         """
-        return self._run(lambda: open_ledger(self._context, ledger_id, password, digest_type))
+
+        async def open_it() -> LedgerReader:
+            return await open_ledger(self._context, require_ledger_id(ledger_id, scope_id), password, digest_type)
+
+        return self._run(open_it)
 
     def open_ledger_no_recovery(
-        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
     ) -> Deferred[LedgerReader]:
         """Fire with a reader of a ledger that may still be written, up to its last add confirmed."""
-        return self._run(lambda: open_ledger_no_recovery(self._context, ledger_id, password, digest_type))
 
-    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        async def open_it() -> LedgerReader:
+            return await open_ledger_no_recovery(
+                self._context, require_ledger_id(ledger_id, scope_id), password, digest_type
+            )
+
+        return self._run(open_it)
+
+    def delete_ledger(self, ledger_id: int, *, scope_id: int = 0) -> Deferred[None]:
         """Delete a ledger.  Fails with NoSuchLedger."""
-        return self._run(lambda: delete_ledger(self._context, ledger_id))
 
-    def list_ledgers(self) -> Deferred[list[int]]:
-        """Fire with the ids of all ledgers, ascending."""
-        return self._run(self._list_ledgers)
+        async def delete() -> None:
+            await delete_ledger(self._context, require_ledger_id(ledger_id, scope_id))
 
-    def ledger_metadata(self, ledger_id: int) -> Deferred[LedgerMetadata]:
+        return self._run(delete)
+
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
+        """Fire with the ids of all ledgers of a scope, ascending; ``None`` lists all scopes.
+
+        The ids of other scopes than 0 are each a :class:`~bookkeeper_tx.model.LedgerId`.
+        """
+
+        async def list_them() -> list[int]:
+            if scope_id is not None:
+                require_scope_id(scope_id)
+            return [require_ledger_id(each) for each in await self._context.store.list_ledgers(scope_id)]
+
+        return self._run(list_them)
+
+    def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> Deferred[LedgerMetadata]:
         """Fire with what the metadata store knows of a ledger.  Fails with NoSuchLedger."""
-        return self._run(lambda: self._ledger_metadata(ledger_id))
+
+        async def read() -> LedgerMetadata:
+            versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
+            return versioned.metadata
+
+        return self._run(read)
 
     def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
         """Fire with the ids of the bookies that can be written to."""
@@ -159,14 +202,6 @@ class BookKeeper:
         self._context.bookies.stop()
         await self._context.channels.close()
         await self._context.store.stop()
-
-    async def _list_ledgers(self) -> list[int]:
-        return list(await self._context.store.list_ledgers())
-
-    async def _ledger_metadata(self, ledger_id: int) -> LedgerMetadata:
-        require_ledger_id(ledger_id)
-        metadata: LedgerMetadata = (await self._context.store.read_ledger(ledger_id)).metadata
-        return metadata
 
     async def _writable_bookies(self) -> frozenset[BookieId]:
         await self._context.bookies.refresh()

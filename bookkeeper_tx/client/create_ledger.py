@@ -5,12 +5,26 @@ from random import Random
 from types import NoneType
 
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.ledger_ids import (
+    new_ledger_id,
+    require_ledger_id,
+    require_scope_id,
+    require_scope_on_the_wire,
+)
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import InvalidArgument, LedgerExists
-from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    InvalidArgument,
+    LedgerExists,
+    LedgerScopeNotSupported,
+    NotEnoughBookies,
+)
+from bookkeeper_tx.model import BookieId, DigestType, Fragment, LedgerMetadata
 from protocol_specs import fields
+from protocol_specs.ledger_id import split
+from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 FIRST_ENTRY_ID = fields.NO_ENTRY + 1
 
@@ -22,12 +36,23 @@ async def create_ledger(
     digest_type: DigestType,
     password: bytes,
     custom_metadata: Mapping[str, bytes] | None,
+    ledger_id: int | None = None,
+    scope_id: int = 0,
 ) -> LedgerWriter:
-    """Choose an ensemble, take an id and store the metadata; return the writer.  Raises NotEnoughBookies."""
+    """Choose an ensemble, take an id and store the metadata; return the writer.
+
+    Raises NotEnoughBookies, LedgerExists if this ``ledger_id`` is taken, IllegalOperation for a scoped ledger over V2
+    and LedgerScopeNotSupported when too few bookies know scopes.
+    """
+    require_scope_id(scope_id)
+    if ledger_id is not None:
+        ledger_id = require_ledger_id(ledger_id, scope_id)
+        scope_id = split(ledger_id)[0]
+    require_scope_on_the_wire(context, scope_id)
     require_digest_type(digest_type)
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
-    ensemble = await context.bookies.choose(quorum.ensemble_size)
+    ensemble = await _choose(context, quorum.ensemble_size, scope_id)
     metadata = LedgerMetadata(
         ensemble_size=quorum.ensemble_size,
         write_quorum_size=quorum.write_quorum_size,
@@ -41,12 +66,41 @@ async def create_ledger(
         create_token=random.randint(1, 2**62),
     )
     while True:
-        ledger_id = await context.store.new_ledger_id()
+        chosen_id = await new_ledger_id(context, random, scope_id) if ledger_id is None else ledger_id
         try:
-            versioned = await context.store.create_ledger(ledger_id, metadata)
+            versioned = await context.store.create_ledger(chosen_id, metadata)
         except LedgerExists:
-            continue
-        return LedgerWriter(context, ledger_id, versioned, EntryDigest(digest_type, password))
+            if ledger_id is None:
+                continue
+            raise
+        return LedgerWriter(context, chosen_id, versioned, EntryDigest(digest_type, password))
+
+
+async def _choose(context: ClientContext, size: int, scope_id: int) -> tuple[BookieId, ...]:
+    """Return an ensemble; for a scope other than 0, of bookies that do not say that they know none."""
+    lacking: set[BookieId] = set()
+    while True:
+        try:
+            ensemble = await context.bookies.choose(size, lacking)
+        except NotEnoughBookies as error:
+            if not lacking:
+                raise
+            raise LedgerScopeNotSupported(
+                f"scope {scope_id}: {', '.join(sorted(lacking))} know no ledger scopes (BP-34), and without them there "
+                f"are not {size} bookies"
+            ) from error
+        unable = {bookie_id for bookie_id in ensemble if scope_id and await _lacks_scopes(context, bookie_id)}
+        if not unable:
+            return ensemble
+        lacking |= unable
+
+
+async def _lacks_scopes(context: ClientContext, bookie_id: BookieId) -> bool:
+    try:
+        extensions = (await context.store.bookie_info(bookie_id)).extensions
+    except BookieUnavailable:
+        return False  # whoever sends to it will find out, and replace it
+    return extensions is not None and LEDGER_SCOPE_ID not in extensions
 
 
 def require_digest_type(digest_type: DigestType) -> None:

@@ -1,10 +1,8 @@
 """Deleting a ledger: its metadata goes at once, bookies collect its entries when they notice."""
 
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.client.open_ledger import require_ledger_id
 
 
 async def delete_ledger(context: ClientContext, ledger_id: int) -> None:
     """Delete the ledger.  Raises NoSuchLedger."""
-    require_ledger_id(ledger_id)
     await context.store.delete_ledger(ledger_id)

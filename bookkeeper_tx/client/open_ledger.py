@@ -2,12 +2,14 @@
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.create_ledger import require_digest_type, require_password
+from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.recovery import RULES, Recovery, RecoveryRules
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import DigestMismatch, InvalidArgument, Unauthorized
-from bookkeeper_tx.model import DigestType, LedgerMetadata, Versioned
+from bookkeeper_tx.model import DigestType, LedgerMetadata, Versioned, ledger_name
 from protocol_specs import fields
+from protocol_specs.ledger_id import split
 
 
 async def open_ledger(
@@ -40,7 +42,7 @@ async def open_ledger_no_recovery(
 async def _read(
     context: ClientContext, ledger_id: int, password: bytes, digest_type: DigestType | None
 ) -> tuple[Versioned, EntryDigest]:
-    require_ledger_id(ledger_id)
+    require_scope_on_the_wire(context, split(ledger_id)[0])
     password = require_password(password)
     if digest_type is not None:
         require_digest_type(digest_type)
@@ -53,18 +55,15 @@ def _digest_of(
 ) -> EntryDigest:
     if metadata.digest_type is None:
         if digest_type is None:
-            raise InvalidArgument(f"ledger {ledger_id}: its metadata names no digest type, so give digest_type")
+            raise InvalidArgument(
+                f"ledger {ledger_name(ledger_id)}: its metadata names no digest type, so give digest_type"
+            )
         return EntryDigest(digest_type, password)
     if metadata.password is not None and metadata.password != password:
-        raise Unauthorized(f"ledger {ledger_id}: wrong password")
+        raise Unauthorized(f"ledger {ledger_name(ledger_id)}: wrong password")
     if digest_type is not None and digest_type != metadata.digest_type:
         raise DigestMismatch(
-            f"ledger {ledger_id} is protected by {metadata.digest_type.name}, it was opened with {digest_type.name}"
+            f"ledger {ledger_name(ledger_id)} is protected by {metadata.digest_type.name}, "
+            f"it was opened with {digest_type.name}"
         )
     return EntryDigest(metadata.digest_type, password)
-
-
-def require_ledger_id(ledger_id: int) -> None:
-    """Raise InvalidArgument for what is no ledger id."""
-    if not isinstance(ledger_id, int) or not 0 <= ledger_id <= fields.LEDGER_ID_MAX:
-        raise InvalidArgument(f"ledger_id {ledger_id!r} must be an integer from 0 to {fields.LEDGER_ID_MAX}")
