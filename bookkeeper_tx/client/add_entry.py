@@ -14,7 +14,14 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.bookie_watcher import SUSPICION_S
 from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.quorum import Quorum
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LedgerFenced, NotEnoughBookies, Unauthorized
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookKeeperError,
+    ClientClosed,
+    LedgerFenced,
+    NotEnoughBookies,
+    Unauthorized,
+)
 from bookkeeper_tx.model import BookieId
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
@@ -175,7 +182,7 @@ class Adds:
     def _failed(self, add: PendingAdd, slot: Slot, error: BookKeeperError) -> None:
         if self.error is not None or slot.replaced:
             return
-        if isinstance(error, (LedgerFenced, Unauthorized)):
+        if isinstance(error, (LedgerFenced, Unauthorized, AuthenticationFailed)):
             self.fail(type(error)(f"ledger {self._ledger_id}: {error}"))
             return
         if isinstance(error, ClientClosed):
