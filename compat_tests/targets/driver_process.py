@@ -14,7 +14,7 @@ import attrs
 
 from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
 from compat_tests.targets.process import register
 
 Reply = Mapping[str, str]
@@ -70,13 +70,15 @@ def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
 class DriverProcess:
     """A running driver of one release."""
 
-    def __init__(self, release: str, work_dir: Path, heap_mb: int = 256) -> None:
+    def __init__(
+        self, release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+    ) -> None:
         self.release = release
         self.log = work_dir / "client.log"
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Reply]] = {}
         self._lock = threading.Lock()
-        self._popen = self._start(work_dir, heap_mb)
+        self._popen = self._start(work_dir, heap_mb, properties)
         register(self._popen)
         threading.Thread(target=self._read, name=f"replies of Java client {release}", daemon=True).start()
 
@@ -133,11 +135,12 @@ class DriverProcess:
             raise DriverEnded("no standard input")
         return self._popen.stdin
 
-    def _start(self, work_dir: Path, heap_mb: int) -> subprocess.Popen[bytes]:
+    def _start(self, work_dir: Path, heap_mb: int, properties: Mapping[str, object] | None) -> subprocess.Popen[bytes]:
         temporary = work_dir / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         command = find_jvm().command(
             *OPENED_PACKAGES,
+            *property_flags(properties),
             f"-Djava.io.tmpdir={temporary}",
             *logging_flags(work_dir, level="warn"),
             "-cp",

@@ -10,7 +10,7 @@ from types import TracebackType
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess, StartFailed
@@ -18,8 +18,11 @@ from compat_tests.targets.process import ServerProcess, StartFailed
 #: V2: length 20, version 2, operation 2 (read), no flags, ledger 2^63 - 1, entry 0.
 _PROBE = bytes.fromhex("00000014 02020000 7fffffffffffffff 0000000000000000")
 
-#: What a serving bookie answers: length 24, the same header, code 1 (no such ledger), the same ids.
-_NO_SUCH_LEDGER = bytes.fromhex("00000018 02020000 00000001 7fffffffffffffff 0000000000000000")
+#: What a serving bookie answers: length 24, the same header, code 1 (no such ledger), the same ids; or, if it wants
+#: us to authenticate first, code 102.
+_ANSWERS = tuple(
+    bytes.fromhex(f"00000018 02020000 {code} 7fffffffffffffff 0000000000000000") for code in ("00000001", "00000066")
+)
 
 _STORAGE = {
     "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
@@ -29,17 +32,17 @@ _STORAGE = {
 
 
 def answers_reads(host: str, port: int, timeout_s: float = 2) -> bool:
-    """Whether a bookie there answers a V2 read of a ledger that does not exist with "no such ledger"."""
+    """Whether a bookie there answers a V2 read of a ledger that does not exist as it should."""
     try:
         with socket.create_connection((host, port), timeout=timeout_s) as connection:
             connection.settimeout(timeout_s)
             connection.sendall(_PROBE)
             answer = b""
-            while len(answer) < len(_NO_SUCH_LEDGER) and (chunk := connection.recv(64)):
+            while len(answer) < len(_ANSWERS[0]) and (chunk := connection.recv(64)):
                 answer += chunk
     except OSError:
         return False
-    return answer == _NO_SUCH_LEDGER
+    return answer in _ANSWERS
 
 
 class JavaBookie:
@@ -55,6 +58,7 @@ class JavaBookie:
     :param storage: ``sorted`` (Java's default), ``interleaved``, ``db`` or a class name
     :param sync: whether the journal is synced before an add is acknowledged
     :param settings: further keys of ``bk_server.conf``; they win
+    :param properties: system properties of its JVM
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class JavaBookie:
         storage: str = "sorted",
         sync: bool = True,
         settings: Mapping[str, object] | None = None,
+        properties: Mapping[str, object] | None = None,
         heap_mb: int = 256,
     ) -> None:
         if bookie_id is not None and release_number(release) < (4, 12):
@@ -85,6 +90,7 @@ class JavaBookie:
         self.storage = storage
         self.sync = sync
         self.settings = dict(settings or {})
+        self.properties = dict(properties or {})
         self.heap_mb = heap_mb
         self._own_id = bookie_id
         self._process: ServerProcess | None = None
@@ -183,6 +189,7 @@ class JavaBookie:
     def _command(self) -> list[str]:
         return find_jvm().command(
             *OPENED_PACKAGES,
+            *property_flags(self.properties),
             f"-XX:MaxDirectMemorySize={self.heap_mb}m",
             f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
             *logging_flags(self.work_dir),

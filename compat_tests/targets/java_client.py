@@ -63,6 +63,7 @@ class JavaClient:
     :param work_dir: for its log
     :param v2: Java's ``useV2WireProtocol``; batch read needs it
     :param settings: further keys of Java's ``ClientConfiguration``
+    :param properties: system properties of its JVM
 
     Every method waits at most ``timeout_s`` (60 seconds) for its answer and raises :class:`JavaError` for an exception
     in Java, :class:`TimeoutError` for none, :class:`DriverEnded` if the process went away.
@@ -76,6 +77,7 @@ class JavaClient:
         *,
         v2: bool = False,
         settings: Mapping[str, object] | None = None,
+        properties: Mapping[str, object] | None = None,
         timeout_s: float = 60,
         heap_mb: int = 256,
     ) -> None:
@@ -84,6 +86,7 @@ class JavaClient:
         self.work_dir = work_dir
         self.v2 = v2
         self.settings = dict(settings or {})
+        self.properties = dict(properties or {})
         self.timeout_s = timeout_s
         self.heap_mb = heap_mb
         self._driver: DriverProcess | None = None
@@ -97,7 +100,7 @@ class JavaClient:
 
     def start(self) -> JavaClient:
         """Start the process and connect the client to the metadata store."""
-        self._driver = DriverProcess(self.release, self.work_dir, self.heap_mb)
+        self._driver = DriverProcess(self.release, self.work_dir, self.heap_mb, self.properties)
         values = {f"set.{key}": value for key, value in self.settings.items()}
         self._driver.submit_values("connect", {"uri": self.cluster.uri, "v2": self.v2, **values}).result(self.timeout_s)
         return self

@@ -34,6 +34,11 @@ OPENED_PACKAGES = tuple(
 )
 
 
+def property_flags(properties: Mapping[str, object] | None) -> list[str]:
+    """The flags that set system properties, as ``java.security.auth.login.config`` for SASL."""
+    return [f"-D{name}={value}" for name, value in (properties or {}).items()]
+
+
 @attrs.frozen
 class Jvm:
     """A Java launcher and where it came from."""
