@@ -11,7 +11,7 @@ from bookkeeper_tx.cli.lines import lines_as_they_come
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.model import DigestType, ledger_name
 
 CHUNK_LINES = 500
 CHUNKS_IN_FLIGHT = 6
@@ -71,15 +71,16 @@ async def open_reader(
         reader = await client.open_ledger_no_recovery(ledger_id, password=password, digest_type=digest_type)
         if not reader.closed:
             click.echo(
-                f"ledger {ledger_id} is not closed: reading up to entry {reader.last_add_confirmed}, the last one known"
-                " to be confirmed",
+                f"ledger {ledger_name(ledger_id)} is not closed: reading up to entry {reader.last_add_confirmed},"
+                " the last one known to be confirmed",
                 err=True,
             )
         return reader
     metadata = await client.ledger_metadata(ledger_id)
     if not metadata.closed:
         click.echo(
-            f"warning: recovering ledger {ledger_id}: its writer is fenced and can add nothing any more", err=True
+            f"warning: recovering ledger {ledger_name(ledger_id)}: its writer is fenced and can add nothing any more",
+            err=True,
         )
     return await client.open_ledger(ledger_id, password=password, digest_type=digest_type)
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
-from bookkeeper_tx.model import LedgerMetadata
+from bookkeeper_tx.model import LedgerMetadata, ledger_name
+from protocol_specs import ledger_id as ids
 
 
 @frozen
@@ -28,10 +29,10 @@ async def row(client: BookKeeper, ledger_id: int) -> Row:
     return Row(ledger_id, await client.ledger_metadata(ledger_id))
 
 
-async def rows(client: BookKeeper) -> list[Row]:
-    """Read the metadata of all ledgers; one that is deleted meanwhile is left out."""
+async def rows(client: BookKeeper, scope_id: int | None = 0) -> list[Row]:
+    """Read the metadata of all ledgers of a scope, of all for None; one that is deleted meanwhile is left out."""
     found = []
-    for ledger_id in await client.list_ledgers():
+    for ledger_id in await client.list_ledgers(scope_id):
         try:
             found.append(await row(client, ledger_id))
         except NoSuchLedger:
@@ -45,9 +46,9 @@ def as_dictionary(row: Row) -> dict[str, Any]:
     """Return what JSON shows of a ledger; never its password."""
     metadata = row.metadata
     if metadata is None:
-        return {"ledger_id": row.ledger_id, "error": row.trouble}
+        return {**_id(row.ledger_id), "error": row.trouble}
     return {
-        "ledger_id": row.ledger_id,
+        **_id(row.ledger_id),
         "state": metadata.state.name,
         "last_entry_id": metadata.last_entry_id if metadata.closed else None,
         "length": metadata.length if metadata.closed else None,
@@ -62,6 +63,17 @@ def as_dictionary(row: Row) -> dict[str, Any]:
             {"first_entry_id": fragment.first_entry_id, "ensemble": list(fragment.ensemble)}
             for fragment in metadata.fragments
         ],
+    }
+
+
+def _id(ledger_id: int) -> dict[str, Any]:
+    scope_id, lower = ids.split(ledger_id)
+    if not scope_id:
+        return {"ledger_id": lower}
+    return {
+        "ledger_id": lower,
+        "ledger_scope_id": scope_id,
+        "ledger_qualified_name": ids.qualified_name(ledger_id),
     }
 
 
@@ -80,10 +92,10 @@ def show_rows(found: list[Row], as_json: bool) -> None:
     for each in found:
         metadata = each.metadata
         if metadata is None:
-            table.add_row(str(each.ledger_id), each.trouble, style="red")
+            table.add_row(ledger_name(each.ledger_id), each.trouble, style="red")
             continue
         table.add_row(
-            str(each.ledger_id),
+            ledger_name(each.ledger_id),
             metadata.state.name,
             *_sizes(metadata),
             _quorums(metadata),
@@ -102,7 +114,8 @@ def show_row(found: Row, as_json: bool) -> None:
     assert metadata is not None
     entries, length = _sizes(metadata)
     table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_row("ledger", str(found.ledger_id))
+    for key, value in _id(found.ledger_id).items():
+        table.add_row(key.removesuffix("_id").replace("_", " "), str(value))
     table.add_row("state", metadata.state.name)
     table.add_row("entries", entries)
     table.add_row("bytes", length)
@@ -112,8 +125,8 @@ def show_row(found: Row, as_json: bool) -> None:
         created = datetime.datetime.fromtimestamp(metadata.ctime_ms / 1000, datetime.UTC)
         table.add_row("created", created.isoformat(" ", "seconds"))
     table.add_row("format", f"version {metadata.format_version}")
-    for key, value in metadata.custom_metadata.items():
-        table.add_row("custom", f"{key}={value.decode(errors='replace')}")
+    for key, custom in metadata.custom_metadata.items():
+        table.add_row("custom", f"{key}={custom.decode(errors='replace')}")
     for fragment in metadata.fragments:
         table.add_row(f"from entry {fragment.first_entry_id:,}", ", ".join(fragment.ensemble))
     print_table(table)

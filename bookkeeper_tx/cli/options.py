@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.model import DigestType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,6 +23,13 @@ metadata = click.option(
     required=True,
     metavar="URI",
     help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.",
+)
+
+protocol = click.option(
+    "--protocol",
+    type=click.Choice([each.name.lower() for each in WireProtocol]),
+    callback=lambda _context, _option, name: name and WireProtocol[name.upper()],
+    help="Protocol to speak with bookies; default: v2, and v3 for ledgers of scopes other than 0.",
 )
 
 

@@ -120,6 +120,29 @@ def test_passwords_come_from_a_file_or_the_environment(run, refused, tmp_path):
     assert "secret" not in run("ledger", "show", ledger_id).decode()
 
 
+def test_ledgers_of_another_scope_are_named_and_listed_by_scope(run, refused):
+    name = run("ledger", "create", "--close", "--replicas", "1", "--ledger-scope-id", "-3", "--ledger-id", "7").decode()
+    name = name.strip()
+    assert name == "fffffffffffffffd0000000000000007"
+    for which in ([name], ["--ledger-qualified-name", name], ["7", "--ledger-scope-id", "-3"]):
+        shown = json.loads(run("ledger", "show", "--json", *which))
+        assert (shown["ledger_id"], shown["ledger_scope_id"], shown["ledger_qualified_name"]) == (7, -3, name)
+        assert shown["state"] == "CLOSED"
+    assert run("ledger", "show", name).decode().split()[:8] == [
+        *("ledger", "7", "ledger", "scope", "-3", "ledger", "qualified", "name")
+    ]
+    assert name not in run("ledger", "list").decode()
+    for options in (["--ledger-scope-id", "-3"], ["--all-scopes"]):
+        assert name in run("ledger", "list", *options).decode().split()
+    assert name in refused("ledger", "create", "--ledger-qualified-name", name, "--replicas", "1")
+    run("ledger", "delete", "--yes", "7", "--ledger-scope-id", "-3")
+    assert name in refused("ledger", "show", name)
+
+
+def test_protocol_v2_is_refused_a_scoped_ledger(run, refused):
+    assert "V3" in refused("ledger", "create", "--random-id", "--replicas", "1", "--protocol", "v2")
+
+
 def test_ledgers_are_listed_and_deleted(run, refused):
     ledger_id = run("ledger", "write", "--replicas", "1", stdin=b"gone soon").decode().strip()
     listed = {json.loads(line)["ledger_id"] for line in run("ledger", "list", "--json").splitlines()}
