@@ -86,6 +86,8 @@ class ClientConfig:
     """Entries asked for by one batch request of a range read."""
     batch_read_capability_expiry_s: float = field(default=300.0, validator=gt(0))
     """How long it is remembered whether a bookie serves batch read."""
+    explicit_lac_interval_s: float = field(default=0.0, validator=ge(0))
+    """How often a writer publishes its last add confirmed when no append has carried it; 0: never by itself."""
     reconnect_delay_s: float = field(default=0.5, validator=ge(0))
     """How long a bookie whose connection failed is left alone before the next attempt."""
     unsent_bytes_max: int = field(default=64 * MIB, validator=gt(0))

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.bookie_watcher import SUSPICION_S
 from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.force_ledger import ForceLedger
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
@@ -22,7 +23,7 @@ from bookkeeper_tx.errors import (
     NotEnoughBookies,
     Unauthorized,
 )
-from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.model import BookieId, ledger_name
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
@@ -114,6 +115,11 @@ class Adds:
         """The bookies that fill the slots now."""
         return tuple(slot.bookie_id for slot in self._slots)
 
+    @property
+    def bookies(self) -> tuple[tuple[BookieId, Channel], ...]:
+        """The bookies that fill the slots now, each with its channel."""
+        return tuple((slot.bookie_id, slot.channel) for slot in self._slots)
+
     def push(self, entry_id: int, entry: bytes, length: int, deferred: Deferred[Any] | None, result: Any) -> None:
         """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
         if self.error is not None:
@@ -134,6 +140,13 @@ class Adds:
         else:
             self._waiting.append((count, deferred))
         return deferred
+
+    async def force(self) -> None:
+        """Have every bookie of the ensemble make durable what was acknowledged before."""
+        await ForceLedger(self._ledger_id, self.bookies).start()
+
+    async def settle(self) -> None:
+        """Confirm what is acknowledged and not confirmed, if there is any such thing."""
 
     def fail(self, error: BookKeeperError) -> None:
         """End with ``error``: every pending entry fails, and every later one must not be pushed."""
@@ -183,7 +196,7 @@ class Adds:
         if self.error is not None or slot.replaced:
             return
         if isinstance(error, (LedgerFenced, Unauthorized, AuthenticationFailed)):
-            self.fail(type(error)(f"ledger {self._ledger_id}: {error}"))
+            self.fail(type(error)(f"ledger {ledger_name(self._ledger_id)}, bookie {slot.bookie_id}: {error}"))
             return
         if isinstance(error, ClientClosed):
             self.fail(error)
@@ -226,7 +239,11 @@ class Adds:
         except BookKeeperError as error:
             self.fail(error)
         except Exception as error:
-            self.fail(BookKeeperError(f"the ensemble of ledger {self._ledger_id} could not be changed: {error!r}"))
+            self.fail(
+                BookKeeperError(
+                    f"the ensemble of ledger {ledger_name(self._ledger_id)} could not be changed: {error!r}"
+                )
+            )
         finally:
             self._changing = False
         self._complete()
@@ -276,7 +293,8 @@ class Adds:
 
     def _too_few(self) -> str:
         failed = ", ".join(slot.bookie_id for slot in self._slots if slot.broken)
-        return f"too many bookies of ledger {self._ledger_id} fail and could not be replaced ({failed}); start more"
+        ledger = ledger_name(self._ledger_id)
+        return f"too many bookies of ledger {ledger} fail and could not be replaced ({failed}); start more"
 
     def _slot(self, index: int, bookie_id: BookieId) -> Slot:
         return Slot(index, bookie_id, self._context.channels.channel(bookie_id))

@@ -8,7 +8,9 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
+from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.digest import EntryDigest
@@ -33,7 +35,16 @@ class LedgerWriter:
     ``ClientConfig.outstanding_adds_max`` are on their way; as many again are held back, and more than that fail.
     """
 
-    def __init__(self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest) -> None:
+    def __init__(
+        self,
+        context: ClientContext,
+        ledger_id: int,
+        versioned: Versioned,
+        digest: EntryDigest,
+        deferred_sync: bool = False,
+    ) -> None:
+        if deferred_sync:
+            require_deferred_sync(context.config)
         metadata = versioned.metadata
         self.ledger_id = ledger_id
         self._context = context
@@ -41,7 +52,7 @@ class LedgerWriter:
         self._digest = digest
         self._seal = digest.seal
         self._payload_size_max = (
-            context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset
+            context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
         self._outstanding_max = context.config.outstanding_adds_max
         self._next_entry_id = fields.NO_ENTRY + 1
@@ -51,10 +62,11 @@ class LedgerWriter:
         """Why appends are refused, once this writer was told to close."""
         self._closing: list[Deferred[None]] = []
         """Those who wait for the close that is under way."""
-        self._adds = Adds(
+        quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._adds = (DeferredSyncAdds if deferred_sync else Adds)(
             context,
             ledger_id,
-            Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size),
+            quorum,
             digest.master_key,
             metadata.last_fragment.ensemble,
             self._replace,
@@ -62,10 +74,14 @@ class LedgerWriter:
             length=0,
         )
         self._pending = self._adds.pending
+        self._explicit = ExplicitLastAddConfirmed(context, ledger_id, digest, quorum, self._adds)
 
     @property
     def last_add_confirmed(self) -> int:
-        """Id of the last entry of which it and all before it are acknowledged; NO_ENTRY at first."""
+        """Id of the last entry of which it and all before it are acknowledged; NO_ENTRY at first.
+
+        With deferred sync: acknowledged and then forced.
+        """
         return self._adds.last_add_confirmed
 
     @property
@@ -113,8 +129,26 @@ class LedgerWriter:
             return fail(error)
         return self._append_later(checked, one=False)
 
+    def force(self) -> Deferred[None]:
+        """Fire when what was acknowledged before this call is durable on every bookie of the ensemble.
+
+        That is what moves the last add confirmed of a ledger with deferred sync; other entries are durable when they
+        are acknowledged.  Fails with the error of the first bookie that does not answer well.
+        """
+        error = self._refusal or self._adds.error
+        return fail(error) if error is not None else Deferred.fromCoroutine(self._adds.force())
+
+    def write_last_add_confirmed(self) -> Deferred[int]:
+        """Publish the last add confirmed without an append; fires with it when readers cannot overlook it.
+
+        ``ClientConfig.explicit_lac_interval_s`` has that done every so often.
+        """
+        return self._explicit.write()
+
     def close(self) -> Deferred[None]:
         """Wait for what is outstanding, then close the ledger at the last add confirmed.
+
+        With deferred sync it is forced first, unless this writer has failed: then it ends with what was forced before.
 
         Fires at once when this handle has closed it.  Fails with LedgerFenced when another client is recovering the
         ledger, and with LedgerClosed when one has closed it elsewhere: entries that were not acknowledged may exist or
@@ -199,6 +233,8 @@ class LedgerWriter:
             # Told to close by the callback of an append, when none is pending and the held ones are not sent yet.
             self._release()
             await self._adds.when_fewer(1)
+        await self._adds.settle()
+        self._explicit.stop()
         while True:
             metadata = self._versioned.metadata
             if metadata.closed and self._closed_here(metadata):

@@ -195,7 +195,7 @@ def test_fenced_by_another_client() -> None:
         writer.append(b"y").addErrback(failures.append)
     cluster.network.run()
     assert [each.check(LedgerFenced) for each in failures] == [LedgerFenced] * 3
-    with pytest.raises(LedgerFenced, match=f"ledger {writer.ledger_id}: .*may exist or not"):
+    with pytest.raises(LedgerFenced, match=rf"ledger {writer.ledger_id}, bookie b\d: .*may exist or not"):
         cluster.result(writer.append(b"z"))
     cluster.result(writer.close())
 

@@ -1,0 +1,128 @@
+"""The explicit last add confirmed: what a writer publishes between its appends (docs/protocol/last-add-confirmed.md).
+
+Each entry carries the last add confirmed of the time it was sent, so the last entries of a pause are confirmed to
+readers by the next append only, or by this.
+"""
+
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed
+from bookkeeper_tx.model import BookieId, ledger_name
+from protocol_specs import fields
+
+
+class ExplicitLastAddConfirmed:
+    """Publishes the last add confirmed of one writer, on demand and every so often."""
+
+    log = Logger()
+
+    def __init__(self, context: ClientContext, ledger_id: int, digest: EntryDigest, quorum: Quorum, adds: Adds) -> None:
+        self._context = context
+        self._ledger_id = ledger_id
+        self._digest = digest
+        self._quorum = quorum
+        self._adds = adds
+        self._published = fields.NO_ENTRY
+        self._call: IDelayedCall | None = None
+        self._interval_s = context.config.explicit_lac_interval_s
+        if self._interval_s:
+            self._wait()
+
+    def write(self) -> "Deferred[int]":
+        """Publish the last add confirmed; fires with it when it cannot be overlooked any more."""
+        last_add_confirmed = self._adds.last_add_confirmed
+        if last_add_confirmed == fields.NO_ENTRY:
+            return succeed(last_add_confirmed)
+        write = _Write(self._ledger_id, last_add_confirmed, self._quorum, self._adds)
+        return write.start(self._digest).addCallback(self._written)
+
+    def stop(self) -> None:
+        """Publish nothing more by itself."""
+        self._interval_s = 0
+        if self._call is not None:
+            self._call.cancel()
+            self._call = None
+
+    def _written(self, last_add_confirmed: int) -> int:
+        self._published = max(self._published, last_add_confirmed)
+        return last_add_confirmed
+
+    def _wait(self) -> None:
+        if self._interval_s:
+            self._call = self._context.clock.callLater(self._interval_s, self._due)
+
+    def _due(self) -> None:
+        self._call = None
+        if self._adds.error is not None:
+            return
+        if self._adds.last_add_confirmed > max(self._published, self._carried()):
+            self.write().addErrback(self._failed).addBoth(lambda _: self._wait())
+        else:
+            self._wait()
+
+    def _carried(self) -> int:
+        """Return the last add confirmed that the newest entry tells; one less than its own id if that is confirmed."""
+        if self._adds.pending:
+            return self._digest.verify(self._ledger_id, None, self._adds.pending[-1].entry)[1]
+        return self._adds.last_add_confirmed - 1
+
+    def _failed(self, failure: Any) -> None:
+        """Readers learn of it later: by the next append, or the next time this is due."""
+        failure.trap(BookKeeperError)
+        self.log.warn("{error}", error=failure.getErrorMessage())
+        if failure.check(ClientClosed):
+            self.stop()
+
+
+class _Write:
+    """One explicit last add confirmed on its way to the whole ensemble.
+
+    All of it, because a tailing reader waits at any one bookie; an ack quorum of the write set of its entry is enough.
+    """
+
+    def __init__(self, ledger_id: int, last_add_confirmed: int, quorum: Quorum, adds: Adds) -> None:
+        self._ledger_id = ledger_id
+        self._last_add_confirmed = last_add_confirmed
+        self._bookies = adds.bookies
+        self._counted = quorum.write_set(last_add_confirmed)
+        self._missing = quorum.ack_quorum_size
+        self._waiting = len(self._bookies)
+        self._errors: list[tuple[BookieId, BookKeeperError]] = []
+        self.deferred: Deferred[int] = Deferred()
+
+    def start(self, digest: EntryDigest) -> "Deferred[int]":
+        """Send it."""
+        body = digest.seal_last_add_confirmed(self._ledger_id, self._last_add_confirmed)
+        for index, (_, channel) in enumerate(self._bookies):
+            done = partial(self._replied, index)
+            channel.write_last_add_confirmed(self._ledger_id, self._last_add_confirmed, digest.master_key, body, done)
+        return self.deferred
+
+    def _replied(self, index: int, error: BookKeeperError | None, _: Any) -> None:
+        self._waiting -= 1
+        if error is not None:
+            self._errors.append((self._bookies[index][0], error))
+        elif index in self._counted:
+            self._missing -= 1
+        if self.deferred.called:
+            return
+        if self._missing <= 0:
+            self.deferred.callback(self._last_add_confirmed)
+        elif not self._waiting:
+            self.deferred.errback(self._not_stored())
+
+    def _not_stored(self) -> BookKeeperError:
+        reasons = "; ".join(f"{bookie}: {error}" for bookie, error in self._errors)
+        return type(self._errors[0][1])(
+            f"too few bookies stored the last add confirmed {self._last_add_confirmed} of ledger "
+            f"{ledger_name(self._ledger_id)} ({reasons})"
+        )
