@@ -1,4 +1,4 @@
-"""Where a ledger's metadata stands in ZooKeeper, and the way back (docs/formats/metadata-layout.md).
+"""Where a ledger's metadata stands in ZooKeeper, and the way back (docs/guides/metadata-stores.md).
 
 Ledgers of scope 0 stand where Java's layouts ``hierarchical`` and ``longhierarchical`` have them.  Those of all other
 scopes stand beside them, in a tree that Java passes by, in either layout.
