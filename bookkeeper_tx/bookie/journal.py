@@ -109,7 +109,7 @@ class Journal:
         return self._threads.run(self._writer.open_next).addCallbacks(self._opened, self._not_opened)
 
     def append(self, records: Sequence[Buffer], done: Done) -> None:
-        """Write ``records``, buffers that together hold whole ``[length][body]`` records.
+        """Write ``records``, buffers that each hold whole ``[length][body]`` records of one ledger.
 
         ``done(None)`` is called when they are on the disk; ``done(error)`` when they were refused (StorageFailed: they
         may be on the disk all the same).  Calls of ``done`` come in the order of the appends.  After a failed sync or

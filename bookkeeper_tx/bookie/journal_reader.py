@@ -3,21 +3,25 @@
 from array import array
 from collections.abc import Iterator
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import crc32c
 from attrs import frozen
 from construct import ConstructError
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.journal_records import SEAL_PAD
+from bookkeeper_tx.bookie.journal_records import SEAL_PAD, start_checksum
 from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs
 from protocol_specs.disk import journal
+from protocol_specs.entry import version
 
 WINDOW_SIZE: Final = 16 * 1024 * 1024
 """Bytes read at once; a longer group is read whole."""
+
+SEARCH_SIZE: Final = 1024 * 1024
+"""Bytes looked through at once for what is not zero, or for a seal."""
 
 PAD_HEADER = codecs.derive("journal pad", journal.PAD_HEADER)
 IDS_SIZE = ENTRY_RECORD.size - RECORD_LENGTH_SIZE
@@ -67,6 +71,8 @@ def read_batch(data: bytes, start: int) -> Batch:
         after = at + RECORD_LENGTH_SIZE + length
         if length < IDS_SIZE or after > size:
             break
+        if ledger_id < 0:
+            ledger_id, entry_id = _scoped_ids(data[at:after]) or (ledger_id, entry_id)
         if entry_id == expected and ledger_id == run_ledger:
             offsets.append(after)
             expected += 1
@@ -79,6 +85,14 @@ def read_batch(data: bytes, start: int) -> Batch:
             expected = -1
         at = after
     return Batch(items, at, _ending(data, at))
+
+
+def _scoped_ids(record: bytes) -> tuple[int, int] | None:
+    """Return ledger id and entry id of a record in format V2; None if it is none, or of scope 0."""
+    try:
+        return version.ids_of(record[RECORD_LENGTH_SIZE:])
+    except codecs.Malformed:
+        return None
 
 
 def _ending(data: bytes, at: int) -> Ending:
@@ -120,13 +134,19 @@ class JournalFile:
         self.file = file
         self.size = file.size()
         start = file.read(journal.HEADER_SIZE + SEAL_PAD.size, 0)
-        self.salt = _opening_salt(start)
+        opening = _opening(start)
+        self.salt = None if opening is None else bytes(opening.salt)
         """The salt of the seals if the file is ours; None if Java wrote it."""
-        self.version = journal.VERSION if self.salt else self._version_of(start)
-        if self.version >= journal.VERSION_WITH_PADDING:
-            self.first_offset = journal.HEADER_SIZE
+        self.first_offset = journal.HEADER_SIZE
+        if opening is None:
+            self.version = self._version_of(start)
+            if self.version < journal.VERSION_WITH_PADDING:
+                self.first_offset = 0 if self.version == journal.VERSION_WITHOUT_HEADER else journal.SHORT_HEADER_SIZE
+        elif opening.start:
+            self.version = journal.VERSION
         else:
-            self.first_offset = 0 if self.version == journal.VERSION_WITHOUT_HEADER else journal.SHORT_HEADER_SIZE
+            self.version = journal.SCOPED_VERSION
+            self.first_offset += journal.PAD_HEADER_SIZE + opening.size
 
     @classmethod
     def open(cls, disk: Disk, path: str) -> "JournalFile":
@@ -147,23 +167,39 @@ class JournalFile:
     def _version_of(self, start: bytes) -> int:
         if len(start) < journal.SHORT_HEADER_SIZE or not start.startswith(journal.MAGIC):
             return journal.VERSION_WITHOUT_HEADER
-        version = int(journal.HEADER.parse(start).version)
-        if not journal.VERSION_WITHOUT_HEADER <= version <= journal.VERSION:
+        number = int(journal.HEADER.parse(start).version)
+        if number == journal.SCOPED_VERSION:
+            # Only ours are of this version, and a file that we use starts with a seal: it was being made at a crash.
+            if not only_zeros(self.file, journal.HEADER_SIZE):
+                raise RefusedToStart(f"journal file {self.path} of version {number} is damaged before offset 1024")
+        elif not journal.VERSION_WITHOUT_HEADER <= number <= journal.SCOPED_VERSION:
             raise RefusedToStart(
-                f"journal file {self.path} is of version {version}; 1 to {journal.VERSION} can be read"
+                f"journal file {self.path} is of version {number}; 1 to {journal.SCOPED_VERSION} can be read"
             )
-        return version
+        return number
 
 
-def _opening_salt(start: bytes) -> bytes | None:
-    """Return the salt in the sealed empty group that a file of ours starts with."""
+def _opening(start: bytes) -> Any:
+    """Return the seal that a file of ours starts with: of an empty group, or in version 7 of the header; else None."""
     try:
         opening = journal.SEAL_PAD.parse(start[journal.HEADER_SIZE :])
     except ConstructError:
         return None
     if opening.mask != journal.PAD_LENGTH or opening.magic != journal.SEAL_MAGIC:
         return None
-    return bytes(opening.salt) if (opening.start, opening.crc32c) == (journal.HEADER_SIZE, 0) else None
+    checksum = start_checksum(start[: journal.HEADER_SIZE], opening.salt)
+    if (opening.start, opening.crc32c) == (journal.HEADER_SIZE, 0):
+        return opening
+    return opening if (opening.start, opening.crc32c) == (0, checksum) else None
+
+
+def only_zeros(file: File, position: int) -> bool:
+    """Tell whether ``file`` has nothing but zeros from ``position`` on."""
+    while data := file.read(SEARCH_SIZE, position):
+        if data.count(0) != len(data):
+            return False
+        position += len(data)
+    return True
 
 
 class SealedScan:

@@ -1,10 +1,17 @@
 """The bytes of journal records that are no entries, and of the seal behind each group (docs/formats/journal.md)."""
 
+import crc32c
+
 from protocol_specs import codecs
 from protocol_specs.disk import journal, meta_entries
+from protocol_specs.entry import v2
+from protocol_specs.ledger_id import SCOPED_MIN, split
 
 _FENCE = codecs.derive("journal fence record", meta_entries.FENCE_RECORD)
 _BLOB = codecs.derive("journal blob record", meta_entries.BLOB_RECORD)
+_SCOPED_FENCE = codecs.derive("journal fence record", meta_entries.SCOPED_FENCE_RECORD)
+_SCOPED_BLOB = codecs.derive("journal blob record", meta_entries.SCOPED_BLOB_RECORD)
+_SCOPED_FLAGS = v2.flags_of(v2.NO_DIGEST)
 _LENGTH_SIZE = codecs.RECORD_LENGTH.size
 
 SEAL_PAD = codecs.derive("journal seal", journal.SEAL_PAD)
@@ -17,6 +24,9 @@ def key_record(ledger_id: int, master_key: bytes) -> bytes:
 
 def fence_record(ledger_id: int) -> bytes:
     """Return the record that says that the ledger is fenced."""
+    if ledger_id >= SCOPED_MIN:
+        owner = (_SCOPED_FLAGS, *split(ledger_id))
+        return _SCOPED_FENCE.pack_fixed(_SCOPED_FENCE.size - _LENGTH_SIZE, *owner, meta_entries.FENCE)
     return _FENCE.pack_fixed(_FENCE.size - _LENGTH_SIZE, ledger_id, meta_entries.FENCE)
 
 
@@ -26,27 +36,48 @@ def explicit_lac_record(ledger_id: int, body: bytes) -> bytes:
 
 
 def _blob_record(ledger_id: int, kind: int, blob: bytes) -> bytes:
+    if ledger_id >= SCOPED_MIN:
+        owner = (_SCOPED_FLAGS, *split(ledger_id))
+        size = _SCOPED_BLOB.size - _LENGTH_SIZE + len(blob)
+        return _SCOPED_BLOB.pack_fixed(size, *owner, kind, len(blob)) + blob
     return _BLOB.pack_fixed(_BLOB.size - _LENGTH_SIZE + len(blob), ledger_id, kind, len(blob)) + blob
 
 
-def parse_blob(record: bytes) -> bytes:
-    """Return the blob of a key or explicit-LAC record, length word included in ``record``; raises Malformed."""
-    _, _, _, size, rest = _BLOB.unpack_from(record)
+def parse_blob(record: bytes, scoped: bool = False) -> bytes:
+    """Return the blob of a key or explicit-LAC record, length word included in ``record``; raises Malformed.
+
+    ``scoped``: the ledger is not in scope 0.
+    """
+    codec = _SCOPED_BLOB if scoped else _BLOB
+    *_, size, rest = codec.unpack_from(record)
     if not 0 <= size <= len(rest):
-        raise codecs.Malformed(_BLOB.name, "size", _BLOB.offsets["size"], f"{size} bytes said, {len(rest)} there")
+        raise codecs.Malformed(codec.name, "size", codec.offsets["size"], f"{size} bytes said, {len(rest)} there")
     return bytes(rest[:size])
 
 
-def seal_pad(start: int, end: int, crc32c: int, salt: bytes) -> bytes:
-    """Return the pad record that seals the group of bytes ``start`` to ``end`` and fills up to the alignment."""
+def seal_pad(start: int, end: int, checksum: int, salt: bytes) -> bytes:
+    """Return the pad record that seals the group of bytes ``start`` to ``end`` and fills up to the alignment.
+
+    ``checksum`` is the CRC-32C of the group.
+    """
     size = journal.seal_pad_size(end)
     body_size = size - journal.PAD_HEADER_SIZE
-    seal = SEAL_PAD.pack_fixed(journal.PAD_LENGTH, body_size, journal.SEAL_MAGIC, salt, start, crc32c)
+    seal = SEAL_PAD.pack_fixed(journal.PAD_LENGTH, body_size, journal.SEAL_MAGIC, salt, start, checksum)
     return seal + bytes(size - len(seal))
 
 
-def file_start(salt: bytes) -> bytes:
-    """Return the first bytes of a new file: the header, and the empty group by which it is known as ours."""
-    header = journal.HEADER.build({"version": journal.VERSION})
+def file_start(salt: bytes, version: int = journal.VERSION) -> bytes:
+    """Return the first bytes of a new file: the header, and the group by which it is known as ours.
+
+    That group is empty, or in a file of version 7 the header.
+    """
     size = journal.HEADER_SIZE
-    return bytes(header.ljust(size, b"\0") + seal_pad(size, size, 0, salt))
+    header = bytes(journal.HEADER.build({"version": version}).ljust(size, b"\0"))
+    if version < journal.SCOPED_VERSION:
+        return header + seal_pad(size, size, 0, salt)
+    return header + seal_pad(0, size, start_checksum(header, salt), salt)
+
+
+def start_checksum(header: bytes, salt: bytes) -> int:
+    """Return the checksum in the seal of a header of version 7, ``HEADER_SIZE`` bytes."""
+    return int(crc32c.crc32c(salt, crc32c.crc32c(header)))

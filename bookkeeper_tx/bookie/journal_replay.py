@@ -19,16 +19,22 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.journal_files import file_path, list_journals
-from bookkeeper_tx.bookie.journal_reader import Item, JournalFile, SealedScan, UnsealedScan
+from bookkeeper_tx.bookie.journal_reader import (
+    SEARCH_SIZE,
+    Item,
+    JournalFile,
+    SealedScan,
+    SpecialRecord,
+    UnsealedScan,
+    only_zeros,
+)
 from bookkeeper_tx.bookie.journal_records import SEAL_PAD, parse_blob
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.codecs import Malformed
 from protocol_specs.disk import journal, meta_entries
-
-SEARCH_SIZE = 1024 * 1024
-"""Bytes looked through at once for what may follow a bad group."""
+from protocol_specs.ledger_id import SCOPED_MIN
 
 _log = Logger()
 
@@ -81,7 +87,7 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             end = LogMark(journal_id, scan.position)
             # A process that was killed may have left in the page cache what it had not synced.
             journal_file.file.sync()
-            if journal_file.ours and not _only_zeros(journal_file.file, end.offset):
+            if journal_file.ours and not only_zeros(journal_file.file, end.offset):
                 _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
                 _cut_off(disk, journal_file.path, end)
                 dropped.append(end)
@@ -106,34 +112,44 @@ def _hand_over(journal_file: JournalFile, items: list[Item], sink: ReplaySink) -
     """Give ``items`` to ``sink``; return the number of entries among them."""
     entry_count = 0
     for item in items:
+        if not 0 <= item.ledger_id < SCOPED_MIN:
+            _check_version(journal_file, item)
         if isinstance(item, EntryRun):
             sink.entries(item)
             entry_count += item.count
-            continue
-        where = f"journal file {journal_file.path}, ledger {item.ledger_id}"
-        if item.kind not in meta_entries.VERSION_WITH:
-            _log.warn("{where}: skipped a record of unknown kind {kind}", where=where, kind=item.kind)
-            continue
-        if journal_file.version < meta_entries.VERSION_WITH[item.kind]:
-            raise RefusedToStart(f"{where}: record of kind {item.kind} in a file of version {journal_file.version}")
-        try:
-            if item.kind == meta_entries.FENCE:
-                sink.fence(item.ledger_id)
-            elif item.kind == meta_entries.LEDGER_KEY:
-                sink.key(item.ledger_id, parse_blob(item.record))
-            else:
-                sink.explicit_lac(item.ledger_id, parse_blob(item.record))
-        except Malformed as error:
-            raise RefusedToStart(f"{where}: {error}") from error
+        else:
+            _hand_over_special(journal_file, item, sink)
     return entry_count
 
 
-def _only_zeros(file: File, position: int) -> bool:
-    while data := file.read(SEARCH_SIZE, position):
-        if data.count(0) != len(data):
-            return False
-        position += len(data)
-    return True
+def _check_version(journal_file: JournalFile, item: Item) -> None:
+    """Raise RefusedToStart for a record of entry format V2 in a file that has none, or of an unknown format."""
+    if (item.ledger_id >= SCOPED_MIN) != (journal_file.version >= journal.SCOPED_VERSION):
+        which = f"ledger {item.ledger_id}, which is not in scope 0" if item.ledger_id > 0 else "an unknown format"
+        raise RefusedToStart(
+            f"journal file {journal_file.path} has version {journal_file.version}, but a record of {which}: "
+            "it was written by another program, or is damaged"
+        )
+
+
+def _hand_over_special(journal_file: JournalFile, item: SpecialRecord, sink: ReplaySink) -> None:
+    where = f"journal file {journal_file.path}, ledger {item.ledger_id}"
+    if item.kind not in meta_entries.VERSION_WITH:
+        _log.warn("{where}: skipped a record of unknown kind {kind}", where=where, kind=item.kind)
+        return
+    if journal_file.version < meta_entries.VERSION_WITH[item.kind]:
+        raise RefusedToStart(f"{where}: record of kind {item.kind} in a file of version {journal_file.version}")
+    if item.kind == meta_entries.FENCE:
+        sink.fence(item.ledger_id)
+        return
+    try:
+        blob = parse_blob(item.record, item.ledger_id >= SCOPED_MIN)
+        if item.kind == meta_entries.LEDGER_KEY:
+            sink.key(item.ledger_id, blob)
+        else:
+            sink.explicit_lac(item.ledger_id, blob)
+    except Malformed as error:
+        raise RefusedToStart(f"{where}: {error}") from error
 
 
 def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: LogMark, later_ids: list[int]) -> None:

@@ -6,6 +6,7 @@ when the file's blocks are there already, and a length of zero ends the log.
 
 import contextlib
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Final, Protocol
 
 import crc32c
@@ -14,13 +15,18 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk, File
 from bookkeeper_tx.bookie.journal_files import file_path, list_journals
 from bookkeeper_tx.bookie.journal_records import file_start, seal_pad
 from bookkeeper_tx.bookie.last_mark import LogMark
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import journal
+from protocol_specs.entry import v2
 
 ZEROS_STEP_MAX: Final = 1024 * 1024
 """Zeros written ahead at once.  The group that needs them waits for them: 1 ms for this, 10 to 40 ms for 16 MiB."""
 
 ZEROS: Final = bytes(ZEROS_STEP_MAX)
+
+_FIRST_BYTE: Final = itemgetter(RECORD_LENGTH_SIZE)
+"""Takes the first byte of a record's body, of which the top bit tells format V2."""
 
 
 class JournalConfig(Protocol):
@@ -59,21 +65,22 @@ class JournalWriter:
         self._draw_salt = salt
         self._file: File | None = None
         self._journal_id = 0
+        self._version = journal.VERSION
         self._salt = b""
         self._position = 0
         self._zeroed_end = 0
         self._dirty_end = 0
         """Up to here a group whose write failed may have left bytes."""
 
-    def open_next(self) -> LogMark:
-        """Start a new file, durably, and return the position of its first group.
+    def open_next(self, version: int = journal.VERSION) -> LogMark:
+        """Start a new file of this version, durably, and return the position of its first group.
 
         Raises StorageFailed, with the old file still the one written to, or SyncFailed.
         """
         ids = list_journals(self._disk, self._directory)
         journal_id = ids[-1] + 1 if ids else int(self._clock() * 1000) + 1
         salt = self._draw_salt(journal.SEAL_SALT_SIZE)
-        start = file_start(salt)
+        start = file_start(salt, version)
         path = file_path(self._directory, journal_id)
         try:
             file = self._disk.create(path)
@@ -90,19 +97,23 @@ class JournalWriter:
         self._sync(file)
         self._sync_directory()
         self.close()
-        self._file, self._journal_id, self._salt = file, journal_id, salt
+        self._file, self._journal_id, self._version, self._salt = file, journal_id, version, salt
         self._position, self._zeroed_end, self._dirty_end = len(start), zeroed_end, 0
         return self._mark
 
     def write_group(self, buffers: Sequence[Buffer]) -> LogMark:
         """Write ``buffers``, whole records, as one group; return the position behind it once it is on the disk.
 
+        The first group with records of ledgers outside scope 0 begins a file whose version allows them.
         Raises StorageFailed when it could not be written: the next group takes its place.  SyncFailed is final.
         """
         data = b"".join(buffers)
         self._erase_failed_group()
-        if self._position > self._size_max:
-            self.open_next()
+        is_full = self._position > self._size_max
+        if is_full or self._version < journal.SCOPED_VERSION:
+            version = journal.SCOPED_VERSION if _has_scoped(buffers) else journal.VERSION
+            if is_full or version > self._version:
+                self.open_next(version)
         file, start = self._opened, self._position
         pad = seal_pad(start, start + len(data), crc32c.crc32c(data), self._salt)
         end = start + len(data) + len(pad)
@@ -164,3 +175,8 @@ class JournalWriter:
             self._disk.sync_directory(self._directory)
         except OSError as error:
             raise SyncFailed(f"cannot sync journal directory {self._directory}: {error}") from error
+
+
+def _has_scoped(buffers: Sequence[Buffer]) -> bool:
+    """Tell whether one of ``buffers``, each of whole records of one ledger, is of a ledger outside scope 0."""
+    return max(map(_FIRST_BYTE, buffers), default=0) >= v2.NOT_V1

@@ -3,17 +3,24 @@
 A record is ``[int32 length][body]``; its body starts with ledger id and entry id.  Records whose entry id is negative
 are declared in :mod:`protocol_specs.disk.meta_entries`.  A file is zeros after its last record, and a length of 0 ends
 it.  Readers skip the body of a pad record, whatever it holds; ours holds the seal of the records before it.
+
+A file that has a record of a ledger outside scope 0 is of version 7.  Those records start with the flag byte and the
+128-bit id of entry format V2; in an older file, where they would be read as of a negative ledger id, they are an error.
+All else in a file of version 7 is as in version 6, but for the seal at its start, which covers the header.
 """
 
 from construct import Bytes, Const, GreedyBytes, Int32sb, Int32ub, Int64sb, Struct
 
-from protocol_specs.entry import v1
+from protocol_specs.entry import v1, v2
 
 FILE_SUFFIX = ".txn"
 
 MAGIC = b"BKLG"
 VERSION = 6
-"""The version written; versions 1 to 6 are read."""
+"""The version written while there are no scoped records; versions 1 to 7 are read."""
+
+SCOPED_VERSION = 7
+"""The version of a file with scoped records.  Java's bookies refuse it, as they would misread those."""
 
 VERSION_WITHOUT_HEADER = 1
 VERSION_WITH_PADDING = 5
@@ -23,10 +30,14 @@ HEADER_SIZE = 512
 SHORT_HEADER_SIZE = 8
 """Size of the header of versions 2 to 4."""
 
-HEADER = Struct("magic" / Const(MAGIC) * "`BKLG`", "version" / Int32sb * "6; 1 to 5 are read as well")
+HEADER = Struct(
+    "magic" / Const(MAGIC) * "`BKLG`", "version" / Int32sb * "6, or 7 with scoped records; 1 to 5 are read as well"
+)
 """The start of the file; zeros up to the header's size follow."""
 
 RECORD = v1.ENTRY_RECORD
+
+SCOPED_RECORD = v2.ENTRY_RECORD
 
 END_OF_LOG = 0
 """A record length that says: no record here, nor after."""
@@ -63,7 +74,8 @@ SEAL = Struct(
 """The first bytes of our pad bodies: the group of records from ``start`` up to this pad record has this CRC-32C.
 
 ``salt`` is random, drawn for each file, so that no entry can contain a seal.  A file of ours starts, right behind the
-header, with a group of no records, by which it is known as ours.
+header, with a group of no records, by which it is known as ours.  In version 7 that first seal covers the header's 512
+bytes and then the salt instead: its ``start`` is 0.
 """
 
 SEAL_PAD = Struct(*PAD_HEADER.subcons, *SEAL.subcons)

@@ -4,7 +4,7 @@ Ledger ``0x12345`` is in ``23/45/12345.idx`` under the index directory: the seco
 as directories, all in unpadded lower-case hex.
 
 Outside scope 0 the 32 digits of the qualified name are cut in four: scope ``0x1``, ledger ``0x12345`` is in
-``00000000/00000001/00000000/00012345.idx``.  A Java bookie looks for index files two levels deep, and passes over these.
+``00000000/00000001/00000000/00012345.idx``.  A Java bookie looks for indexes two levels deep, and passes over these.
 """
 
 from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Prefixed, Struct, this
@@ -32,7 +32,7 @@ HEADER = Struct(
     "state" / Int32sb * "bit 0: fenced",
     "explicit_lac"
     / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes))
-    * "body of WRITE_LAC as it came; size 0: none",
+    * "body of WRITE_LAC as it came; none if its size is 0",
 )
 """The start of the file; zeros up to the header's size follow.
 

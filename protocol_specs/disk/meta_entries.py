@@ -18,7 +18,7 @@ EXPLICIT_LAC = -0x8000
 """A last add confirmed set by the writer: the body of its WRITE_LAC request, digest included."""
 
 VERSION_WITH = {LEDGER_KEY: 3, FENCE: 4, EXPLICIT_LAC: 6}
-"""The journal version that introduced each; in an older file it is an error."""
+"""The journal version that introduced each; in an older file it is an error.  Scoped ones need version 7."""
 
 FENCE_RECORD = LengthFirst(
     "length" / fields.record_length * "bytes that follow",
@@ -33,3 +33,19 @@ BLOB_RECORD = LengthFirst(
     "blob" / GreedyBytes * "the key, or the body of WRITE_LAC",
 )
 """The form of LEDGER_KEY and EXPLICIT_LAC records; ``size`` is the size of the blob."""
+
+SCOPED_FENCE_RECORD = LengthFirst(
+    "length" / fields.record_length * "bytes that follow",
+    "flags" / fields.byte * "0xa0: format V2, no digest",
+    "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id, not 0",
+    "ledger_id" / fields.ledger_id * "lower half of the ledger id",
+    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed",
+)
+"""The fence of a ledger outside scope 0."""
+
+SCOPED_BLOB_RECORD = LengthFirst(
+    *SCOPED_FENCE_RECORD.subcons,
+    "size" / fields.count * "of what follows",
+    "blob" / GreedyBytes * "the key, or the body of WRITE_LAC",
+)
+"""LEDGER_KEY and EXPLICIT_LAC of a ledger outside scope 0."""

@@ -11,6 +11,7 @@ from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.disk import journal as spec
 from protocol_specs.entry import v1
+from protocol_specs.ledger_id import SCOPED_MIN
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.workers import InlineWorker
 
@@ -70,7 +71,10 @@ def new_journal(disk: CrashingDisk, errors: list[BaseException] | None = None, *
 
 def entry(ledger_id: int, entry_id: int, size: int = 20) -> bytes:
     """Return the record of an entry."""
-    body = ENTRY_IDS.pack(ledger_id, entry_id, b"." * size)
+    if ledger_id >= SCOPED_MIN:
+        body = b"\xa1" + ledger_id.to_bytes(16, "big") + entry_id.to_bytes(8, "big") + b"." * size
+    else:
+        body = ENTRY_IDS.pack(ledger_id, entry_id, b"." * size)
     return codecs.RECORD_LENGTH.pack(len(body)) + body
 
 
@@ -87,7 +91,7 @@ def replayed(disk: CrashingDisk, mark: LogMark = BEGINNING) -> tuple[list[Any], 
 
 def read_as_java(data: bytes) -> list[tuple[int, int]]:
     """Return (ledger id, entry id) of the records, found by Java's rules, written here a second time, plainly."""
-    assert spec.HEADER.parse(data).version == spec.VERSION
+    assert spec.HEADER.parse(data).version == 6, "a Java bookie refuses this file"
     found = []
     at = spec.HEADER_SIZE
     while at + 4 <= len(data):

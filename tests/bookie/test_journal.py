@@ -5,6 +5,7 @@ import pytest
 
 from bookkeeper_tx.bookie import journal as journals_module
 from bookkeeper_tx.bookie.journal import Journal, State
+from bookkeeper_tx.bookie.journal_records import key_record
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import journal as spec
@@ -20,6 +21,7 @@ from tests.bookie.journals import (
     read_as_java,
     replayed,
 )
+from tests.bookie.seams import KEY, SCOPED
 from tests.bookie.workers import SteppedWorker
 
 FIRST_GROUP = spec.HEADER_SIZE + spec.ALIGNMENT
@@ -290,3 +292,64 @@ def test_files_behind_the_mark_go_but_for_the_newest(disk: CrashingDisk, result_
     assert result_of(journal.remove_behind(mark)) == []
     assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID + n:x}.txn" for n in range(2, 6)]
     assert replayed(disk, mark)[0] == [(1, 4), (1, 5)]
+
+
+# Ledgers outside scope 0 ---------------------------------------------------------------------------------------------
+
+
+def version_of(disk: CrashingDisk, journal_id: int) -> int:
+    return int(spec.HEADER.parse(disk.read(path_of(journal_id))).version)
+
+
+def test_the_first_scoped_record_begins_a_file_of_version_7(disk: CrashingDisk) -> None:
+    journal = new_journal(disk)
+    journal.start()
+    dones: list[Any] = []
+    for records in ([entry(5, 0)], [key_record(SCOPED, KEY), entry(SCOPED, 0)], [entry(5, 1)], [entry(SCOPED, 1)]):
+        journal.append(records, dones.append)
+    assert dones == [None] * 4
+    assert [version_of(disk, FIRST_ID + at) for at in (0, 1)] == [6, 7]
+    assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID + at:x}.txn" for at in (0, 1)]
+    assert read_as_java(disk.read(path_of())) == [(5, 0)]
+    assert journal.mark.journal_id == FIRST_ID + 1
+    found, result = replayed(disk)
+    assert found == [(5, 0), ("key", SCOPED, KEY), (SCOPED, 0), (5, 1), (SCOPED, 1)]
+    assert result.mark == journal.mark
+
+
+@pytest.mark.parametrize("scoped_first", [False, True])
+def test_one_scoped_record_in_a_group_is_enough(disk: CrashingDisk, worker: SteppedWorker, scoped_first: bool) -> None:
+    journal = new_journal(disk, threads=worker)
+    journal.start()
+    records = [memoryview(entry(SCOPED, 0)), entry(5, 0), entry(5, 1)]
+    for record in records if scoped_first else reversed(records):
+        journal.append([record], lambda error: None)
+    worker.run_all()
+    assert version_of(disk, FIRST_ID) == 6
+    assert version_of(disk, FIRST_ID + 1) == 7
+    assert len(replayed(disk)[0]) == 3
+
+
+def test_a_file_behind_a_full_one_is_of_version_7_only_if_it_must_be(disk: CrashingDisk) -> None:
+    journal = new_journal(disk, config=Config(journal_size_bytes_max=4 * spec.ALIGNMENT))
+    journal.start()
+    for ledger_id in (SCOPED, SCOPED, 5, 5, 5, 5, SCOPED):
+        journal.append([entry(ledger_id, 0, 600)], lambda error: None)
+    ids = range(FIRST_ID, journal.mark.journal_id + 1)
+    assert [version_of(disk, each) for each in ids] == [6, 7, 6, 6, 7]
+    assert [each for each in replayed(disk)[0] if each != (5, 0)] == [(SCOPED, 0)] * 3
+
+
+def test_a_scoped_group_fails_alone_when_its_file_cannot_be_made(disk: CrashingDisk) -> None:
+    errors: list[BaseException] = []
+    journal = new_journal(disk, errors)
+    journal.start()
+    dones: list[Any] = []
+    disk.fail_writes(1)
+    journal.append([entry(SCOPED, 0)], dones.append)
+    journal.append([entry(5, 0)], dones.append)
+    journal.append([entry(SCOPED, 1)], dones.append)
+    assert isinstance(dones[0], StorageFailed)
+    assert dones[1:] == [None, None]
+    assert errors == []
+    assert replayed(disk)[0] == [(5, 0), (SCOPED, 1)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.bookie import journal_reader
 from bookkeeper_tx.bookie.journal import Journal
-from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_record, key_record, seal_pad
+from bookkeeper_tx.bookie.journal_records import SEAL_PAD, explicit_lac_record, fence_record, key_record, seal_pad
 from bookkeeper_tx.bookie.journal_replay import replay
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.errors import RefusedToStart
@@ -26,6 +26,7 @@ from tests.bookie.journals import (
     path_of,
     replayed,
 )
+from tests.bookie.seams import SCOPED
 
 FIRST_GROUP = spec.HEADER_SIZE + spec.ALIGNMENT
 KEY = b"k" * 20
@@ -338,3 +339,75 @@ def test_what_a_kill_left_in_the_page_cache_is_on_the_disk_before_the_mark_names
     mark = replay(disk, DIRECTORY, BEGINNING, Sink()).mark
     disk.restart()
     assert replay(disk, DIRECTORY, mark, Sink()).mark == mark
+
+
+# Ledgers outside scope 0 ---------------------------------------------------------------------------------------------
+
+
+def test_scoped_records_of_every_kind_come_back_in_order(disk: CrashingDisk) -> None:
+    other = SCOPED + 1
+    body = b"\xa4" + SCOPED.to_bytes(16, "big") + (3).to_bytes(8, "big")
+    records = [
+        key_record(SCOPED, KEY),
+        *(entry(SCOPED, at) for at in range(3)),
+        entry(other, 3),
+        entry(7, 4),
+        entry(SCOPED, 3),
+        fence_record(SCOPED),
+        explicit_lac_record(SCOPED, body),
+    ]
+    write(disk, records)
+    found, result = replayed(disk)
+    entries = [(SCOPED, 0), (SCOPED, 1), (SCOPED, 2), (other, 3), (7, 4), (SCOPED, 3)]
+    assert found == [("key", SCOPED, KEY), *entries, ("fence", SCOPED), ("lac", SCOPED, body)]
+    assert result.entry_count == 6
+
+
+@pytest.mark.parametrize("version", [5, 6])
+@pytest.mark.parametrize("record", [entry(SCOPED, 0), key_record(SCOPED, KEY), fence_record(SCOPED)])
+def test_a_scoped_record_in_a_file_of_an_older_version_is_refused(
+    disk: CrashingDisk, version: int, record: bytes
+) -> None:
+    put_file(disk, java_file(entry(7, 0) + record, version))
+    assert f"has version {version}, but a record of ledger {SCOPED}" in refused(disk)
+
+
+@pytest.mark.parametrize("first", [b"\xb1", b"\x80", b"\xff"])
+def test_a_record_of_an_unknown_format_in_a_file_of_version_7_is_refused(disk: CrashingDisk, first: bytes) -> None:
+    record = entry(SCOPED, 0)
+    write(disk, [record], [record[:4] + first + record[5:]])
+    assert "a record of an unknown format" in refused(disk)
+
+
+@pytest.mark.parametrize("offset", [4, 7, 300, 512 + 8, 512 + 16, 512 + 30, 512 + 35])
+def test_a_damaged_start_of_a_file_of_version_7_is_refused(disk: CrashingDisk, offset: int) -> None:
+    write(disk, [entry(SCOPED, 0)])
+    found = disk.read(path_of(FIRST_ID + 1))[offset]
+    patch(disk, offset, bytes([found ^ 1]), FIRST_ID + 1)
+    refused(disk)
+
+
+def test_a_file_of_version_7_that_a_crash_kept_from_being_made_is_empty(disk: CrashingDisk) -> None:
+    """Its header is on the disk, the seal behind it, in another sector, is not."""
+    put_file(disk, spec.HEADER.build({"version": 7}).ljust(4096, b"\0"))
+    assert replayed(disk)[0] == []
+    journal = write(disk, [entry(SCOPED, 0)])
+    assert journal.mark.journal_id == FIRST_ID + 2
+    assert replayed(disk)[0] == [(SCOPED, 0)]
+
+
+def test_the_version_before_ours_refuses_a_file_of_version_7(disk: CrashingDisk) -> None:
+    """It knows our files by a first seal that starts where it stands, and reads versions up to 6 of the others."""
+    write(disk, [entry(SCOPED, 0)])
+    seal = SEAL_PAD.unpack_from(disk.read(path_of(FIRST_ID + 1)), spec.HEADER_SIZE)
+    assert seal[4] == 0
+
+
+def test_a_torn_scoped_group_is_cut_off(disk: CrashingDisk) -> None:
+    journal = write(disk, [entry(SCOPED, 0)])
+    whole = journal.mark
+    journal.append([entry(SCOPED, 1, 3000)], lambda error: None)
+    patch(disk, whole.offset + 1024, bytes(512), FIRST_ID + 1)
+    found, result = replayed(disk)
+    assert found == [(SCOPED, 0)]
+    assert result.dropped == (whole,)

@@ -24,10 +24,13 @@ CODECS = [
     codecs.derive(name, SPECS[name])
     for name in (
         "disk/journal.RECORD",
+        "disk/journal.SCOPED_RECORD",
         "disk/journal.PAD_HEADER",
         "disk/journal.SEAL_PAD",
         "disk/meta_entries.FENCE_RECORD",
         "disk/meta_entries.BLOB_RECORD",
+        "disk/meta_entries.SCOPED_FENCE_RECORD",
+        "disk/meta_entries.SCOPED_BLOB_RECORD",
         "disk/last_mark.LAST_MARK",
     )
 ]
