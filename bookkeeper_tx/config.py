@@ -146,6 +146,10 @@ class BookieConfig:
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Bytes of adds of all clients that may wait for the journal; then reading from clients pauses."""
+    long_poll_timeout_max_s: float = field(default=60.0, validator=gt(0))
+    """How long a long poll may wait, whatever its client asks for."""
+    long_polls_per_connection_max: int = field(default=1000, validator=ge(1))
+    """Long polls of one client that may wait; more are answered ETOOMANYREQUESTS."""
     tls: TlsConfig | None = None
     """Serve TLS to clients that ask for it; None refuses it.  It is not required of any: that is a plugin's job."""
     auth: BookieAuthProviderFactory | None = None

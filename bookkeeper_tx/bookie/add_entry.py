@@ -2,7 +2,8 @@
 
 The reactor is one thread and nothing here waits between the look at the fence and the append to storage and journal,
 so those are atomic: an entry is either before the fence in the journal, or refused.  Storage comes first so that an
-entry can be read from the moment it is acknowledged; the acknowledgement waits for the journal's fdatasync.
+entry can be read from the moment it is acknowledged; the acknowledgement waits for the journal's fdatasync, except for
+adds with deferred sync, which FORCE_LEDGER makes durable.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,9 @@ from functools import partial
 from operator import sub
 
 from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
@@ -25,7 +28,11 @@ _RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + fields.ENTRY_SIZE_MIN
 
 
 class AddEntry:
-    """Serves adds; ``settled()`` is called after each that went to the journal."""
+    """Serves adds.
+
+    ``settled()`` is called after each that went to the journal, ``force`` is told of acknowledged ones that did not get
+    there, ``watch`` of what passes the last add confirmed that somebody waits for.
+    """
 
     def __init__(
         self,
@@ -34,12 +41,17 @@ class AddEntry:
         keys: LedgerKeys,
         availability: Availability,
         settled: Callable[[], None],
+        force: ForceLedger,
+        watch: LacWatch,
     ) -> None:
         self._storage = storage
         self._journal = journal
         self._keys = keys
         self._availability = availability
         self._settled = settled
+        self._force = force
+        self._watch = watch
+        self._watched = watch.ledgers
 
     def serve(self, request: AddRequests, connection: BookieProtocol) -> None:
         """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
@@ -61,8 +73,32 @@ class AddEntry:
         except BookKeeperError as error:
             return status_of(error)
         records.append(run.records(run.first_entry_id, run.count))
-        self._journal.append(records, partial(self._synced, request, connection))
+        if request.deferred_sync:
+            self._defer(request, connection, records)
+        else:
+            self._journal.append(records, partial(self._synced, request, connection))
+        if self._watched and run.ledger_id in self._watched:
+            self._watch.advanced(ledger)
         return statuses.EOK
+
+    def _defer(self, request: AddRequests, connection: BookieProtocol, records: list[bytes | memoryview]) -> None:
+        """Journal the run and reply without waiting for the sync, unless the journal refuses it at once."""
+        refused = False
+        acknowledged = False
+
+        def synced(error: BaseException | None) -> None:
+            nonlocal refused
+            if error is None:
+                self._keys.recorded(request.entries.ledger_id)
+            elif acknowledged:
+                self._force.lost(request.entries.ledger_id)
+            else:
+                refused = True
+            self._settled()
+
+        self._journal.append(records, synced)
+        acknowledged = not refused
+        connection.send([request.replies(statuses.EIO if refused else statuses.EOK)])
 
     def _synced(self, request: AddRequests, connection: BookieProtocol, error: BaseException | None) -> None:
         if error is None:

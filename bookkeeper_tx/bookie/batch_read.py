@@ -7,6 +7,7 @@ from bisect import bisect_right
 from functools import partial
 
 from bookkeeper_tx.bookie.fencing import Fencing
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.read_entry import known_ledger, stored_id
@@ -26,19 +27,49 @@ REPLY_SIZE = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME).size
 
 
 class BatchRead:
-    """Serves batch reads; a frame of more than one entry has at most ``size_max`` bytes, its length included."""
+    """Serves batch reads.
 
-    def __init__(self, storage: LedgerStorage, runs: StoredRuns, fencing: Fencing, size_max: int) -> None:
+    A frame of more than one entry has at most ``size_max`` bytes, its length included; an entry that is larger than
+    ``entry_size_max`` alone is answered EBADREQ.
+    """
+
+    def __init__(
+        self,
+        storage: LedgerStorage,
+        runs: StoredRuns,
+        fencing: Fencing,
+        watch: LacWatch,
+        size_max: int,
+        entry_size_max: int = fields.ENTRY_ID_MAX,
+    ) -> None:
         self._storage = storage
         self._runs = runs
         self._fencing = fencing
+        self._watch = watch
         self._size_max = size_max
+        self._entry_size_max = entry_size_max
 
     def serve(self, request: BatchReadRequest, connection: BookieProtocol) -> None:
         if request.fencing:
             self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+        elif request.previous_last_add_confirmed is not None:
+            self._wait(request, connection, request.previous_last_add_confirmed)
         else:
             self._read(request, connection, statuses.EOK)
+
+    def _wait(self, request: BatchReadRequest, connection: BookieProtocol, previous: int) -> None:
+        """Read once the last add confirmed has passed ``previous``, or the time that the client gives is over."""
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+
+        def read(updated_at_ms: int | None) -> None:
+            self._read(request, connection, statuses.EOK)
+
+        if ledger is None:
+            connection.send([request.error(status)])
+        elif request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
+            read(None)
+        elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, read):
+            connection.send([request.error(statuses.ETOOMANYREQUESTS)])
 
     def _read(self, request: BatchReadRequest, connection: BookieProtocol, fenced: Status) -> None:
         ledger, status = None, fenced
@@ -47,16 +78,32 @@ class BatchRead:
         if ledger is None:
             connection.send([request.error(status)])
             return
-        _Batch(self._runs, request, connection, ledger, self._size_max).go_on()
+        _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max).go_on()
 
 
 class _Batch:
     """One batch on its way: the slices so far, and what may still be added."""
 
-    __slots__ = ("_connection", "_count_left", "_ledger", "_next_id", "_request", "_runs", "_size_left", "_slices")
+    __slots__ = (
+        "_connection",
+        "_count_left",
+        "_entry_size_max",
+        "_ledger",
+        "_next_id",
+        "_request",
+        "_runs",
+        "_size_left",
+        "_slices",
+    )
 
     def __init__(
-        self, runs: StoredRuns, request: BatchReadRequest, connection: BookieProtocol, ledger: Ledger, size_max: int
+        self,
+        runs: StoredRuns,
+        request: BatchReadRequest,
+        connection: BookieProtocol,
+        ledger: Ledger,
+        size_max: int,
+        entry_size_max: int,
     ) -> None:
         self._runs = runs
         self._request = request
@@ -66,6 +113,7 @@ class _Batch:
         self._next_id = request.start_entry_id
         self._count_left = request.max_count if request.max_count > 0 else fields.ENTRY_ID_MAX
         self._size_left = min(request.max_size, size_max) - REPLY_SIZE
+        self._entry_size_max = entry_size_max
 
     def go_on(self) -> None:
         """Add runs until one has to come from the disk, or the batch is complete; then reply."""
@@ -96,8 +144,11 @@ class _Batch:
         if self._next_id == fields.LAST_ENTRY:
             available = 1  # Java's quirk: the last entry, and then those from 0 on.
         count = min(self._fitting(found, entry_id), available, self._count_left)
-        if not self._slices:
-            count = max(count, 1)
+        if not self._slices and count < 1:
+            if len(found.records(entry_id, 1)) > self._entry_size_max:
+                self._reply(statuses.EBADREQ)
+                return False
+            count = 1
         if count > 0:
             records = found.records(entry_id, count)
             self._slices.append(records)
@@ -118,6 +169,6 @@ class _Batch:
     def _reply(self, status: Status) -> None:
         """Send what there is; an error after the first entry only ends the batch."""
         if self._slices:
-            self._connection.send(self._request.reply(self._slices))
+            self._connection.send(self._request.reply(self._slices, self._ledger.last_add_confirmed))
         else:
             self._connection.send([self._request.error(status)])

@@ -63,7 +63,7 @@ class Bookie:
         self._sync_thread = SyncThread(
             reactor, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
         )
-        self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability)
+        self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability, reactor, workers.read)
         self._storage.on_drained = self.dispatch.look_again
         self._storage.on_flush_failed_changed = self._flush_failed_changed
         self._started = False

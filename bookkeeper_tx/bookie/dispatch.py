@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.add_entry import AddEntry
@@ -11,15 +12,20 @@ from bookkeeper_tx.bookie.batch_read import BatchRead
 from bookkeeper_tx.bookie.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.fencing import Fencing
-from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.force_ledger import ForceLedger
+from bookkeeper_tx.bookie.journal import Journal, Threads
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.list_entries import ListEntries
+from bookkeeper_tx.bookie.long_poll import LongPoll
 from bookkeeper_tx.bookie.read_entry import ReadEntry
+from bookkeeper_tx.bookie.request_context import ContextConnection
 from bookkeeper_tx.bookie.stored_runs import StoredRuns
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.protocol import v2, v3
-from bookkeeper_tx.protocol.messages import Request
+from bookkeeper_tx.protocol import v2, v3, v3_batch_read
+from bookkeeper_tx.protocol.messages import Continuation, InContext, Request
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
 Serve = Callable[[Any, BookieProtocol], None]
@@ -39,24 +45,44 @@ class Dispatch:
     """Serves the requests of all clients, each by the operation that it names."""
 
     def __init__(
-        self, config: BookieConfig, disk: Disk, storage: LedgerStorage, journal: Journal, availability: Availability
+        self,
+        config: BookieConfig,
+        disk: Disk,
+        storage: LedgerStorage,
+        journal: Journal,
+        availability: Availability,
+        clock: IReactorTime,
+        read_worker: Threads,
     ) -> None:
         keys = LedgerKeys(storage)
-        fencing = Fencing(storage, journal, keys)
+        watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
+        fencing = Fencing(storage, journal, keys, watch)
         runs = StoredRuns(storage)
-        add = self._braked(AddEntry(storage, journal, keys, availability, self.look_again).serve)
+        force = ForceLedger(journal)
+        settled = self.look_again
+        add = self._braked(AddEntry(storage, journal, keys, availability, settled, force, watch).serve)
+        write_lac = self._braked(WriteLac(storage, journal, keys, availability, settled, watch).serve)
         read = ReadEntry(storage, runs, fencing).serve
         # A larger batch than the frame limit would kill the connection of whoever asked for it.
-        batch_size_max = min(config.batch_read_size_max, config.frame_size_max)
+        frame_size_max = config.frame_size_max
+        batch_size_max = min(config.batch_read_size_max, frame_size_max)
+        entry_size_max = frame_size_max - v3_batch_read.reply_overhead_max(frame_size_max)
+        v3_batch_size_max = min(batch_size_max, entry_size_max)
         self._operations: dict[type[Any], Serve] = {
             v2.AddRequests: add,
             v3.AddRequests: add,
             v2.ReadRequests: read,
             v3.ReadRequests: read,
-            v2.BatchReadRequest: BatchRead(storage, runs, fencing, batch_size_max).serve,
-            v3.WriteLacRequest: self._braked(WriteLac(storage, journal, keys, availability, self.look_again).serve),
+            v3.LongPollRequest: LongPoll(storage, runs, watch).serve,
+            v2.BatchReadRequest: BatchRead(storage, runs, fencing, watch, batch_size_max).serve,
+            v3.BatchReadRequest: BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve,
+            v3.WriteLacRequest: write_lac,
             v3.ReadLacRequest: ReadLac(storage, runs).serve,
             v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory).serve,
+            v3.ForceLedgerRequest: force.serve,
+            v3.ListEntriesRequest: ListEntries(storage, read_worker, frame_size_max).serve,
+            InContext: self._serve_in_context,
+            Continuation: lambda continuation, _: continuation.go_on(),
         }
         self._storage = storage
         self._journal = journal
@@ -69,6 +95,14 @@ class Dispatch:
     def serve(self, request: Request, connection: BookieProtocol) -> None:
         """Serve one request or run of requests."""
         self._operations[type(request)](request, connection)
+
+    def _serve_in_context(self, request: InContext, connection: BookieProtocol) -> None:
+        in_context: Any = ContextConnection(connection, request.context)
+        try:
+            self.serve(request.request, in_context)
+        except Exception:
+            log.error("a request was not served; its context: {context!r}", context=request.context)
+            raise
 
     def look_again(self) -> None:
         """Let the clients go on if storage and journal have room again; called when either may have."""

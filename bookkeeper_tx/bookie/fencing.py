@@ -9,6 +9,7 @@ from functools import partial
 
 from bookkeeper_tx.bookie import journal_records
 from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
@@ -21,10 +22,11 @@ Fenced = Callable[[Status], None]
 class Fencing:
     """Fences ledgers, durably."""
 
-    def __init__(self, storage: LedgerStorage, journal: Journal, keys: LedgerKeys) -> None:
+    def __init__(self, storage: LedgerStorage, journal: Journal, keys: LedgerKeys, watch: LacWatch) -> None:
         self._storage = storage
         self._journal = journal
         self._keys = keys
+        self._watch = watch
         self._waiting: dict[int, list[Fenced]] = {}
         """Who waits for the sync of the fence record of a ledger."""
         self._unrecorded: set[int] = set()
@@ -44,6 +46,8 @@ class Fencing:
         except BookKeeperError as error:
             then(status_of(error))
             return
+        if is_new:
+            self._watch.roused(ledger)
         if ledger_id in self._waiting:
             self._waiting[ledger_id].append(then)
         elif is_new or ledger_id in self._unrecorded:

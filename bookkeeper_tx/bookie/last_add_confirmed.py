@@ -6,6 +6,7 @@ from functools import partial
 from bookkeeper_tx.bookie import journal_records
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.journal import Journal
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
@@ -34,12 +35,14 @@ class WriteLac:
         keys: LedgerKeys,
         availability: Availability,
         settled: Callable[[], None],
+        watch: LacWatch,
     ) -> None:
         self._storage = storage
         self._journal = journal
         self._keys = keys
         self._availability = availability
         self._settled = settled
+        self._watch = watch
 
     def serve(self, request: WriteLacRequest, connection: BookieProtocol) -> None:
         """Store the body; replies when it is durable, or at once when it is refused."""
@@ -61,6 +64,7 @@ class WriteLac:
             return status_of(error)
         records.append(journal_records.explicit_lac_record(ledger_id, body))
         self._journal.append(records, partial(self._synced, ledger_id, request, connection))
+        self._watch.roused(ledger)
         return statuses.EOK
 
     def _synced(

@@ -47,14 +47,7 @@ class ReadEntry:
         if ledger is None:
             connection.send(request.replies([status] * len(request.entry_ids), fields.NO_ENTRY))
             return
-        if request.previous_last_add_confirmed is not None and request.piggyback:
-            wanted = _piggybacked(request, ledger)
-            if isinstance(wanted, Status):
-                connection.send(request.replies([wanted], ledger.last_add_confirmed))
-                return
-            _Reading(self._runs, request, connection, ledger, (wanted,)).go_on()
-            return
-        _Reading(self._runs, request, connection, ledger, request.entry_ids).go_on()
+        _Reading(self._runs, request, connection, ledger).go_on()
 
 
 def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
@@ -64,17 +57,6 @@ def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None,
     except BookKeeperError as error:
         return None, status_of(error)
     return ledger, statuses.ENOLEDGER if ledger is None else statuses.EOK
-
-
-def _piggybacked(request: ReadRequests, ledger: Ledger) -> int | Status:
-    """Return which entry a long poll brings home: the one after the last add confirmed that the reader knows."""
-    previous = request.previous_last_add_confirmed
-    assert previous is not None
-    if request.entry_ids[0] != fields.LAST_ENTRY or previous < fields.NO_ENTRY:
-        return statuses.EBADREQ
-    if ledger.last_entry_id == fields.NO_ENTRY:
-        return statuses.ENOENTRY
-    return previous + 1 if ledger.last_add_confirmed > previous else statuses.EOK
 
 
 class _Reading:
@@ -88,13 +70,12 @@ class _Reading:
         request: ReadRequests,
         connection: BookieProtocol,
         ledger: Ledger,
-        entry_ids: Sequence[int],
     ) -> None:
         self._runs = runs
         self._request = request
         self._connection = connection
         self._ledger = ledger
-        self._ids = entry_ids
+        self._ids = request.entry_ids
         self._answers: list[Buffer | Status] = []
         self._size = 0
 
@@ -139,10 +120,7 @@ class _Reading:
             self._size += len(entry)
 
     def _reply(self) -> None:
-        request, answers = self._request, self._answers
-        if request.piggyback and answers[0] is statuses.ENOENTRY:
-            answers[0] = statuses.EOK
-        self._connection.send(request.replies(answers, self._ledger.last_add_confirmed))
+        self._connection.send(self._request.replies(self._answers, self._ledger.last_add_confirmed))
 
 
 def stored_id(entry_id: int, ledger: Ledger) -> int | Status:

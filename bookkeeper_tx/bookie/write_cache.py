@@ -110,6 +110,11 @@ class WriteCache:
         runs = self._ledgers.get(ledger_id)
         return None if runs is None else runs.find(entry_id)
 
+    def ranges(self, ledger_id: int) -> list[range]:
+        """Return the ids of the entries of a ledger here, ascending."""
+        runs = self._ledgers.get(ledger_id)
+        return [] if runs is None else [range(run.first_entry_id, run.last_entry_id + 1) for run in runs.runs]
+
     def last_entry_id(self, ledger_id: int) -> int:
         """Return the highest entry id of the ledger here, or ``NO_ENTRY``."""
         runs = self._ledgers.get(ledger_id)

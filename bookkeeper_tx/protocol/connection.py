@@ -82,8 +82,7 @@ class ServerConnection:
         self._requests = requests
         try:
             if self._awaits_tls:
-                # Read later they would pass for bytes that came inside TLS.
-                raise ProtocolViolation("the client sent bytes in clear behind its START_TLS")
+                raise _in_clear()
             buffer = self._frames.feed(data)
             self._frames.keep(buffer, self._read(buffer, requests))
         except (Malformed, ProtocolViolation) as error:
@@ -102,7 +101,7 @@ class ServerConnection:
             if frame_end > end:
                 break
             if self._gate is not None:
-                if self._gate.opened:
+                if self._gate.opened and not self._awaits_tls:
                     self._gate = None
                     continue
                 self._read_unauthenticated(self._gate, buffer, position, frame_end, requests)
@@ -122,6 +121,8 @@ class ServerConnection:
                 self._may_be_v3 = False
             request, position = self._read_v2(buffer, position, end, frame_end)
             requests.append(request)
+        if self._awaits_tls and position < end:
+            raise _in_clear()
         return position
 
     def _read_v3(self, message: Any, bytes_behind: int) -> Request:
@@ -133,8 +134,8 @@ class ServerConnection:
     def _start_tls(self, request: StartTls, bytes_behind: int) -> Request:
         if not self._offers_tls:
             return Answered(request.refused)
-        if bytes_behind:
-            raise ProtocolViolation("the client sent bytes in clear behind its START_TLS")
+        if bytes_behind and self._gate is None:
+            raise _in_clear()
         self._offers_tls = False
         self._awaits_tls = True
         return request
@@ -142,6 +143,10 @@ class ServerConnection:
     def _read_unauthenticated(
         self, gate: ServerGate, buffer: bytes, start: int, frame_end: int, requests: list[Request]
     ) -> None:
+        """Read one request in front of authentication.
+
+        Java's client sends its first token in clear right behind START_TLS, to be answered inside TLS.
+        """
         request: AuthRequest | StartTls | Answered
         message = v3.parse(buffer[start + LENGTH : frame_end]) if self._may_be_v3 else None
         if message is not None:
@@ -149,6 +154,8 @@ class ServerConnection:
         else:
             self._may_be_v3 = False
             request = v2_handshake.read_unauthenticated(buffer, start, frame_end)
+        if self._awaits_tls and (gate.opened or isinstance(request, StartTls | Answered)):
+            raise _in_clear()
         if isinstance(request, StartTls):
             requests.append(self._start_tls(request, len(buffer) - frame_end))
         elif isinstance(request, Answered):
@@ -172,6 +179,11 @@ class ServerConnection:
         if operation == Operation.READ_ENTRY:
             return v2.read_reads(buffer, start, end, frame_end)
         return v2.read_batch_read(buffer, start, frame_end), frame_end
+
+
+def _in_clear() -> ProtocolViolation:
+    # Were they read, they would pass for bytes that came inside TLS.
+    return ProtocolViolation("the client sent bytes in clear behind its START_TLS")
 
 
 _READABLE = frozenset(Operation) - {Operation.AUTH}

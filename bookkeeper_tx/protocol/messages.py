@@ -82,6 +82,10 @@ class BatchReadRequest(Protocol):
     max_size: int
     fencing: bool
     master_key: bytes | None
+    previous_last_add_confirmed: int | None
+    """The last add confirmed that must have passed first (V3); None: the reader does not wait."""
+    timeout_ms: int
+    """How long the reader would wait for that, in milliseconds."""
 
     def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
         """Encode the reply that carries ``slices`` of records."""
@@ -142,6 +146,17 @@ class Answered:
 
 
 @frozen
+class StartTls:
+    """The client asks for TLS: everything after the reply ``accepted`` is inside it."""
+
+    accepted: bytes
+    refused: bytes
+    """The reply of a bookie without TLS."""
+    failed: bytes
+    """The reply when the handshake has failed."""
+
+
+@frozen
 class InContext:
     """A request (V3) that came with words for the bookie's log: they go with what is logged about its failure."""
 
@@ -163,6 +178,9 @@ class ConnectionBroken:
     error: Exception
 
 
+ConnectionEvent: TypeAlias = Answered | StartTls | ConnectionBroken
+"""What the connection itself sees to, whatever bookie is behind it."""
+
 Request: TypeAlias = (
     AddRequests
     | ReadRequests
@@ -174,6 +192,7 @@ Request: TypeAlias = (
     | ForceLedgerRequest
     | ListEntriesRequest
     | Answered
+    | StartTls
     | InContext
     | Continuation
     | ConnectionBroken

@@ -70,10 +70,6 @@ class ReadRequests:
 
     __slots__ = ("entry_ids", "fencing", "header", "high_priority", "ledger_id", "master_key")
 
-    previous_last_add_confirmed: int | None = None
-    piggyback: bool = False
-    timeout_ms: int | None = None
-
     def __init__(self, header: int, ledger_id: int, entry_ids: Sequence[int], master_key: bytes | None = None) -> None:
         flags = framing.split_header(header)[2]
         self.header = header
@@ -119,6 +115,9 @@ class ReadRequests:
 class BatchReadRequest:
     """A batch read request."""
 
+    previous_last_add_confirmed: int | None = None
+    timeout_ms: int = 0
+
     __slots__ = (
         "fencing",
         "header",
@@ -149,7 +148,7 @@ class BatchReadRequest:
         self.fencing = bool(framing.split_header(header)[2] & _FENCING)
         self.master_key = master_key
 
-    def reply(self, slices: Sequence[Buffer]) -> list[Buffer]:
+    def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
         return [self._reply(statuses.EOK, sum(map(len, slices))), *slices]
 
     def error(self, status: Status) -> bytes:

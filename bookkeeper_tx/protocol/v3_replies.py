@@ -34,12 +34,25 @@ def header_copied(message: Decoded, status: Status) -> bytes:
     return frame(response(message.header, status.v3))
 
 
-def reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
-    """Encode a reply whose part for ``operation`` has ``part``'s fields (None: absent), and the status once more."""
+def served(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> tuple[v3_pb2.Response, Any]:
+    """Return a response and its part for ``operation``, which has ``part``'s fields, and the status once more.
+
+    A field whose value is None is absent, and so is the ledger scope id 0: only who sent another one looks for it.
+    """
     whole = response(header(operation, txn_id), status.v3)
     carried = getattr(whole, v3.PARTS[operation].response)
     carried.status = status.v3
     for field, value in part.items():
-        if value is not None:
+        if value is not None and (value or field != "ledger_scope_id"):
             setattr(carried, field, value)
-    return frame(whole)
+    return whole, carried
+
+
+def reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
+    """Encode the reply that :func:`served` returns."""
+    return frame(served(operation, txn_id, status, **part)[0])
+
+
+def status_in(reply: bytes) -> int:
+    """Return the V3 code at the top level of one reply, as :func:`frame` has encoded it."""
+    return int(v3_pb2.Response.FromString(reply[codecs.RECORD_LENGTH.size :]).status)

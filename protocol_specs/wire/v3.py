@@ -48,3 +48,6 @@ PARTS = {
     V3Operation.BATCH_READ_ENTRY: Parts("batch_read_request", "batch_read_response"),
 }
 """Operations without messages are missing: range read and range add were never built."""
+
+REQUEST_CONTEXT_TAG = v3_pb2.Request(request_context=[v3_pb2.ContextPair()]).SerializePartialToString()[:-1]
+"""The bytes before the length of a pair of the request context."""

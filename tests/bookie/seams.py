@@ -5,11 +5,14 @@ from typing import Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_record, key_record
+from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
-from protocol_specs.fields import NO_ENTRY
+from bookkeeper_tx.protocol.messages import Continuation
+from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, join
 from protocol_specs.wire.status import Status
 
@@ -75,6 +78,25 @@ class MemoryStorage:
 
     def set_explicit_lac(self, ledger: StoredLedger, body: bytes) -> None:
         ledger.explicit_lac = body
+
+    def unflushed_ranges(self, ledger_id: int) -> list[range]:
+        return self._ranges(self.runs, ledger_id)
+
+    def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        if self.broken:
+            raise StorageFailed("bad bytes")
+        pages = range(first_page * 1024, (first_page + page_count) * 1024)
+        found = self._ranges(self.cold, ledger_id)
+        return [
+            range(max(each.start, pages.start), min(each.stop, pages.stop))
+            for each in found
+            if each.stop > pages.start and each.start < pages.stop
+        ]
+
+    @staticmethod
+    def _ranges(runs: list[EntryRun], ledger_id: int) -> list[range]:
+        found = [range(run.first_entry_id, run.last_entry_id + 1) for run in runs if run.ledger_id == ledger_id]
+        return sorted(found, key=lambda each: each.start)
 
     def add(self, run: EntryRun) -> None:
         self.runs.append(run)
@@ -147,9 +169,23 @@ class Client:
     pauses: int = 0
     rests: list[Any] = field(factory=list)
     """Requests to be served on when the client has taken its replies."""
+    connected_to_client: bool = True
+    when_lost: list[Callable[[], None]] = field(factory=list)
 
     def serve_next(self, request: Any) -> None:
-        self.rests.append(request)
+        if isinstance(request, Continuation):
+            request.go_on()
+        else:
+            self.rests.append(request)
+
+    def call_when_lost(self, function: Callable[[], None]) -> None:
+        self.when_lost.append(function)
+
+    def lose(self) -> None:
+        """Have the client go."""
+        self.connected_to_client = False
+        for function in self.when_lost:
+            function()
 
     def send(self, reply: Sequence[Any]) -> None:
         self.replies.extend(reply)
@@ -172,6 +208,7 @@ class Add:
     master_key: bytes = KEY
     recovery: bool = False
     high_priority: bool = False
+    deferred_sync: bool = False
 
     def replies(self, status: Status) -> Status:
         return status
@@ -184,8 +221,6 @@ class Read:
     fencing: bool = False
     master_key: bytes | None = None
     high_priority: bool = False
-    previous_last_add_confirmed: int | None = None
-    piggyback: bool = False
 
     def replies(self, answers: Sequence[bytes | Status], last_add_confirmed: int) -> list[Any]:
         assert len(answers) <= len(self.entry_ids)
@@ -203,12 +238,44 @@ class BatchRead:
     ledger_id: int = LEDGER
     fencing: bool = False
     master_key: bytes | None = None
+    previous_last_add_confirmed: int | None = None
+    timeout_ms: int = 0
 
-    def reply(self, slices: Sequence[Any]) -> list[bytes]:
+    def reply(self, slices: Sequence[Any], last_add_confirmed: int) -> list[bytes]:
         return [b"".join(slices)]
 
     def error(self, status: Status) -> Status:
         return status
+
+
+@define
+class LongPoll:
+    previous_last_add_confirmed: int
+    timeout_ms: int = 0
+    piggyback: bool = True
+    entry_id: int = LAST_ENTRY
+    ledger_id: int = LEDGER
+
+    def reply(
+        self, entry_id: int, answer: bytes | Status, last_add_confirmed: int, updated_at_ms: int | None
+    ) -> tuple[Any, ...]:
+        return entry_id, answer, last_add_confirmed, updated_at_ms
+
+
+@define
+class Force:
+    ledger_id: int = LEDGER
+
+    def reply(self, status: Status) -> Status:
+        return status
+
+
+@define
+class ListEntries:
+    ledger_id: int = LEDGER
+
+    def reply(self, status: Status, availability: bytes | None) -> tuple[Any, ...]:
+        return status, availability
 
 
 @define
@@ -236,6 +303,11 @@ class BookieInfo:
 
     def reply(self, status: Status, total_bytes: int, free_bytes: int) -> tuple[Any, ...]:
         return status, total_bytes, free_bytes
+
+
+def watch_of(clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10) -> LacWatch:
+    """Make the watch of a bookie whose time is moved by hand."""
+    return LacWatch(clock or Clock(), timeout_max_s, per_connection_max)
 
 
 KEY_RECORD = key_record(LEDGER, KEY)

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.add_entry import AddEntry, acceptable
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.fencing import Fencing
+from bookkeeper_tx.bookie.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs.wire import status as statuses
@@ -20,9 +22,11 @@ from tests.bookie.seams import (
     OTHER_KEY,
     Add,
     Client,
+    Force,
     MemoryJournal,
     MemoryStorage,
     run_of,
+    watch_of,
 )
 
 
@@ -31,15 +35,22 @@ class Bench:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.availability = Availability(read_only)
         self.settled = 0
-        keys = LedgerKeys(self.storage)  # type: ignore[arg-type]
-        self.add_entry = AddEntry(self.storage, self.journal, keys, self.availability, self._settle)  # type: ignore[arg-type]
-        self.fencing = Fencing(self.storage, self.journal, keys)  # type: ignore[arg-type]
+        parts: Any = (self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
+        self.force = ForceLedger(self.journal)  # type: ignore[arg-type]
+        self.clock = Clock()
+        self.watch = watch_of(self.clock)
+        self.add_entry = AddEntry(*parts, self.availability, self._settle, self.force, self.watch)
+        self.fencing = Fencing(*parts, self.watch)
 
     def _settle(self) -> None:
         self.settled += 1
 
     def add(self, *args: Any, **kwargs: Any) -> list[Any]:
         self.add_entry.serve(Add(*args, **kwargs), self.client)  # type: ignore[arg-type]
+        return self.client.take()
+
+    def ask_force(self) -> list[Any]:
+        self.force.serve(Force(), self.client)  # type: ignore[arg-type]
         return self.client.take()
 
     def fence(self) -> list[Any]:
@@ -180,3 +191,73 @@ def test_a_failed_journal_is_an_io_error() -> None:
     bench.journal.sync(error=EIO)
     assert bench.client.take() == [statuses.EIO]
     assert bench.settled == 1
+
+
+# Deferred sync -------------------------------------------------------------------------------------------------------
+
+
+def test_a_deferred_add_is_acknowledged_before_the_sync_and_journaled_all_the_same() -> None:
+    bench, run = Bench(), run_of(0, 41)
+    assert bench.add(run, deferred_sync=True) == [statuses.EOK]
+    assert bench.journal.records == []
+    bench.journal.sync()
+    assert bench.client.take() == []
+    assert bench.journal.records == [KEY_RECORD, run.buffer]
+    assert bench.settled == 1
+
+
+def test_force_waits_for_the_deferred_adds_before_it() -> None:
+    bench = Bench()
+    bench.add(run_of(0, 41), deferred_sync=True)
+    assert bench.ask_force() == []
+    bench.journal.sync(1)
+    assert bench.client.take() == []
+    bench.journal.sync(1)
+    assert bench.client.take() == [statuses.EOK]
+
+
+def test_a_deferred_add_that_was_lost_is_never_told_to_be_safe() -> None:
+    bench = Bench()
+    bench.add(run_of(0, 41), deferred_sync=True)
+    bench.journal.sync(error=EIO)
+    for _ in range(2):
+        assert bench.ask_force() == []
+        bench.journal.sync()
+        assert bench.client.take() == [statuses.EIO]
+
+
+def test_a_deferred_add_that_the_journal_refuses_at_once_is_not_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    monkeypatch.setattr(bench.journal, "append", lambda records, done: done(EIO))
+    assert bench.add(run_of(0, 41), deferred_sync=True) == [statuses.EIO]
+    monkeypatch.undo()
+    assert bench.ask_force() == []
+    bench.journal.sync()
+    assert bench.client.take() == [statuses.EOK]
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+def test_a_deferred_add_is_refused_like_any_other(fenced: bool) -> None:
+    bench = Bench(read_only=not fenced)
+    if fenced:
+        bench.fence()
+    assert bench.add(run_of(0, 41), deferred_sync=True) == [statuses.EFENCED if fenced else statuses.EREADONLY]
+
+
+# Who waits for the last add confirmed --------------------------------------------------------------------------------
+
+
+def test_an_add_ends_the_waits_that_its_last_add_confirmed_passes() -> None:
+    bench = Bench()
+    bench.add(run_of(0, 41))
+    ended: list[Any] = []
+    for previous in (-1, 0, 1):
+        client: Any = Client()
+        assert bench.watch.wait(LEDGER, previous, 1000, client, lambda at, previous=previous: ended.append(previous))
+    bench.add(run_of(1, 41, 41, ledger_id=LEDGER + 1))
+    assert ended == []
+    bench.add(run_of(1, 41))
+    assert ended == [-1]
+    bench.add(run_of(2, 41, 41))
+    assert sorted(ended) == [-1, 0, 1]
+    assert not bench.watch.ledgers

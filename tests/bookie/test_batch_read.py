@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.batch_read import BatchRead as Operation
 from bookkeeper_tx.bookie.fencing import Fencing
@@ -14,15 +15,20 @@ from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.fields import FRAME_SIZE_MAX, LAST_ENTRY
 from protocol_specs.wire import status as statuses
-from tests.bookie.seams import KEY, OTHER_KEY, BatchRead, Client, MemoryJournal, MemoryStorage, entry, run_of
+from tests.bookie.seams import KEY, OTHER_KEY, BatchRead, Client, MemoryJournal, MemoryStorage, entry, run_of, watch_of
 
 
 class Bench:
-    def __init__(self, *runs: EntryRun, cold: bool = False, size_max: int = FRAME_SIZE_MAX) -> None:
+    def __init__(
+        self, *runs: EntryRun, cold: bool = False, size_max: int = FRAME_SIZE_MAX, entry_size_max: int = 10**9
+    ) -> None:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.storage.store(*runs, cold=cold)
-        fencing: Any = Fencing(self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
-        self.operation: Any = Operation(self.storage, StoredRuns(self.storage), fencing, size_max)  # type: ignore[arg-type]
+        self.clock = Clock()
+        watch = watch_of(self.clock)
+        storage: Any = self.storage
+        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch)  # type: ignore[arg-type]
+        self.operation: Any = Operation(storage, StoredRuns(storage), fencing, watch, size_max, entry_size_max)
 
     def read(self, *args: Any, **kwargs: Any) -> Any:
         self.operation.serve(BatchRead(*args, **kwargs), self.client)
@@ -150,3 +156,28 @@ def test_the_records_are_the_stored_bytes() -> None:
     bench.operation.serve(BatchRead(1, 2), bench.client)
     assert bench.client.take() == [run_of(1, 50, 60).buffer]
     assert run_of(1, 50, 60).entry(2) == entry(2, 60)
+
+
+# As V3 has it --------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_that_fits_no_frame_is_a_bad_request() -> None:
+    bench = Bench(run_of(0, 41, 100), size_max=50, entry_size_max=99)
+    assert bench.read(0) == [0]
+    assert bench.read(1) is statuses.EBADREQ
+
+
+def test_a_batch_waits_for_the_last_add_confirmed_to_pass() -> None:
+    bench = Bench(run_of(0, 41, 41))
+    assert bench.read(0, previous_last_add_confirmed=-1, timeout_ms=1000) == [0, 1]
+    assert bench.read(0, previous_last_add_confirmed=0) == [0, 1]
+    assert bench.read(0, previous_last_add_confirmed=0, timeout_ms=1000) is None
+    bench.clock.advance(1)
+    assert bench.answer() == [0, 1]
+    assert bench.read(0, previous_last_add_confirmed=0, timeout_ms=1000, ledger_id=99) is statuses.ENOLEDGER
+
+
+def test_too_many_batches_that_wait_are_refused() -> None:
+    bench = Bench(run_of(0, 41))
+    answers = [bench.read(0, previous_last_add_confirmed=0, timeout_ms=1000) for _ in range(11)]
+    assert answers == [None] * 10 + [statuses.ETOOMANYREQUESTS]

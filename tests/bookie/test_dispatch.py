@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
@@ -56,7 +57,7 @@ class Bookie:
         self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)
         self.journal.start()
         self.journal_worker.step()
-        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability())
+        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), inline)
         self.connection, self.client = ServerConnection(), Client()
 
     def receive(self, data: bytes) -> bytes:
@@ -104,7 +105,7 @@ def test_a_reply_to_a_fencing_read_waits_for_the_sync(tmp_path: Path) -> None:
 def braked(**values: Any) -> tuple[Any, MemoryStorage, MemoryJournal, Availability, Brake]:
     storage, journal, availability = MemoryStorage(), MemoryJournal(), Availability()
     parts: Any = (storage, journal, availability)
-    dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts)
+    dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts, Clock(), InlineWorker())
     brake = dispatch.brake = Brake()
 
     def add(entry_id: int) -> None:

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from bookkeeper_tx.bookie.add_entry import AddEntry
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.fencing import Fencing
+from bookkeeper_tx.bookie.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.read_entry import ReadEntry
 from bookkeeper_tx.bookie.stored_runs import StoredRuns
@@ -27,14 +28,16 @@ from tests.bookie.seams import (
     MemoryStorage,
     Read,
     run_of,
+    watch_of,
 )
 
 
 class Bench:
     def __init__(self) -> None:
         self.storage, self.journal = MemoryStorage(), MemoryJournal()
-        keys: Any = LedgerKeys(self.storage)  # type: ignore[arg-type]
-        self.fencing: Any = Fencing(self.storage, self.journal, keys)  # type: ignore[arg-type]
+        parts: Any = (self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
+        self.watch = watch_of()
+        self.fencing: Any = Fencing(*parts, self.watch)
 
     def fence(self, key: bytes | None = KEY) -> list[Any]:
         outcomes: list[Any] = []
@@ -98,6 +101,15 @@ def test_an_answer_of_no_entry_waits_for_the_sync_too() -> None:
     assert client.take() == [statuses.ENOENTRY, NO_ENTRY]
 
 
+def test_a_fence_ends_the_waits_for_the_last_add_confirmed_and_a_second_one_does_not() -> None:
+    bench, ended = Bench(), list[Any]()
+    for _ in range(2):
+        client: Any = Client()
+        bench.watch.wait(LEDGER, 5, 1000, client, ended.append)
+        bench.fence(OTHER_KEY)
+        assert ended == [None]
+
+
 class FencesAndAdds(RuleBasedStateMachine):
     """Whatever the order of adds, fences, syncs and failures: what was told is in the journal, as replay reads it."""
 
@@ -105,8 +117,10 @@ class FencesAndAdds(RuleBasedStateMachine):
         super().__init__()
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         keys: Any = LedgerKeys(self.storage)  # type: ignore[arg-type]
-        self.adding: Any = AddEntry(self.storage, self.journal, keys, Availability(), lambda: None)  # type: ignore[arg-type]
-        self.fencing: Any = Fencing(self.storage, self.journal, keys)  # type: ignore[arg-type]
+        parts: Any = (self.storage, self.journal, keys)
+        force: Any = ForceLedger(self.journal)  # type: ignore[arg-type]
+        self.adding: Any = AddEntry(*parts, Availability(), lambda: None, force, watch_of())
+        self.fencing: Any = Fencing(*parts, watch_of())
         self.next_id = 0
         self.acknowledged: list[bytes] = []
         self.told_fenced = False

@@ -22,7 +22,9 @@ class Bench:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.availability = Availability()
         keys: Any = LedgerKeys(self.storage)  # type: ignore[arg-type]
-        self.writing: Any = WriteLac(self.storage, self.journal, keys, self.availability, lambda: None)  # type: ignore[arg-type]
+        self.watch = seams.watch_of()
+        parts: Any = (self.storage, self.journal, keys, self.availability)
+        self.writing: Any = WriteLac(*parts, lambda: None, self.watch)
         self.reading: Any = ReadLac(self.storage, StoredRuns(self.storage))  # type: ignore[arg-type]
 
     def write(self, data: bytes, key: bytes = KEY) -> list[Any]:
@@ -100,3 +102,11 @@ def test_a_last_entry_on_the_disk_is_fetched_and_an_unreadable_one_left_out() ->
     assert bench.client.take() == [(statuses.EOK, None, run.entry(0))]
     bench.storage.broken = True
     assert bench.read() == [(statuses.EIO, None, None)]
+
+
+def test_an_explicit_one_ends_all_waits_of_its_ledger() -> None:
+    bench, ended = Bench(), []
+    for ledger_id in (seams.LEDGER, seams.LEDGER, seams.LEDGER + 1):
+        bench.watch.wait(ledger_id, 99, 1000, bench.client, ended.append)  # type: ignore[arg-type]
+    bench.write(body(3))
+    assert ended == [None, None]

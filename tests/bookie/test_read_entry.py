@@ -15,15 +15,16 @@ from bookkeeper_tx.bookie.stored_runs import StoredRuns
 from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
-from tests.bookie.seams import LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, Read, entry, run_of
+from tests.bookie.seams import LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, Read, entry, run_of, watch_of
 
 
 class Bench:
     def __init__(self, *runs: EntryRun, cold: bool = False) -> None:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.storage.store(*runs, cold=cold)
-        fencing: Any = Fencing(self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
-        self.read_entry: Any = ReadEntry(self.storage, StoredRuns(self.storage), fencing)  # type: ignore[arg-type]
+        storage: Any = self.storage
+        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch_of())  # type: ignore[arg-type]
+        self.read_entry: Any = ReadEntry(storage, StoredRuns(storage), fencing)
 
     def read(self, *ids: int, **kwargs: Any) -> list[Any]:
         entry_ids = (
@@ -126,20 +127,6 @@ def test_too_many_reads_on_the_disk_are_refused(monkeypatch: Any) -> None:
     bench.storage.load_next()
     bench.client.take()
     assert bench.read(30) == []
-
-
-def test_a_long_poll_brings_the_next_entry_home() -> None:
-    bench = Bench(run_of(0, 41, 41, 41))
-    poll: dict[str, Any] = {"piggyback": True}
-    assert bench.read(LAST_ENTRY, previous_last_add_confirmed=0, **poll) == [entry(1), 1]
-    assert bench.read(LAST_ENTRY, previous_last_add_confirmed=1, **poll) == [statuses.EOK, 1]
-    assert bench.read(0, previous_last_add_confirmed=0, **poll) == [statuses.EBADREQ, 1]
-    assert bench.read(2, previous_last_add_confirmed=0) == [entry(2), 1]
-
-
-def test_a_long_poll_for_an_entry_that_is_elsewhere_brings_none() -> None:
-    bench = Bench(run_of(5, 41))
-    assert bench.read(LAST_ENTRY, previous_last_add_confirmed=2, piggyback=True) == [statuses.EOK, 4]
 
 
 @given(

@@ -15,6 +15,7 @@ EXCHANGES = [case for case in vectors.load("wire") if "request" in case and int(
 """The captured exchanges in V2; those in V3 are compared in test_v3.py."""
 V2_READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
 V3_READ = bytes.fromhex("000000100a06080310011805a2060508b1091000")
+V3_BATCH = bytes.fromhex("000000080a060803100c1805")
 BATCH = bytes.fromhex("00000028020700000000000000000001" + "00" * 8 + "000000000000004d0000000a" + "00" * 8)
 
 
@@ -24,7 +25,7 @@ def received(*stream: bytes, **settings: bool) -> list[object]:
 
 
 def test_v3_until_the_first_frame_that_is_not() -> None:
-    requests = received(V3_READ + V3_READ + V2_READ)
+    requests = received(V3_READ, V3_READ + V2_READ)
     assert [type(request) for request in requests] == [v3.ReadRequests, v3.ReadRequests, v2.ReadRequests]
 
 
@@ -54,6 +55,8 @@ def test_an_unknown_v2_operation_breaks_the_connection(operation: int) -> None:
 def test_a_bookie_without_batch_read_takes_it_for_unknown() -> None:
     assert isinstance(received(BATCH)[0], v2.BatchReadRequest)
     assert isinstance(received(BATCH, serves_batch_read=False)[0], ConnectionBroken)
+    assert isinstance(received(V3_BATCH)[0], Answered)
+    assert isinstance(received(V3_BATCH, serves_batch_read=False)[0], ConnectionBroken)
 
 
 @pytest.mark.parametrize("size", range(4))
@@ -106,7 +109,7 @@ def replay(request: object, reply: bytes) -> bytes:
         return b"".join(request.replies([reply[28:] if status.v2 == 0 else status], fields.NO_ENTRY))
     if isinstance(request, v2.BatchReadRequest):
         status = v2_status(reply)
-        return b"".join(request.reply([reply[36:]])) if status.v2 == 0 else request.error(status)
+        return b"".join(request.reply([reply[36:]], fields.NO_ENTRY)) if status.v2 == 0 else request.error(status)
     raise AssertionError(f"no reply can be made for {request}")
 
 

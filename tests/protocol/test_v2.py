@@ -156,7 +156,7 @@ def test_replies_to_a_range_are_those_to_each_of_its_ids(first: int, answers: li
 
 def test_batch_reply_carries_the_slices() -> None:
     request = v2.BatchReadRequest(BATCH, 1, 0, 77, 10, 1000, None)
-    reply = b"".join(request.reply([b"\0\0\0\x03\x01\x02\x03", memoryview(b"\0\0\0\x02\x04\x05")]))
+    reply = b"".join(request.reply([b"\0\0\0\x03\x01\x02\x03", memoryview(b"\0\0\0\x02\x04\x05")], 0))
     assert reply.hex() == (
         "0000002d" "02070000" "00000000" "0000000000000001" "0000000000000000" "000000000000004d"
         "00000003010203" "000000020405"

@@ -25,6 +25,7 @@ NUMBERS = {
         4: ("previous_lac", "int64", O),
         5: ("time_out", "int64", O),
         100: ("flag", "enum", O),
+        134: ("ledger_scope_id", "int64", O),
     },
     "ReadResponse": {
         1: ("status", "enum", R),
@@ -33,6 +34,7 @@ NUMBERS = {
         4: ("body", "bytes", O),
         5: ("max_lac", "int64", O),
         6: ("lac_update_timestamp", "int64", O),
+        134: ("ledger_scope_id", "int64", O),
     },
     "AddRequest": {
         1: ("ledger_id", "int64", R),
@@ -41,23 +43,35 @@ NUMBERS = {
         4: ("body", "bytes", R),
         5: ("write_flags", "int32", O),
         100: ("flag", "enum", O),
+        134: ("ledger_scope_id", "int64", O),
     },
-    "AddResponse": {1: ("status", "enum", R), 2: ("ledger_id", "int64", R), 3: ("entry_id", "int64", R)},
+    "AddResponse": {
+        1: ("status", "enum", R),
+        2: ("ledger_id", "int64", R),
+        3: ("entry_id", "int64", R),
+        134: ("ledger_scope_id", "int64", O),
+    },
     "WriteLacRequest": {
         1: ("ledger_id", "int64", R),
         2: ("lac", "int64", R),
         3: ("master_key", "bytes", R),
         4: ("body", "bytes", R),
+        134: ("ledger_scope_id", "int64", O),
     },
-    "WriteLacResponse": {1: ("status", "enum", R), 2: ("ledger_id", "int64", R)},
-    "ForceLedgerRequest": {1: ("ledger_id", "int64", R)},
-    "ForceLedgerResponse": {1: ("status", "enum", R), 2: ("ledger_id", "int64", R)},
-    "ReadLacRequest": {1: ("ledger_id", "int64", R)},
+    "WriteLacResponse": {1: ("status", "enum", R), 2: ("ledger_id", "int64", R), 134: ("ledger_scope_id", "int64", O)},
+    "ForceLedgerRequest": {1: ("ledger_id", "int64", R), 134: ("ledger_scope_id", "int64", O)},
+    "ForceLedgerResponse": {
+        1: ("status", "enum", R),
+        2: ("ledger_id", "int64", R),
+        134: ("ledger_scope_id", "int64", O),
+    },
+    "ReadLacRequest": {1: ("ledger_id", "int64", R), 134: ("ledger_scope_id", "int64", O)},
     "ReadLacResponse": {
         1: ("status", "enum", R),
         2: ("ledger_id", "int64", R),
         3: ("lac_body", "bytes", O),
         4: ("last_entry_body", "bytes", O),
+        134: ("ledger_scope_id", "int64", O),
     },
     "GetBookieInfoRequest": {1: ("requested", "int64", O)},
     "GetBookieInfoResponse": {
@@ -65,11 +79,32 @@ NUMBERS = {
         2: ("total_disk_capacity", "int64", O),
         3: ("free_disk_space", "int64", O),
     },
-    "GetListOfEntriesOfLedgerRequest": {1: ("ledger_id", "int64", R)},
+    "GetListOfEntriesOfLedgerRequest": {1: ("ledger_id", "int64", R), 134: ("ledger_scope_id", "int64", O)},
     "GetListOfEntriesOfLedgerResponse": {
         1: ("status", "enum", R),
         2: ("ledger_id", "int64", R),
         3: ("availability_of_entries_of_ledger", "bytes", O),
+        134: ("ledger_scope_id", "int64", O),
+    },
+    "BatchReadRequest": {
+        1: ("ledger_id", "int64", R),
+        2: ("start_entry_id", "int64", R),
+        3: ("max_count", "int32", R),
+        4: ("max_size", "int64", R),
+        5: ("master_key", "bytes", O),
+        6: ("previous_lac", "int64", O),
+        7: ("time_out", "int64", O),
+        100: ("flag", "enum", O),
+        134: ("ledger_scope_id", "int64", O),
+    },
+    "BatchReadResponse": {
+        1: ("status", "enum", R),
+        2: ("ledger_id", "int64", R),
+        3: ("start_entry_id", "int64", R),
+        4: ("body", "bytes", "repeated"),
+        5: ("max_lac", "int64", O),
+        6: ("lac_update_timestamp", "int64", O),
+        134: ("ledger_scope_id", "int64", O),
     },
     "StartTlsRequest": {},
     "StartTlsResponse": {},
@@ -80,7 +115,9 @@ TYPES = {3: "int64", 4: "uint64", 5: "int32", 9: "string", 11: "message", 12: "b
 
 def _fields(name: str) -> dict[int, tuple[str, str, str]]:
     descriptor = v3_pb2.DESCRIPTOR.message_types_by_name[name]
-    kinds = {field.number: R if field.is_required else O for field in descriptor.fields}
+    kinds = {
+        field.number: R if field.is_required else "repeated" if field.is_repeated else O for field in descriptor.fields
+    }
     return {field.number: (field.name, TYPES[field.type], kinds[field.number]) for field in descriptor.fields}
 
 
@@ -95,23 +132,32 @@ def test_every_message_is_listed_above() -> None:
 
 def test_requests_and_responses_carry_their_parts_under_the_same_numbers() -> None:
     parts = ["read", "add", "auth", "write_lac", "read_lac", "get_bookie_info", "start_tls", "force_ledger"]
-    parts.append("get_list_of_entries_of_ledger")
+    parts += ["get_list_of_entries_of_ledger", "batch_read"]
     for name, kind, first in (("Request", "request", 1), ("Response", "response", 2)):
         found = {number: field[0] for number, field in _fields(name).items() if 100 <= number < 200}
         assert found == {100 + index: f"{part}_{kind}" for index, part in enumerate(parts)}
         assert [number for number, field in _fields(name).items() if field[2] is R] == [1, 2][:first]
-    assert _fields("Request")[200] == ("request_context", "message", O)
+    assert _fields("Request")[200] == ("request_context", "message", "repeated")
 
 
 def test_enums() -> None:
     assert dict(v3_pb2.ProtocolVersion.items()) == {"VERSION_ONE": 1, "VERSION_TWO": 2, "VERSION_THREE": 3}
     assert dict(v3_pb2.ReadRequest.Flag.items()) == {"FENCE_LEDGER": 1, "ENTRY_PIGGYBACK": 2}
     assert dict(v3_pb2.AddRequest.Flag.items()) == {"RECOVERY_ADD": 1}
+    assert dict(v3_pb2.BatchReadRequest.Flag.items()) == {"FENCE_LEDGER": 1, "ENTRY_PIGGYBACK": 2}
 
 
 def test_package_and_file_name_are_our_own() -> None:
     assert v3_pb2.DESCRIPTOR.package == "bookkeeper_tx.wire"
     assert v3_pb2.DESCRIPTOR.name == "protocol_specs/wire/v3.proto"
+
+
+def test_the_tag_of_a_request_context_stands_before_each_pair() -> None:
+    header = v3_pb2.PacketHeader(version=3, operation=1, txn_id=1)  # type: ignore[arg-type]
+    pair = v3_pb2.ContextPair(key="a", value="b")
+    frame = v3_pb2.Request(header=header, request_context=[pair, pair]).SerializeToString()
+    assert frame.count(v3.REQUEST_CONTEXT_TAG) == 2
+    assert v3.REQUEST_CONTEXT_TAG not in v3_pb2.Request(header=header).SerializeToString()
 
 
 @pytest.mark.parametrize("operation", v3.PARTS)
