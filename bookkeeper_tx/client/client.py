@@ -96,6 +96,7 @@ class BookKeeper:
         *,
         ledger_id: int | None = None,
         scope_id: int = 0,
+        deferred_sync: bool = False,
     ) -> Deferred[LedgerWriter]:
         """Create a ledger and fire with its writer.
 
@@ -109,15 +110,26 @@ class BookKeeper:
         that scope, or a random one; ``ledger_id=LedgerId.random()`` has a scope of its own.  Scoped ledgers need
         protocol V3 and bookies that know scopes.
 
+        With ``deferred_sync`` an append fires when bookies have the entry, on disk or not; only after
+        :meth:`LedgerWriter.force` it is durable, and the last add confirmed passes it.  That needs V3 too.
+
         Fails with InvalidArgument, NotEnoughBookies or MetadataUnavailable; with LedgerExists when ``ledger_id`` is
-        taken; with IllegalOperation for a scoped ledger in a client of protocol V2, and with LedgerScopeNotSupported
-        when too few bookies know scopes, both before anything is sent or stored.
+        taken; with IllegalOperation for what protocol V2 cannot say, and with LedgerScopeNotSupported when too few
+        bookies know scopes, both before anything is sent or stored.
         """
 
         async def create() -> LedgerWriter:
             quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
             return await create_ledger(
-                self._context, self._random, quorum, digest_type, password, custom_metadata, ledger_id, scope_id
+                self._context,
+                self._random,
+                quorum,
+                digest_type,
+                password,
+                custom_metadata,
+                ledger_id,
+                scope_id,
+                deferred_sync,
             )
 
         return self._run(create)

@@ -5,6 +5,7 @@ from random import Random
 from types import NoneType
 
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.deferred_sync import require_deferred_sync
 from bookkeeper_tx.client.ledger_ids import (
     new_ledger_id,
     require_ledger_id,
@@ -38,17 +39,20 @@ async def create_ledger(
     custom_metadata: Mapping[str, bytes] | None,
     ledger_id: int | None = None,
     scope_id: int = 0,
+    deferred_sync: bool = False,
 ) -> LedgerWriter:
     """Choose an ensemble, take an id and store the metadata; return the writer.
 
-    Raises NotEnoughBookies, LedgerExists if this ``ledger_id`` is taken, IllegalOperation for a scoped ledger over V2
-    and LedgerScopeNotSupported when too few bookies know scopes.
+    Raises NotEnoughBookies, LedgerExists if this ``ledger_id`` is taken, IllegalOperation for a scoped ledger or
+    deferred sync over V2 and LedgerScopeNotSupported when too few bookies know scopes.
     """
     require_scope_id(scope_id)
     if ledger_id is not None:
         ledger_id = require_ledger_id(ledger_id, scope_id)
         scope_id = split(ledger_id)[0]
     require_scope_on_the_wire(context, scope_id)
+    if deferred_sync:
+        require_deferred_sync(context.config)
     require_digest_type(digest_type)
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
@@ -73,7 +77,7 @@ async def create_ledger(
             if ledger_id is None:
                 continue
             raise
-        return LedgerWriter(context, chosen_id, versioned, EntryDigest(digest_type, password))
+        return LedgerWriter(context, chosen_id, versioned, EntryDigest(digest_type, password), deferred_sync)
 
 
 async def _choose(context: ClientContext, size: int, scope_id: int) -> tuple[BookieId, ...]:

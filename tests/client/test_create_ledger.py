@@ -14,6 +14,7 @@ from bookkeeper_tx.errors import (
     NotEnoughBookies,
 )
 from bookkeeper_tx.model import LedgerId
+from protocol_specs.fields import NO_ENTRY
 from protocol_specs.metadata.bookie import BATCH_READ_V3, LEDGER_SCOPE_ID
 from tests.client.puppets import Cluster
 
@@ -140,6 +141,23 @@ def test_protocol_v2_knows_no_scopes() -> None:
     ):
         with pytest.raises(IllegalOperation, match=r"scope -5 .*WireProtocol.V3"):
             cluster.result(operation())
+    assert not cluster.state.ledgers
+
+
+def test_deferred_sync_reaches_the_writer() -> None:
+    cluster = scoped_cluster()
+    client = cluster.client(V3)
+    writer = cluster.result(client.create_ledger(deferred_sync=True))
+    cluster.result(writer.append(b"one"))
+    assert writer.last_add_confirmed == NO_ENTRY
+    cluster.result(writer.force())
+    assert writer.last_add_confirmed == 0
+
+
+def test_protocol_v2_cannot_defer_a_sync() -> None:
+    cluster = scoped_cluster()
+    with pytest.raises(IllegalOperation, match="v3"):
+        cluster.result(cluster.client().create_ledger(deferred_sync=True))
     assert not cluster.state.ledgers
 
 
