@@ -112,7 +112,7 @@ def _filled(page: Page, first_id: int) -> list[range]:
         return [range(first_id, first_id + len(page))]
     ids = [first_id + slot for slot, location in enumerate(page) if location != entry_log_spec.NO_LOCATION]
     starts = [entry_id for before, entry_id in zip([None, *ids], ids, strict=False) if before != entry_id - 1]
-    ends = [entry_id + 1 for entry_id, after in zip(ids, [*ids[1:], None], strict=True) if after != entry_id + 1]
+    ends = [entry_id + 1 for entry_id, after in zip(ids, [*ids[1:], None], strict=False) if after != entry_id + 1]
     return list(map(range, starts, ends))
 
 
