@@ -19,15 +19,19 @@ from bookkeeper_tx.bookie.last_mark import read_last_mark, write_last_mark
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs
-from protocol_specs.entry import v1
+from protocol_specs.entry import v1, v2
+from protocol_specs.ledger_id import SCOPED_MIN, join, split
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.workers import SteppedWorker
 
 pytestmark = pytest.mark.crash
 
 ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
+SCOPED_ENTRY_IDS = codecs.derive("entry ids", v2.ENTRY_IDS)
 DIRECTORY = "/data/current"
-LEDGERS = 3
+LEDGERS = (0, 1, 2)
+MIXED_LEDGERS = (0, 1, 2, join(1, 2), join(-7, 5))
+"""Ledgers of other scopes too, in every second history: their records need files of version 7."""
 HISTORIES = 500
 LIVES = 6
 """Crashes of one history."""
@@ -71,6 +75,7 @@ class _History:
 
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
         self.random = Random(seed)
+        self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
         self.disk = CrashingDisk(seed)
         self.disk.make_directories(DIRECTORY)
         self.disk.syncs_lie = syncs_lie
@@ -150,9 +155,9 @@ class _History:
     def append(self, journal: Journal) -> None:
         records, things = [], []
         for _ in range(self.random.choice((1, 1, 2, 5))):
-            ledger_id = self.random.randrange(LEDGERS)
+            ledger_id = self.random.choice(self.ledgers)
             record, thing = self.record(ledger_id)
-            key = bytes([ledger_id]) * 20
+            key = bytes([ledger_id & 0xFF]) * 20
             records += [key_record(ledger_id, key), record]
             things += [("key", ledger_id, key), thing]
         self.offered.update(things)
@@ -174,7 +179,11 @@ class _History:
             return explicit_lac_record(ledger_id, body), ("lac", ledger_id, body)
         self.next_entry_id += 1
         size = self.random.choice((0, 5, 100, 400, 2000))
-        entry = ENTRY_IDS.pack(ledger_id, self.next_entry_id, self.random.randbytes(size))
+        if ledger_id >= SCOPED_MIN:
+            ids = SCOPED_ENTRY_IDS.pack(0xA1, *split(ledger_id), self.next_entry_id, b"")
+        else:
+            ids = ENTRY_IDS.pack(ledger_id, self.next_entry_id, b"")
+        entry = ids + self.random.randbytes(size)
         run = EntryRun.of_entries(ledger_id, self.next_entry_id, [entry])
         return bytes(run.buffer), (ledger_id, self.next_entry_id, entry)
 
