@@ -198,3 +198,12 @@ def test_a_new_file_has_its_name_only_when_it_is_whole(disk: CrashingDisk, index
 def test_a_new_file_needs_a_header(indexes: LedgerIndexes) -> None:
     with pytest.raises(ValueError, match="header"):
         indexes.write(5, None, [placed(0, 1)], True)
+
+
+def test_the_ids_that_have_locations(indexes: LedgerIndexes) -> None:
+    header = IndexHeader(KEY)
+    indexes.write(7, header, [placed(0, 1), placed(2, 3), placed(1020, 2000), placed(5000, 1)], is_new=True)
+    found = [range(0, 1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
+    assert indexes.ranges(7, 0, 6) == found
+    assert indexes.ranges(7, 1, 2) == [range(1024, 2048), range(2048, 3020)]
+    assert indexes.ranges(8, 0, 2) == []

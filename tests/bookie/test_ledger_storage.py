@@ -356,3 +356,20 @@ def test_an_explicit_lac_of_another_ledger_is_refused(storage: LedgerStorage, le
     ledger, _ = storage.open_for(ledger_id, KEY)
     with pytest.raises(BadRequest):
         storage.set_explicit_lac(ledger, body)
+
+
+def test_every_entry_is_in_memory_or_in_the_index_also_while_it_is_flushed(disk: CrashingDisk) -> None:
+    worker = SteppedWorker()
+    storage = new_storage(disk, DIRECTORY, flush_worker=worker)
+    storage.open_for(7, KEY)
+    storage.add(run_of(0, 41, 41))
+    storage.flush(lambda: MARK)
+    storage.add(run_of(5, 41))
+    storage.open_for(8, KEY)
+    storage.add(run_of(6, 41, ledger_id=8))
+    assert storage.unflushed_ranges(7) == [range(0, 2), range(5, 6)]
+    assert storage.indexed_ranges(7, 0, 1) == []
+    worker.run_all()
+    assert storage.unflushed_ranges(7) == [range(5, 6)]
+    assert storage.indexed_ranges(7, 0, 1) == [range(0, 2)]
+    assert storage.unflushed_ranges(9) == []
