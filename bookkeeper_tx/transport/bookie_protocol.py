@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 from attrs import frozen
@@ -63,6 +64,8 @@ class BookieProtocol(Protocol):
         self._gate: ServerGate | None = None
         self._start_tls_failed = b""
         """The reply to START_TLS should the client's certificate not authorize it."""
+        self._securing = False
+        """Whether the TLS handshake goes on: a write would have it stop reading, and wait for ever."""
         self._pauses = 0
         self._waiting: deque[Request] = deque()
         """Read, and to be served in this order when nobody asks for a pause."""
@@ -142,19 +145,23 @@ class BookieProtocol(Protocol):
         self._send([request.accepted])
         self._start_tls_failed = request.failed
         self._connection.secured()
+        self._securing = True
         self.transport.startTLS(self._security.tls)  # type: ignore[attr-defined]
 
     def handshakeCompleted(self) -> None:
         """Let the plugin see the client's certificate; one that is refused is told so, and stays outside the gate."""
         from bookkeeper_tx.transport.tls import peer_certificate
 
+        self._securing = False
         self.peer.secure = True
         self.peer.certificate = peer_certificate(self.transport)
-        self.log.info("{peer} is inside TLS", peer=self.peer.address)
+        shown = sha256(self.peer.certificate).hexdigest() if self.peer.certificate else "none"
+        self.log.info("{peer} is inside TLS, its certificate: sha256 {shown}", peer=self.peer.address, shown=shown)
         if self._gate is not None:
             self._gate.secured()
             if self._gate.refused:
                 self.send([self._start_tls_failed])
+        self._send_held()
 
     def send(self, reply: Sequence[Buffer]) -> None:
         """Send the parts of one reply, or of several; does nothing when the client has gone."""
@@ -172,7 +179,9 @@ class BookieProtocol(Protocol):
             self._send(held)
 
     def _send(self, parts: Sequence[Buffer]) -> None:
-        if self.connected_to_client:
+        if self._securing:
+            self._held += parts
+        elif self.connected_to_client:
             eager_send.send(self.transport, parts)
 
     def call_when_lost(self, function: Callable[[], None]) -> None:
