@@ -203,7 +203,7 @@ def test_a_new_file_needs_a_header(indexes: LedgerIndexes) -> None:
 def test_the_ids_that_have_locations(indexes: LedgerIndexes) -> None:
     header = IndexHeader(KEY)
     indexes.write(7, header, [placed(0, 1), placed(2, 3), placed(1020, 2000), placed(5000, 1)], is_new=True)
-    found = [range(0, 1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
+    found = [range(1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
     assert indexes.ranges(7, 0, 6) == found
     assert indexes.ranges(7, 1, 2) == [range(1024, 2048), range(2048, 3020)]
     assert indexes.ranges(8, 0, 2) == []

@@ -367,9 +367,9 @@ def test_every_entry_is_in_memory_or_in_the_index_also_while_it_is_flushed(disk:
     storage.add(run_of(5, 41))
     storage.open_for(8, KEY)
     storage.add(run_of(6, 41, ledger_id=8))
-    assert storage.unflushed_ranges(7) == [range(0, 2), range(5, 6)]
+    assert storage.unflushed_ranges(7) == [range(2), range(5, 6)]
     assert storage.indexed_ranges(7, 0, 1) == []
     worker.run_all()
     assert storage.unflushed_ranges(7) == [range(5, 6)]
-    assert storage.indexed_ranges(7, 0, 1) == [range(0, 2)]
+    assert storage.indexed_ranges(7, 0, 1) == [range(2)]
     assert storage.unflushed_ranges(9) == []
