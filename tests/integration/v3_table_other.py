@@ -38,7 +38,7 @@ def force_without_its_part(talk: Talk) -> None:
     talk.ask("no part", request(V3Operation.FORCE_LEDGER))
 
 
-_LIST_4_9 = Differs("D-op11", CLOSED, "ENOLEDGER", until=BEFORE_LISTS)
+_LIST_4_9 = Differs("op 11", CLOSED, "ENOLEDGER", until=BEFORE_LISTS)
 
 
 @TABLE.exchange(differs={"unknown ledger": [_LIST_4_9]})
@@ -47,7 +47,7 @@ def list_of_an_unknown_ledger(talk: Talk) -> None:
 
 
 def _lists(text: str) -> list[Differs]:
-    return [Differs("D-op11", CLOSED, text, until=BEFORE_LISTS)]
+    return [Differs("op 11", CLOSED, text, until=BEFORE_LISTS)]
 
 
 LISTED = "EOK availability_of_entries_of_ledger"
@@ -76,10 +76,10 @@ def list_of_several_sequences(talk: Talk) -> None:
 
 @TABLE.exchange(
     differs={
-        "version 1": [Differs("D-op11", CLOSED, "EBADVERSION", until=BEFORE_LISTS)],
+        "version 1": [Differs("op 11", CLOSED, "EBADVERSION", until=BEFORE_LISTS)],
         "no part": [
             Differs("S10", CLOSED, "ENOLEDGER", since=(4, 18)),
-            Differs("D-op11", CLOSED, "ENOLEDGER", until=BEFORE_LISTS),
+            Differs("op 11", CLOSED, "ENOLEDGER", until=BEFORE_LISTS),
         ],
     }
 )
@@ -122,7 +122,7 @@ def reserved_operations(talk: Talk) -> None:
         talk.ask(f"operation {operation} with version and priority", request(operation, version=2, priority=9))
 
 
-_BATCH_4_16 = Differs("D-op12", CLOSED, "EBADREQ alone", until=BEFORE_OPERATION_12)
+_BATCH_4_16 = Differs("op 12", CLOSED, "EBADREQ alone", until=BEFORE_OPERATION_12)
 
 
 @TABLE.exchange(differs={"plain": [_BATCH_4_16], "version and priority": [_BATCH_4_16]})
