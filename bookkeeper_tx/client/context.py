@@ -114,3 +114,7 @@ class ClientContext:
     bookies: "BookieWatcher"
     capabilities: Capabilities
     """Who serves batch read in the dialect of this client."""
+
+    def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
+        """Return the channel for requests about ``ledger_id`` to a bookie."""
+        return self.channels.channel(bookie_id)

@@ -1,26 +1,26 @@
 """The handle of a reader of a ledger."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
-from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD, require_batch_read
+from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.client.read_once import read_batch
 from bookkeeper_tx.client.read_prefix import ReadStyle
-from bookkeeper_tx.client.read_range import SEGMENTS_IN_FLIGHT, RangeRead
-from bookkeeper_tx.client.read_striped import start_prefix_read
+from bookkeeper_tx.client.read_range import SEGMENTS_IN_FLIGHT, read_range
 from bookkeeper_tx.client.replicas import Replicas
+from bookkeeper_tx.client.tailing import read_when_confirmed, tail, wait_last_add_confirmed
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
-from bookkeeper_tx.model import Entry, LedgerMetadata, Versioned
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
+from bookkeeper_tx.model import BookieId, Entry, LedgerMetadata, Versioned
 from protocol_specs import fields
 
 SEGMENT_SIZE = 1024 * 1024
@@ -56,6 +56,9 @@ class LedgerReader:
         self._stale = not metadata.closed
         """Whether the metadata may have changed since it was read; at first, as it was read before it was watched."""
         self._stop_watching: Callable[[], None] | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self.polled: set[BookieId] = set()
+        """The bookies that have answered a long poll, or were sent one."""
         self._entry_size = float(ENTRY_SIZE_GUESS)
         self._adopt(versioned)
         if metadata.closed and metadata.last_entry_id >= 0:
@@ -90,7 +93,7 @@ class LedgerReader:
     def read_entry(self, entry_id: int) -> Deferred[Entry]:
         """Read one entry.  Fails with InvalidArgument for one past the last add confirmed."""
         if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
-            return fail(self._out_of_range("entry_id", entry_id))
+            return fail(self.out_of_range("entry_id", entry_id))
         current = self._current
         read = EntryRead(self, entry_id, current)
         if current.first_entry_id <= entry_id <= current.last_entry_id and not self._suspects:
@@ -106,11 +109,11 @@ class LedgerReader:
         By batch reads where ledger, configuration and bookies have them, else by pipelined single reads; ``batch``
         False uses single reads only.  The result and the errors are the same either way.
         """
-        return self._read_range(first_entry_id, last_entry_id, batch, self._last_add_confirmed)
+        return read_range(self, first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
         """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
-        return self._read_range(first_entry_id, last_entry_id, batch, self._readable_end(confirmed=False))
+        return read_range(self, first_entry_id, last_entry_id, batch, self._readable_end(confirmed=False))
 
     def read_batch(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
@@ -121,16 +124,18 @@ class LedgerReader:
         the result, 0 means no limit; the first entry comes whatever its size.  Where batch read is not to be had,
         single reads give a result of the same kind, or with ``fallback`` False it fails with BatchReadNotSupported.
         """
-        return self._read_batch(start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
+        return read_batch(self, start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
 
     def read_batch_unconfirmed(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
     ) -> Deferred[LedgerEntries]:
         """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
         end = self._readable_end(confirmed=False)
-        return self._read_batch(start_entry_id, max_count, max_size, fallback, end)
+        return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
 
-    async def entries(self, first_entry_id: int = 0, last_entry_id: int | None = None) -> AsyncIterator[LedgerEntries]:
+    async def entries(
+        self, first_entry_id: int = 0, last_entry_id: int | None = None
+    ) -> AsyncGenerator[LedgerEntries, None]:
         """Iterate over ``first_entry_id`` … ``last_entry_id`` (default: the last add confirmed now) in pieces.
 
         The next piece is read while the caller works on this one.
@@ -163,6 +168,30 @@ class LedgerReader:
         if explicit is None:
             explicit = self.context.config.protocol is WireProtocol.V3
         return Deferred.fromCoroutine(self._read_last_add_confirmed(explicit))
+
+    def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Deferred[int]:
+        """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
+
+        Fires with the last add confirmed, after ``timeout_s`` with what is known then; cancel it to give up.  Fails
+        with the error of a bookie when none has answered until then, and with NoSuchLedger for one that was deleted.
+        """
+        return wait_last_add_confirmed(self, self._last_add_confirmed if beyond is None else beyond, timeout_s)
+
+    def read_last_add_confirmed_and_entry(
+        self, entry_id: int, timeout_s: float = 10.0
+    ) -> Deferred[tuple[int, Entry | None]]:
+        """Wait in the same way until ``entry_id`` is confirmed; fires with the last add confirmed and the entry.
+
+        The entry is None when the time is over, or the ledger closed, before there is such an entry.
+        """
+        return read_when_confirmed(self, entry_id, timeout_s)
+
+    def tail(self, first_entry_id: int | None = None) -> AsyncGenerator[Entry, None]:
+        """Iterate over entries as they are confirmed, from ``first_entry_id`` on (default: the next one), to the end.
+
+        The end is that of the closed ledger.  Raises the error of a bookie when none answers for a minute.
+        """
+        return tail(self, self._last_add_confirmed + 1 if first_entry_id is None else first_entry_id)
 
     def close(self) -> None:
         """Stop watching the metadata.  The ledger itself is not touched; reads go on working."""
@@ -217,6 +246,21 @@ class LedgerReader:
 
         Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote).addCallback(refreshed)
 
+    @property
+    def stale(self) -> bool:
+        """Whether the metadata may have changed since it was read."""
+        return self._stale
+
+    def when_changed(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call ``listener`` whenever the metadata may have changed; call what is returned to end that."""
+        self._listeners.append(listener)
+        return partial(_discard, self._listeners, listener)
+
+    def learn_last_add_confirmed(self, last_add_confirmed: int) -> None:
+        """Take what a bookie says, unless the ledger is closed: then it ends where the metadata says."""
+        if not self.closed and last_add_confirmed <= fields.ENTRY_ID_MAX:
+            self._last_add_confirmed = max(self._last_add_confirmed, last_add_confirmed)
+
     async def refresh(self) -> None:
         """Read the metadata again."""
         self._stale = False
@@ -231,6 +275,8 @@ class LedgerReader:
 
     def _changed(self) -> None:
         self._stale = True
+        for listener in list(self._listeners):
+            listener()
 
     def _adopt(self, versioned: Versioned) -> None:
         self._versioned = versioned
@@ -251,50 +297,6 @@ class LedgerReader:
     def _readable_end(self, confirmed: bool) -> int:
         return self._last_add_confirmed if confirmed or self.closed else fields.ENTRY_ID_MAX
 
-    def _read_range(self, first: int, last: int, batch: bool, end: int) -> Deferred[LedgerEntries]:
-        if not isinstance(first, int) or not 0 <= first <= end:
-            return fail(self._out_of_range("first_entry_id", first, last=end))
-        if not isinstance(last, int) or not first <= last <= end:
-            return fail(self._out_of_range("last_entry_id", last, first, end))
-        style = ReadStyle.SINGLES
-        if batch:
-            with suppress(BatchReadNotSupported):
-                require_batch_read(self.quorum.striped, self.context.config)
-                style = ReadStyle.BATCH_ELSE_SINGLES
-        read = RangeRead(self, first, last, style)
-        read.start()
-        return read.deferred
-
-    def _read_batch(
-        self, start: int, max_count: int, max_size: int, fallback: bool, end: int
-    ) -> Deferred[LedgerEntries]:
-        for name, value in (("start_entry_id", start), ("max_count", max_count), ("max_size", max_size)):
-            if not isinstance(value, int) or value < 0:
-                return fail(InvalidArgument(f"{name} {value!r} must be an integer of at least 0"))
-        if start > end:
-            return fail(self._out_of_range("start_entry_id", start, last=end))
-        style = ReadStyle.BATCH_ELSE_SINGLES if fallback else ReadStyle.BATCH_ONLY
-        try:
-            require_batch_read(self.quorum.striped, self.context.config)
-        except BatchReadNotSupported as error:
-            if not fallback:
-                return fail(error)
-            style = ReadStyle.SINGLES
-        frame_size = self.context.config.frame_size_max
-        size = min(max_size, frame_size) if max_size else frame_size
-        last = min(end, start + max_count - 1) if max_count else end
-        deferred: Deferred[LedgerEntries] = Deferred()
-
-        def done(error: BookKeeperError | None, payloads: list[bytes], run: EntryRun | None) -> None:
-            if run is None:
-                deferred.errback(error)
-            else:
-                self.learn_size(payloads)
-                deferred.callback(LedgerEntries(self.ledger_id, start, payloads, [run]))
-
-        start_prefix_read(self, start, last, size, style, done)
-        return deferred
-
     async def _read_last_add_confirmed(self, explicit: bool) -> int:
         if self._stale:
             await self.refresh()
@@ -302,16 +304,14 @@ class LedgerReader:
             return self._last_add_confirmed
         fragment = self.metadata.last_fragment
         read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self._digest, explicit=explicit)
-        found = await read.start()
-        if not self.closed:
-            self._last_add_confirmed = max(self._last_add_confirmed, found.last_add_confirmed)
+        self.learn_last_add_confirmed((await read.start()).last_add_confirmed)
         return self._last_add_confirmed
 
     def _piece_end(self, first: int, last: int) -> int:
         style = ReadStyle.SINGLES
         return min(last, first + SEGMENTS_IN_FLIGHT * self.segment_count(style) - 1)
 
-    def _out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:
+    def out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:
         last = self._last_add_confirmed if last is None else last
         if not isinstance(value, int):
             return InvalidArgument(f"{name} {value!r} must be an integer")
@@ -326,3 +326,8 @@ class LedgerReader:
 def _ignore_remote(failure: Any) -> None:
     """The error of the read is the one to report, not that of this second attempt."""
     failure.trap(BookKeeperError)
+
+
+def _discard(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
+    if listener in listeners:
+        listeners.remove(listener)

@@ -1,21 +1,39 @@
 """Reading a complete range of entries: in segments, several under way at a time, joined in order."""
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 
+from bookkeeper_tx.client.batch_read import require_batch_read
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.ledger_reader import LedgerReader
 
 SEGMENTS_IN_FLIGHT = 4
 """Enough to keep client and bookie busy at the same time; each may hold ``SEGMENT_SIZE`` bytes."""
+
+
+def read_range(reader: "LedgerReader", first: int, last: int, batch: bool, end: int) -> "Deferred[LedgerEntries]":
+    """Read ``first`` … ``last``, of the entries up to ``end``; with ``batch`` by batch reads where there are any."""
+    if not isinstance(first, int) or not 0 <= first <= end:
+        return fail(reader.out_of_range("first_entry_id", first, last=end))
+    if not isinstance(last, int) or not first <= last <= end:
+        return fail(reader.out_of_range("last_entry_id", last, first, end))
+    style = ReadStyle.SINGLES
+    if batch:
+        with suppress(BatchReadNotSupported):
+            require_batch_read(reader.quorum.striped, reader.context.config)
+            style = ReadStyle.BATCH_ELSE_SINGLES
+    read = RangeRead(reader, first, last, style)
+    read.start()
+    return read.deferred
 
 
 class _Segment:

@@ -1,0 +1,264 @@
+"""One wait for the last add confirmed of a ledger that is being written (docs/protocol/long-poll.md).
+
+It asks one bookie of the last ensemble after another by long poll, each a little later than the one before, until one
+of them knows a last add confirmed past what the reader has.  A bookie that fails is asked again after a while; when all
+do, as those that speak no V3, the ensemble is asked every so often by plain reads.  A change of the metadata, which
+tells that the ledger was closed or goes on elsewhere, ends or redirects the wait at once.
+"""
+
+from collections.abc import Callable
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
+
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    DigestMismatch,
+    LedgerScopeNotSupported,
+    LocalError,
+    NoSuchEntry,
+    NoSuchLedger,
+)
+from bookkeeper_tx.model import BookieId, Entry, ledger_name
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.client.ledger_reader import LedgerReader
+
+POLL_MAX_S = 30.0
+"""Longest single long poll: by then a connection that is dead without having said so is noticed."""
+
+SPECULATION_S = 1.5
+"""How much later than the last one the next bookie is asked as well; one of them may be slow, or behind the others."""
+
+AGAIN_S = 0.5
+"""How long a bookie that failed, or answered without having waited, is left alone."""
+
+
+class TailWait:
+    """One wait; ``deferred`` fires with (last add confirmed, the entry behind ``beyond`` or None).
+
+    It fires when the last add confirmed is past ``beyond``, when the ledger is closed, or after ``timeout_s`` with what
+    is known then.  It fails when no bookie has answered by then, or when the ledger is deleted.
+    """
+
+    def __init__(self, reader: "LedgerReader", beyond: int, timeout_s: float) -> None:
+        self._reader = reader
+        self._clock = reader.context.clock
+        self._beyond = beyond
+        self._deadline = self._clock.seconds() + timeout_s
+        self._timeout_s = timeout_s
+        self._ensemble: tuple[BookieId, ...] = ()
+        self._unasked: list[BookieId] = []
+        self._polls: dict[BookieId, Callable[[], None]] = {}
+        """How to give up the long polls that wait."""
+        self._calls: set[IDelayedCall] = set()
+        self._errors: dict[BookieId, BookKeeperError] = {}
+        """The bookies that failed the last time they were asked."""
+        self._answered = False
+        self._reading: Deferred[Any] | None = None
+        """A read of the last add confirmed, or of the metadata, that is under way."""
+        self._read_due_s = 0.0
+        self._over = False
+        self._stop_listening: Callable[[], None] = lambda: None
+        self.deferred: Deferred[tuple[int, Entry | None]] = Deferred(lambda _: self._end())
+
+    def start(self) -> "Deferred[tuple[int, Entry | None]]":
+        """Ask the first bookie."""
+        self._later(self._timeout_s, self._timed_out)
+        self._stop_listening = self._reader.when_changed(self._refresh)
+        self._ask_ensemble()
+        if self._reader.stale:
+            self._refresh()
+        return self.deferred
+
+    # Bookies ---------------------------------------------------------------------------------------------------------
+
+    def _ask_ensemble(self) -> None:
+        self._drop_polls()
+        ensemble = self._reader.metadata.last_fragment.ensemble
+        # The entry that will tell is the one behind that which is waited for; best if its bookie has both.
+        first = self._beyond + 2
+        order = [ensemble[(first + step) % len(ensemble)] for step in range(len(ensemble))]
+        self._ensemble = ensemble
+        suspected = self._reader.context.bookies.suspected
+        self._unasked = sorted(order, key=lambda bookie_id: bookie_id in suspected)
+        self._ask_next()
+
+    def _ask_next(self) -> None:
+        if self._unasked:
+            self._poll(self._unasked.pop(0))
+        if self._unasked:
+            self._later(SPECULATION_S, self._ask_next)
+
+    def _poll(self, bookie_id: BookieId) -> None:
+        if bookie_id in self._polls or bookie_id not in self._ensemble:
+            return
+        reader, now = self._reader, self._clock.seconds()
+        wait_s = min(POLL_MAX_S, max(0.0, self._deadline - now))
+        # The first question to a bookie is how it stands: some wait before they have looked.
+        timeout_ms = ceil(wait_s * 1000) if bookie_id in reader.polled else 0
+        reader.polled.add(bookie_id)
+        channel = reader.context.channel(bookie_id, reader.ledger_id)
+
+        def done(error: BookKeeperError | None, value: Any) -> None:
+            if self._polls.pop(bookie_id, None) is not None:
+                waited = self._clock.seconds() - now >= wait_s / 2
+                self._replied(bookie_id, error, value, at_once=bool(timeout_ms) and not waited)
+
+        self._polls[bookie_id] = channel.wait_last_add_confirmed(reader.ledger_id, self._beyond, timeout_ms, True, done)
+
+    def _replied(self, bookie_id: BookieId, error: BookKeeperError | None, value: Any, at_once: bool) -> None:
+        entry: Entry | None = None
+        if error is None and value[0] > self._beyond and value[2] is not None:
+            try:
+                entry = self._verified(*value[1:])
+            except DigestMismatch as mismatch:
+                error = mismatch
+        if isinstance(error, (NoSuchEntry, NoSuchLedger)):
+            # Nothing is stored there yet, so nothing is to be waited for.
+            self._answered = True
+            self._errors.pop(bookie_id, None)
+            self._later(AGAIN_S, self._poll, bookie_id)
+            self._ask_next()
+        elif error is not None:
+            self._failed(bookie_id, error)
+        elif value[0] > self._beyond:
+            self._reader.learn_last_add_confirmed(value[0])
+            self._finish(entry)
+        else:
+            self._answered = True
+            self._errors.pop(bookie_id, None)
+            if at_once:
+                self._later(AGAIN_S, self._poll, bookie_id)
+            else:
+                self._poll(bookie_id)
+
+    def _verified(self, entry_id: int, entry: bytes) -> Entry | None:
+        """Return the entry that came along; raises DigestMismatch."""
+        if entry_id != self._beyond + 1:
+            return None
+        reader = self._reader
+        _, last_add_confirmed, length, payload = reader.verify(reader.ledger_id, entry_id, entry)
+        return Entry(reader.ledger_id, entry_id, payload, last_add_confirmed, length)
+
+    def _failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        if self._hopeless(error):
+            self._fail(error)
+            return
+        self._reader.context.bookies.suspect(bookie_id, error)
+        self._errors[bookie_id] = error
+        self._later(AGAIN_S, self._poll, bookie_id)
+        self._ask_next()
+        if len(self._errors) == len(self._ensemble):
+            self._read()
+
+    @staticmethod
+    def _hopeless(error: BaseException) -> bool:
+        """Return whether no other bookie, and no later time, can make ``error`` good."""
+        if not isinstance(error, BookKeeperError):
+            return True
+        return isinstance(error, LocalError) and not isinstance(error, LedgerScopeNotSupported)
+
+    # Without long polls ----------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """No bookie takes a long poll: ask all of them with plain reads."""
+        if self._reading is None and self._clock.seconds() >= self._read_due_s:
+            self._read_due_s = self._clock.seconds() + AGAIN_S
+            self._reading = self._reader.read_last_add_confirmed(explicit=False)
+            self._reading.addCallbacks(self._read_it, self._read_failed)
+
+    def _read_it(self, _: int) -> None:
+        self._reading = None
+        self._answered = True
+        self._look_again()
+
+    def _read_failed(self, failure: Any) -> None:
+        self._reading = None
+        if self._over:
+            return
+        if self._hopeless(failure.value):
+            self._fail(failure.value)
+        else:
+            self._look_again()
+
+    # Metadata --------------------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        if self._reading is None:
+            self._reading = Deferred.fromCoroutine(self._reader.refresh())
+            self._reading.addCallbacks(self._refreshed, self._not_refreshed)
+
+    def _refreshed(self, _: Any) -> None:
+        self._reading = None
+        self._look_again()
+
+    def _not_refreshed(self, failure: Any) -> None:
+        self._reading = None
+        if self._over:
+            return
+        if failure.check(NoSuchLedger) or self._hopeless(failure.value):
+            self._fail(failure.value)
+        else:
+            self._later(AGAIN_S, self._look_again)
+
+    def _look_again(self) -> None:
+        """Something new may be known: see whether the wait is over, or goes on elsewhere."""
+        reader = self._reader
+        if self._over:
+            return
+        if reader.closed or reader.last_add_confirmed > self._beyond:
+            self._finish(None)
+        elif reader.stale:
+            self._refresh()
+        elif reader.metadata.last_fragment.ensemble != self._ensemble:
+            self._errors.clear()
+            self._ask_ensemble()
+
+    # End -------------------------------------------------------------------------------------------------------------
+
+    def _timed_out(self) -> None:
+        if self._answered or not self._errors:
+            self._finish(None)
+            return
+        reasons = "; ".join(f"{bookie_id}: {error}" for bookie_id, error in self._errors.items())
+        kind = type(next(iter(self._errors.values())))
+        ledger = ledger_name(self._reader.ledger_id)
+        self._fail(kind(f"no bookie tells the last add confirmed of ledger {ledger} ({reasons})"))
+
+    def _finish(self, entry: Entry | None) -> None:
+        self._end()
+        self.deferred.callback((self._reader.last_add_confirmed, entry))
+
+    def _fail(self, error: BaseException) -> None:
+        self._end()
+        self.deferred.errback(error)
+
+    def _end(self) -> None:
+        """Give up all that is under way; what is still answered is inert."""
+        self._over = True
+        self._stop_listening()
+        for call in self._calls:
+            call.cancel()
+        self._calls.clear()
+        self._unasked = []
+        self._drop_polls()
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.addErrback(lambda _: None)
+            reading.cancel()
+
+    def _drop_polls(self) -> None:
+        polls, self._polls = self._polls, {}
+        for give_up in polls.values():
+            give_up()
+
+    def _later(self, delay_s: float, function: Callable[..., None], *arguments: Any) -> None:
+        def due() -> None:
+            self._calls.discard(call)
+            function(*arguments)
+
+        call = self._clock.callLater(delay_s, due)
+        self._calls.add(call)

@@ -1,0 +1,410 @@
+"""Waiting for more of a ledger that is being written."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.tail_wait import AGAIN_S, POLL_MAX_S, SPECULATION_S
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    ClientClosed,
+    InvalidArgument,
+    MetadataUnavailable,
+    NoSuchLedger,
+    RequestTimedOut,
+)
+from bookkeeper_tx.model import Entry
+from tests.client.puppets import Cluster
+
+
+class Tailed:
+    """A cluster, a writer that has appended some entries, and a reader of them; the messages run by themselves."""
+
+    def __init__(self, sizes: tuple[int, int, int] = (3, 3, 2), entries: int = 3, protocol: str = "v2") -> None:
+        self.cluster = Cluster()
+        self.writer: LedgerWriter = self.cluster.result(self.cluster.client().create_ledger(*sizes))
+        self.append(entries)
+        client = self.cluster.client(ClientConfig(protocol=protocol))
+        self.reader: LedgerReader = self.cluster.result(client.open_ledger_no_recovery(self.writer.ledger_id))
+        for bookie in self.cluster.bookies.values():
+            bookie.requests.clear()
+
+    def append(self, count: int) -> None:
+        for _ in range(count):
+            number = self.writer._next_entry_id
+            self.cluster.result(self.writer.append(b"entry %d" % number))
+            self.cluster.network.run()
+
+    def publish(self) -> None:
+        self.cluster.result(self.writer.write_last_add_confirmed())
+        self.cluster.network.run()
+
+    def outcome(self, deferred: "Deferred[Any]") -> list[Any]:
+        """A list that will have the result in it, or the error."""
+        found: list[Any] = []
+        deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
+        self.cluster.network.run()
+        return found
+
+    def wait(self, timeout_s: float = 100, **arguments: Any) -> list[Any]:
+        return self.outcome(self.reader.wait_last_add_confirmed(timeout_s=timeout_s, **arguments))
+
+    def advance(self, seconds: float, step: float = 0.5) -> None:
+        """Let time pass, and the messages with it."""
+        for _ in range(round(seconds / step)):
+            self.cluster.clock.advance(step)
+            self.cluster.network.run()
+
+    def run_except(self, text: str) -> None:
+        """Deliver all messages but those with ``text`` in them."""
+        messages = self.cluster.network.messages
+        while ahead := [at for at, each in enumerate(messages) if text not in each.text]:
+            self.cluster.network.deliver(ahead[0])
+
+    def polls(self) -> list[str]:
+        requests = [(each, bookie.requests) for each, bookie in sorted(self.cluster.bookies.items())]
+        return [each for each, asked in requests for request in asked if " poll " in request]
+
+    def assert_nothing_is_left(self) -> None:
+        assert self.cluster.clock.getDelayedCalls() == []
+        assert not any(bookie.watchers for bookie in self.cluster.bookies.values())
+        assert self.reader._listeners == []
+
+
+@pytest.fixture
+def tailed() -> Tailed:
+    return Tailed()
+
+
+def test_what_is_known_needs_no_wait(tailed: Tailed) -> None:
+    assert tailed.wait(beyond=0) == [1]
+    assert tailed.polls() == []
+    tailed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 3, 2), (4, 2, 2), (5, 3, 2)])
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+def test_a_wait_ends_with_the_next_append(sizes: tuple[int, int, int], protocol: str) -> None:
+    tailed = Tailed(sizes, protocol=protocol)
+    found = tailed.wait()
+    assert found == []
+    tailed.append(1)
+    assert found == [2]
+    assert tailed.reader.last_add_confirmed == 2
+    tailed.assert_nothing_is_left()
+
+
+def test_a_wait_ends_with_what_the_writer_publishes(tailed: Tailed) -> None:
+    found = tailed.wait()
+    tailed.publish()
+    assert found == [2]
+
+
+def test_the_first_question_to_a_bookie_is_how_it_stands(tailed: Tailed) -> None:
+    tailed.append(1)
+    tailed.cluster.bookies["b1"].polls = "waits"
+    assert tailed.wait() == [2]
+    (request,) = [each for bookie in tailed.cluster.bookies.values() for each in bookie.requests if " poll " in each]
+    assert request.endswith("for 0")
+
+
+def test_when_the_time_is_over_it_tells_what_is_known(tailed: Tailed) -> None:
+    found = tailed.wait(timeout_s=10)
+    tailed.advance(9.5)
+    assert found == []
+    tailed.advance(0.5)
+    assert found == [1]
+    tailed.assert_nothing_is_left()
+
+
+def test_bookies_are_asked_one_after_another(tailed: Tailed) -> None:
+    tailed.wait()
+    assert len(set(tailed.polls())) == 1
+    tailed.advance(SPECULATION_S)
+    assert len(set(tailed.polls())) == 2
+    tailed.advance(SPECULATION_S)
+    assert len(set(tailed.polls())) == 3
+    tailed.advance(20)
+    assert len(tailed.polls()) == 6, "how it stands, and then to wait: at each of them, and no more"
+
+
+def test_one_that_is_behind_does_not_hold_it_up(tailed: Tailed) -> None:
+    found = tailed.wait()
+    (slow,) = set(tailed.polls())
+    tailed.writer.append(b"entry")
+    tailed.run_except(f"{slow} add")
+    assert found == []
+    tailed.cluster.clock.advance(SPECULATION_S)
+    tailed.run_except(f"{slow} add")
+    assert found == [2]
+
+
+def test_a_bookie_that_fails_is_passed_over_at_once(tailed: Tailed) -> None:
+    waiting = tailed.reader.wait_last_add_confirmed(timeout_s=100)
+    first = tailed.cluster.network.messages[tailed.cluster.network.find("poll")].bookie_id
+    assert first is not None
+    tailed.cluster.bookies[first].down = True
+    found = tailed.outcome(waiting)
+    assert len(set(tailed.polls())) == 2
+    tailed.append(1)
+    assert found == [2]
+    tailed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("polls", ["at once", "closes"])
+def test_bookies_that_do_not_long_poll_are_asked_every_so_often(tailed: Tailed, polls: str) -> None:
+    for bookie in tailed.cluster.bookies.values():
+        bookie.polls = polls
+    found = tailed.wait()
+    tailed.advance(10)
+    asked = len(tailed.polls())
+    assert 3 < asked <= 3 * (2 + 10 / AGAIN_S)
+    assert found == []
+    tailed.append(1)
+    tailed.advance(2 * AGAIN_S)
+    assert found == [2]
+    tailed.assert_nothing_is_left()
+
+
+def test_a_ledger_without_entries_is_asked_for_every_so_often() -> None:
+    tailed = Tailed(entries=0)
+    found = tailed.wait()
+    tailed.append(2)
+    tailed.advance(AGAIN_S)
+    assert found == [0]
+
+
+@pytest.mark.parametrize("down", [BookieUnavailable(), RequestTimedOut()])
+def test_when_no_bookie_answers_it_fails_when_the_time_is_over(tailed: Tailed, down: Any) -> None:
+    for bookie in tailed.cluster.bookies.values():
+        bookie.fails = down
+    found = tailed.wait(timeout_s=5)
+    tailed.advance(4.5)
+    assert found == []
+    tailed.advance(0.5)
+    (error,) = found
+    assert type(error) is type(down)
+    assert "ledger 0" in str(error)
+    assert all(bookie in str(error) for bookie in tailed.writer.metadata.last_fragment.ensemble)
+    tailed.assert_nothing_is_left()
+
+
+def test_bookies_that_come_back_are_found_again(tailed: Tailed) -> None:
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = True
+    found = tailed.wait()
+    tailed.advance(5)
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = False
+    tailed.advance(1)
+    tailed.append(1)
+    tailed.advance(1)
+    assert found == [2]
+
+
+def test_a_long_wait_is_many_long_polls(tailed: Tailed) -> None:
+    tailed.wait(timeout_s=200)
+    tailed.advance(10)
+    requests = [each for bookie in tailed.cluster.bookies.values() for each in bookie.requests if " poll " in each]
+    assert {int(each.rsplit(" ", 1)[1]) for each in requests} == {0, POLL_MAX_S * 1000}
+
+
+# Metadata ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_wait_ends_when_the_ledger_is_closed(tailed: Tailed) -> None:
+    found = tailed.wait(beyond=10)
+    tailed.cluster.result(tailed.writer.close())
+    tailed.cluster.network.run()
+    assert found == [2]
+    assert tailed.reader.closed
+    assert tailed.wait(beyond=10) == [2]
+    tailed.assert_nothing_is_left()
+
+
+def test_a_wait_goes_on_where_the_ledger_goes_on(tailed: Tailed) -> None:
+    found = tailed.wait(beyond=3)
+    victim = tailed.writer.metadata.last_fragment.ensemble[0]
+    tailed.cluster.bookies[victim].down = True
+    tailed.append(1)
+    fresh = tailed.writer.metadata.last_fragment.ensemble[0]
+    assert fresh != victim
+    assert tailed.reader.metadata == tailed.writer.metadata
+    tailed.advance(2 * SPECULATION_S)
+    assert fresh in tailed.polls()
+    tailed.append(2)
+    assert found == [4]
+    tailed.assert_nothing_is_left()
+
+
+def test_a_deleted_ledger_ends_the_wait(tailed: Tailed) -> None:
+    found = tailed.wait()
+    del tailed.cluster.state.ledgers[tailed.writer.ledger_id]
+    tailed.reader._changed()
+    tailed.cluster.network.run()
+    assert [type(each) for each in found] == [NoSuchLedger]
+    tailed.assert_nothing_is_left()
+
+
+def test_a_store_that_is_away_only_delays(tailed: Tailed) -> None:
+    found = tailed.wait(beyond=5)
+    closing = tailed.writer.close()
+    tailed.cluster.network.run(until=lambda: any("store read" in each.text for each in tailed.cluster.network.messages))
+    tailed.cluster.network.lose(tailed.cluster.network.find("store read"), MetadataUnavailable())
+    tailed.cluster.result(closing)
+    assert found == []
+    tailed.advance(AGAIN_S)
+    assert found == [2]
+
+
+# Ends ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("when", ["at once", "polling", "reading", "refreshing"])
+def test_cancelling_leaves_nothing(tailed: Tailed, when: str) -> None:
+    if when == "reading":
+        for bookie in tailed.cluster.bookies.values():
+            bookie.polls = "closes"
+    waiting = tailed.reader.wait_last_add_confirmed(timeout_s=100)
+    failed: list[Any] = []
+    waiting.addErrback(lambda failure: failed.append(failure.type))
+    if when == "polling":
+        tailed.cluster.network.run()
+        tailed.advance(2)
+    elif when == "reading":
+        tailed.cluster.network.run(
+            until=lambda: any(
+                "request" in each.text and " read " in each.text for each in tailed.cluster.network.messages
+            )
+        )
+    elif when == "refreshing":
+        tailed.reader._changed()
+    sent = sum(len(bookie.requests) for bookie in tailed.cluster.bookies.values())
+    waiting.cancel()
+    assert failed == [CancelledError]
+    assert sum(len(bookie.requests) for bookie in tailed.cluster.bookies.values()) == sent, "cancelling sends nothing"
+    tailed.assert_nothing_is_left()
+    tailed.cluster.network.run()
+    tailed.append(1)
+    tailed.assert_nothing_is_left()
+
+
+def test_a_closed_client_ends_the_wait(tailed: Tailed) -> None:
+    waiting = tailed.reader.wait_last_add_confirmed(timeout_s=100)
+    tailed.cluster.network.lose(tailed.cluster.network.find("poll"), ClientClosed())
+    assert [type(each) for each in tailed.outcome(waiting)] == [ClientClosed]
+    tailed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda reader: reader.wait_last_add_confirmed(-2),
+        lambda reader: reader.wait_last_add_confirmed("1"),
+        lambda reader: reader.wait_last_add_confirmed(timeout_s=0),
+        lambda reader: reader.wait_last_add_confirmed(timeout_s=float("inf")),
+        lambda reader: reader.read_last_add_confirmed_and_entry(-1),
+        lambda reader: reader.read_last_add_confirmed_and_entry(2**63),
+    ],
+)
+def test_arguments_are_checked(tailed: Tailed, ask: Callable[[LedgerReader], "Deferred[Any]"]) -> None:
+    with pytest.raises(InvalidArgument):
+        tailed.cluster.result(ask(tailed.reader))
+
+
+# Entries -------------------------------------------------------------------------------------------------------------
+
+
+def entry(number: int, length: int) -> Entry:
+    return Entry(0, number, b"entry %d" % number, number - 1, length)
+
+
+def test_the_entry_comes_along(tailed: Tailed) -> None:
+    found = tailed.outcome(tailed.reader.read_last_add_confirmed_and_entry(2, 100))
+    tailed.append(1)
+    assert found == [(2, entry(2, 21))]
+    reads = [each for bookie in tailed.cluster.bookies.values() for each in bookie.requests if " read " in each]
+    assert reads == []
+
+
+def test_an_entry_that_does_not_come_along_is_read(tailed: Tailed) -> None:
+    assert tailed.cluster.result(tailed.reader.read_last_add_confirmed_and_entry(0)) == (1, entry(0, 7))
+    found = tailed.outcome(tailed.reader.read_last_add_confirmed_and_entry(2, 100))
+    for bookie in tailed.cluster.bookies.values():
+        for each in list(bookie.watchers):
+            bookie.watchers.remove(each)
+    tailed.append(1)
+    tailed.advance(SPECULATION_S)
+    assert found == [(2, entry(2, 21))]
+
+
+def test_no_entry_when_the_ledger_ends_before_it(tailed: Tailed) -> None:
+    found = tailed.outcome(tailed.reader.read_last_add_confirmed_and_entry(7, 100))
+    tailed.cluster.result(tailed.writer.close())
+    tailed.cluster.network.run()
+    assert found == [(2, None)]
+
+
+def test_a_corrupt_entry_is_taken_from_another_bookie(tailed: Tailed) -> None:
+    found = tailed.outcome(tailed.reader.read_last_add_confirmed_and_entry(2, 100))
+    (asked,) = set(tailed.polls())
+    stored = tailed.cluster.bookies[asked].ledgers[0].entries
+    stored[2] = stored[2][:-1] + b"?"
+    tailed.append(1)
+    assert found == [(2, entry(2, 21))]
+    assert len(set(tailed.polls())) == 2
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 3, 2), (4, 2, 1)])
+@pytest.mark.parametrize("polls", ["waits", "closes"])
+def test_a_tail_has_every_entry_in_order_to_the_end(sizes: tuple[int, int, int], polls: str) -> None:
+    tailed = Tailed(sizes)
+    for bookie in tailed.cluster.bookies.values():
+        bookie.polls = polls
+    entries: list[bytes] = []
+
+    async def follow() -> str:
+        async for each in tailed.reader.tail(0):
+            entries.append(each.payload)
+            assert each.entry_id <= tailed.reader.last_add_confirmed
+        return "end"
+
+    ended = tailed.outcome(Deferred.fromCoroutine(follow()))
+    assert entries == [b"entry %d" % each for each in range(2)]
+    for round_ in range(4):
+        tailed.append(round_)
+        tailed.advance(2)
+    tailed.cluster.result(tailed.writer.close())
+    tailed.advance(1)
+    assert entries == [b"entry %d" % each for each in range(9)]
+    assert ended == ["end"]
+    tailed.assert_nothing_is_left()
+
+
+def test_a_tail_begins_with_the_next_entry_unless_told_otherwise(tailed: Tailed) -> None:
+    tailed.cluster.result(tailed.writer.close())
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+
+    async def follow(*arguments: Any) -> list[int]:
+        return [each.entry_id async for each in tailed.reader.tail(*arguments)]
+
+    assert tailed.cluster.result(Deferred.fromCoroutine(follow())) == []
+    assert tailed.cluster.result(Deferred.fromCoroutine(follow(1))) == [1, 2]
+
+
+def test_leaving_a_tail_leaves_nothing(tailed: Tailed) -> None:
+    async def follow() -> None:
+        async for _ in tailed.reader.tail(0):
+            pass
+
+    following = Deferred.fromCoroutine(follow())
+    following.addErrback(lambda failure: failure.trap(CancelledError))
+    tailed.cluster.network.run()
+    tailed.advance(2)
+    following.cancel()
+    tailed.assert_nothing_is_left()
