@@ -55,7 +55,7 @@ class Dispatch:
         read_worker: Threads,
     ) -> None:
         keys = LedgerKeys(storage)
-        watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
+        watch = self.watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
         fencing = Fencing(storage, journal, keys, watch)
         runs = StoredRuns(storage)
         force = ForceLedger(journal)
