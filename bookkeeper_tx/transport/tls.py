@@ -172,8 +172,7 @@ def _own(context: Any, config: TlsConfig) -> None:
         password = _load(config.key_password_path, lambda path: Path(path).read_bytes()).strip()
     # An encrypted key without its password would have OpenSSL ask on the terminal.
     key = _load(config.key_path, lambda path: load_pem_private_key(Path(path).read_bytes(), password or None))
-    context.use_privatekey(crypto.PKey.from_cryptography_key(key))
-    _load(config.key_path, lambda _: context.check_privatekey())
+    _load(config.key_path, lambda _: context.use_privatekey(key))  # refused unless it is the certificate's
 
 
 def _load(path: str | None, use: Any) -> Any:

@@ -1,0 +1,215 @@
+"""TLS contexts: who trusts whom, which files can be used, and what a change of the files does.  No sockets."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from cryptography.x509.oid import NameOID
+from OpenSSL import SSL
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.config import TlsConfig
+from bookkeeper_tx.errors import InvalidConfig, TlsFailed
+from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error, reason_of
+from tests.certificates import Authority, Identity
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+def config(authority: Authority, identity: Identity | None, **fields: Any) -> TlsConfig:
+    if identity is not None:
+        fields["certificate_path"] = str(identity.certificate_path)
+        fields["key_path"] = str(identity.key_path)
+        if identity.password_path is not None:
+            fields["key_password_path"] = str(identity.password_path)
+    return TlsConfig(trust_path=str(authority.path), **fields)
+
+
+@pytest.fixture
+def bookie(authority: Authority) -> TlsConfig:
+    return config(authority, authority.issue("bookie"))
+
+
+@pytest.fixture
+def client(authority: Authority) -> TlsConfig:
+    return config(authority, None)
+
+
+def shake(server: ServerTls, client: ClientTls, host: str = "localhost") -> tuple[Any, Any]:
+    """Let both talk until both are satisfied; raises SSL.Error, or TlsFailed for the name of the host."""
+    ends = [client.creator(host).clientConnectionForTLS(None), server.serverConnectionForTLS(None)]
+    ends[0].set_connect_state()
+    ends[1].set_accept_state()
+    for _ in range(10):
+        for one, other in (ends, reversed(ends)):
+            try:
+                one.do_handshake()
+            except SSL.WantReadError:
+                pass
+            try:
+                other.bio_write(one.bio_read(1 << 16))
+            except SSL.WantReadError:
+                pass
+    client.verify(ends[0], host)
+    return ends[0], ends[1]
+
+
+def connect(bookie: TlsConfig, client: TlsConfig, host: str = "localhost") -> tuple[Any, Any]:
+    return shake(ServerTls(bookie, Clock()), ClientTls(client, Clock()), host)
+
+
+def common_name(connection: Any) -> Any:
+    """The name in the certificate of the other side."""
+    certificate = connection.get_peer_certificate(as_cryptography=True)
+    return certificate and certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+
+
+def test_a_client_sees_the_bookies_certificate(bookie: TlsConfig, client: TlsConfig) -> None:
+    ours, theirs = connect(bookie, client)
+    assert common_name(ours) == "bookie"
+    assert common_name(theirs) is None
+    assert ours.get_protocol_version_name() == "TLSv1.3"
+
+
+def test_a_bookie_sees_the_clients_certificate(authority: Authority, bookie: TlsConfig) -> None:
+    reader = config(authority, authority.issue("reader", encrypted=True), client_authentication=True)
+    _, theirs = connect(evolve(bookie, client_authentication=True), reader)
+    assert common_name(theirs) == "reader"
+
+
+def test_versions_can_be_chosen(bookie: TlsConfig, client: TlsConfig) -> None:
+    ours, _ = connect(bookie, evolve(client, protocols=("TLSv1.2",)))
+    assert ours.get_protocol_version_name() == "TLSv1.2"
+    with pytest.raises(SSL.Error):
+        connect(evolve(bookie, protocols=("TLSv1.3",)), evolve(client, protocols=("TLSv1.2",)))
+    with pytest.raises(InvalidConfig, match=r"TLSv1\.1"):
+        evolve(client, protocols=("TLSv1.1",))
+
+
+def test_an_expired_certificate_is_refused(authority: Authority, client: TlsConfig) -> None:
+    expired = config(authority, authority.issue("old", expired=True))
+    with pytest.raises(SSL.Error) as caught:
+        connect(expired, client)
+    assert is_tls_error(caught.value)
+    assert reason_of(caught.value) == "certificate verify failed"
+
+
+def test_a_certificate_of_another_authority_is_refused(tmp_path: Path, bookie: TlsConfig, client: TlsConfig) -> None:
+    other = Authority(tmp_path, "other authority")
+    with pytest.raises(SSL.Error):
+        connect(bookie, evolve(client, trust_path=str(other.path)))
+    stranger = config(other, other.issue("stranger"), client_authentication=True)
+    trusting = evolve(stranger, trust_path=client.trust_path)
+    with pytest.raises(SSL.Error):
+        connect(evolve(bookie, client_authentication=True), trusting)
+
+
+def test_a_client_without_a_certificate_is_refused_where_one_is_asked_for(bookie: TlsConfig, client: TlsConfig) -> None:
+    with pytest.raises(SSL.Error):
+        connect(evolve(bookie, client_authentication=True), client)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "right"),
+    [
+        (("localhost",), "localhost", True),
+        (("127.0.0.1",), "127.0.0.1", True),
+        (("elsewhere",), "localhost", False),
+        (("localhost",), "127.0.0.1", False),
+        (("10.0.0.1",), "127.0.0.1", False),
+    ],
+)
+def test_the_name_of_the_host(authority: Authority, client: TlsConfig, hosts: Any, host: str, right: bool) -> None:
+    bookie = config(authority, authority.issue("bookie", hosts))
+    connect(bookie, client, host)
+    checking = evolve(client, hostname_verification=True)
+    if right:
+        connect(bookie, checking, host)
+    else:
+        with pytest.raises(TlsFailed, match=host):
+            connect(bookie, checking, host)
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authority, bookie: TlsConfig) -> None:
+    junk = tmp_path / "junk.pem"
+    junk.write_text("junk")
+    locked = authority.issue("locked", encrypted=True)
+    another = authority.issue("another")
+    missing = tmp_path / "missing"
+    for fault, changed in (
+        (missing, {"certificate_path": missing}),
+        (junk, {"certificate_path": junk}),
+        (junk, {"key_path": junk}),
+        (locked.key_path, {"key_path": locked.key_path}),
+        (locked.key_path, {"key_path": locked.key_path, "key_password_path": junk}),
+        (another.key_path, {"key_path": another.key_path}),
+        (junk, {"trust_path": junk, "client_authentication": True}),
+        (missing, {"key_password_path": missing}),
+    ):
+        with pytest.raises(InvalidConfig, match=re.escape(str(fault))):
+            ServerTls(
+                evolve(bookie, **{key: value if value is True else str(value) for key, value in changed.items()}),
+                Clock(),
+            )
+
+
+def test_a_changed_certificate_is_for_new_connections(
+    authority: Authority, bookie: TlsConfig, client: TlsConfig
+) -> None:
+    clock = Clock()
+    server = ServerTls(evolve(bookie, refresh_interval_s=60), clock)
+    reader = ClientTls(client, clock)
+    before, _ = shake(server, reader)
+    serial = before.get_peer_certificate().get_serial_number()
+    renew(authority)
+    clock.advance(59)
+    assert shake(server, reader)[0].get_peer_certificate().get_serial_number() == serial, "it is not looked yet"
+    clock.advance(1)
+    assert shake(server, reader)[0].get_peer_certificate().get_serial_number() != serial
+    assert before.get_peer_certificate().get_serial_number() == serial
+
+
+def test_changed_files_that_cannot_be_used_leave_the_former_ones_in_force(bookie: TlsConfig, client: TlsConfig) -> None:
+    clock = Clock()
+    server = ServerTls(evolve(bookie, refresh_interval_s=1), clock)
+    assert bookie.key_path is not None
+    Path(bookie.key_path).write_text("half a k")
+    clock.advance(2)
+    shake(server, ClientTls(client, clock))
+
+
+def test_without_an_interval_files_are_read_once(authority: Authority, bookie: TlsConfig, client: TlsConfig) -> None:
+    clock = Clock()
+    server = ServerTls(bookie, clock)
+    serial = shake(server, ClientTls(client, clock))[0].get_peer_certificate().get_serial_number()
+    renew(authority)
+    clock.advance(1e6)
+    assert shake(server, ClientTls(client, clock))[0].get_peer_certificate().get_serial_number() == serial
+
+
+def renew(authority: Authority) -> None:
+    renewed = authority.issue("bookie")
+    for path in (renewed.certificate_path, renewed.key_path):
+        # Its time is another even where the clock of the file system is slow.
+        os.utime(path, (2**31, 2**31))
+
+
+def test_what_does_not_go_together() -> None:
+    for fields in (
+        {},
+        {"certificate_path": "c"},
+        {"key_path": "k", "trust_path": "t"},
+        {"trust_path": "t", "client_authentication": True},
+        {"certificate_path": "c", "key_path": "k", "client_authentication": True},
+    ):
+        with pytest.raises(InvalidConfig):
+            TlsConfig(**fields)  # type: ignore[arg-type]
