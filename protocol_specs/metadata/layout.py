@@ -67,7 +67,8 @@ LONG_GROUPS = (3, 4, 4, 4, 4)
 SCOPED = "ID-128"
 """Persistent, made with the first ledger of a scope other than 0 (BP-34), gone with the last; ours.  In each of Java's
 layouts a child of the root that starts with ID_PREFIX is no ledger: lists, garbage collection and auditor pass it by,
-while the format and nuke commands of a cluster delete it.  LAYOUT stays Java's, which serves scope 0 beside it."""
+while the commands that nuke a cluster and, since 4.10, format it delete it.  LAYOUT stays Java's, which serves scope 0
+beside it."""
 
 SCOPED_GROUPS = (4, 4, 4, 4, 4, 4, 4, 4)
 """Below SCOPED an id is cut into groups of so many hexadecimal digits: four levels of scope, four of ledger id.  No

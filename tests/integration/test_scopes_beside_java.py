@@ -22,17 +22,20 @@ from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.java_targets import JavaTargets
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
+from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.zookeeper import ZooKeeper
+from protocol_specs.metadata import layout as spec
 from tests.integration.our_client import poll
 from tests.reactor_thread import run_in_reactor
 
 pytestmark = pytest.mark.java
 
 SCOPES = (1, -5, 2**63 - 1)
+FORMAT_FORGETS_IDS = (4, 10)
+"""The release since when the format command deletes what the id generator has left."""
+
 DILIGENT = {
     "gcWaitTime": 1000,
-    "minorCompactionInterval": 0,
-    "majorCompactionInterval": 0,
     "autoRecoveryDaemonEnabled": "true",
     "auditorPeriodicCheckInterval": 1,
 }
@@ -76,7 +79,8 @@ def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper
         bookie.stop()
     formats(java_release, cluster, tmp_path)
     left = with_zookeeper(zookeeper, lambda client: client.get_children(cluster.root))
-    assert not any(each.isdecimal() or each.startswith("ID-") for each in left)
+    assert not any(each.isdecimal() for each in left)
+    assert (spec.SCOPED in left) == (release_number(java_release) < FORMAT_FORGETS_IDS)
 
 
 def on_store(cluster: Cluster, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
