@@ -21,6 +21,14 @@ def add(port: int, ledger_id: int, entry_id: int, payloads: Sequence[bytes], *, 
         channel.add_entries(ledger_id, entry_id, entries, digest.master_key)
 
 
+def add_recovered(port: int, ledger_id: int, entry_id: int, payload: bytes, *, password: bytes = b"") -> None:
+    """Add one entry as a recovering client would, past the fence; raises the bookie's error."""
+    digest = EntryDigest(DigestType.CRC32C, password)
+    entry = digest.seal(ledger_id, entry_id, fields.NO_ENTRY, len(payload), payload)
+    with BlockingChannel("127.0.0.1", port) as channel:
+        channel.add_entries(ledger_id, entry_id, [entry], digest.master_key, Flag.RECOVERY_ADD)
+
+
 def fence(port: int, ledger_id: int, *, password: bytes = b"") -> BookKeeperError | None:
     """Fence a ledger there, known to the bookie or not; give the error that came with the reply."""
     digest = EntryDigest(DigestType.CRC32C, password)
