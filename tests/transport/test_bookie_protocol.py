@@ -1,12 +1,17 @@
 """A bookie's connection on Twisted."""
 
+from typing import Any
+
 from twisted.internet.testing import StringTransport
 
+from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v2 import ReadRequests
-from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieFactory, BookieProtocol
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieFactory, BookieProtocol, Security
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3_pb2
+from tests.plain_auth import PlainBookie
 
 READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
 UNKNOWN_OPERATION = bytes.fromhex("000000140209000000000000000000010000000000000002")
@@ -184,3 +189,78 @@ def test_replies_leave_before_a_broken_protocol_ends_the_connection() -> None:
     protocol, transport = answering(b"a")
     protocol.dataReceived(READ + UNKNOWN_OPERATION)
     assert (transport.writes, transport.aborted) == ([b"a"], True)
+
+
+# Security ------------------------------------------------------------------------------------------------------------
+
+START_TLS = bytes.fromhex("0000000b0a06080310091807d20600")
+TLS_STARTED = bytes.fromhex("0000000d0a060803100918071000d20600")
+
+
+class TlsTransport(Transport):
+    """Says that TLS is on, and encrypts nothing."""
+
+    creator: object = None
+
+    def startTLS(self, creator: object) -> None:
+        self.creator = creator
+
+    def getPeerCertificate(self) -> None:
+        return None
+
+
+def secure(served: list[object], security: Security) -> tuple[BookieProtocol, TlsTransport]:
+    factory = BookieFactory(ServerConnection, lambda request, _: served.append(request), security)
+    protocol, transport = factory.buildProtocol(None), TlsTransport()
+    protocol.makeConnection(transport)
+    return protocol, transport
+
+
+def test_the_reply_to_start_tls_goes_out_in_clear_and_others_wait_for_the_handshake() -> None:
+    served: list[object] = []
+    protocol, transport = secure(served, Security(tls="the bookie's"))
+    protocol.dataReceived(READ)
+    assert len(served) == 1
+    protocol.dataReceived(START_TLS)
+    assert transport.aborted, "behind V2 it is too late"
+
+    protocol, transport = secure(served, Security(tls="the bookie's"))
+    protocol.dataReceived(START_TLS)
+    assert (transport.value(), transport.creator) == (TLS_STARTED, "the bookie's")
+    protocol.send([b"answer to an earlier request"])
+    assert transport.value() == TLS_STARTED
+    protocol.handshakeCompleted()
+    assert transport.value() == TLS_STARTED + b"answer to an earlier request"
+    assert (protocol.peer.secure, protocol.peer.certificate) == (True, None)
+
+
+def test_a_client_whose_certificate_does_not_authorize_it_is_told_so() -> None:
+    plugin = PlainBookie({}, role=b"another certificate")
+    protocol, transport = secure([], Security(auth=plugin, tls="the bookie's"))
+    protocol.dataReceived(START_TLS)
+    transport.clear()
+    protocol.handshakeCompleted()
+    reply = v3_pb2.Response.FromString(transport.value()[4:])
+    assert (reply.header.operation, reply.status, reply.HasField("start_tls_response")) == (9, statuses.EIO.v3, False)
+    assert not transport.aborted
+
+
+def test_requests_are_served_once_the_client_has_authenticated() -> None:
+    served: list[object] = []
+    plugin = PlainBookie({"reader": "secret"})
+    protocol, transport = secure(served, Security(auth=plugin))
+    protocol.dataReceived(READ + v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0secret") + READ)
+    assert (len(served), protocol.peer.principal) == (1, "reader")
+    assert transport.value().startswith(bytes.fromhex("000000180202000000000066"))
+    protocol.connectionLost()
+    assert plugin.closed == 1
+
+
+def test_a_provider_that_answers_later() -> None:
+    served: list[object] = []
+    jobs: list[Any] = []
+    protocol, transport = secure(served, Security(auth=PlainBookie({"reader": "secret"}, later=jobs.append)))
+    protocol.dataReceived(v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0wrong"))
+    assert transport.value() == b""
+    jobs.pop()()
+    assert transport.aborted
