@@ -20,6 +20,7 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
     LedgerFenced,
+    LedgerScopeNotSupported,
     NotEnoughBookies,
     Unauthorized,
 )
@@ -35,7 +36,7 @@ class Slot:
     A replaced bookie leaves its slot with it, so whatever it still answers is recognised and inert.
     """
 
-    __slots__ = ("bit", "bookie_id", "broken", "channel", "index", "replaced", "retry_generation", "retry_s")
+    __slots__ = ("bit", "bookie_id", "broken", "channel", "error", "index", "replaced", "retry_generation", "retry_s")
 
     def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
         self.index = index
@@ -48,6 +49,8 @@ class Slot:
         bookies is no more of ``retry_generation``, or after ``retry_s``."""
         self.retry_generation = 0
         self.retry_s = 0.0
+        self.error: BookKeeperError | None = None
+        """How it failed the last time."""
 
 
 class PendingAdd:
@@ -202,6 +205,7 @@ class Adds:
             self.fail(error)
             return
         add.refused |= slot.bit
+        slot.error = error
         if self._worth_replacing(slot):
             self._context.bookies.suspect(slot.bookie_id, error)
             self._broken.append(slot)
@@ -209,7 +213,7 @@ class Adds:
                 self._changing = True
                 Deferred.fromCoroutine(self._change_ensemble())
         elif not self._changing:
-            self._require_ack_quorum((add,), NotEnoughBookies(self._no_replacement(slot, error)))
+            self._require_ack_quorum((add,), self._too_few(None))
 
     def _worth_replacing(self, slot: Slot) -> bool:
         """Return whether to look for another bookie, as was not done before in the same circumstances."""
@@ -235,7 +239,7 @@ class Adds:
                 shortage = await self._replace_all(broken) or shortage
             # No other bookie to turn to: go on with those left as long as they make an ack quorum.  To be asked even if
             # all was replaced: bookies that could not be, earlier, may have failed again meanwhile.
-            self._require_ack_quorum(self.pending, shortage or NotEnoughBookies(self._too_few()))
+            self._require_ack_quorum(self.pending, self._too_few(shortage))
         except BookKeeperError as error:
             self.fail(error)
         except Exception as error:
@@ -288,16 +292,16 @@ class Adds:
         if any(add.missing > 0 and add.refused.bit_count() > spare for add in adds):
             self.fail(error)
 
-    def _no_replacement(self, slot: Slot, error: BookKeeperError) -> str:
-        return f"no bookie can replace {slot.bookie_id}, which failed: {error}; start more bookies"
-
-    def _too_few(self) -> str:
-        failed = ", ".join(slot.bookie_id for slot in self._slots if slot.broken)
-        ledger = ledger_name(self._ledger_id)
-        return f"too many bookies of ledger {ledger} fail and could not be replaced ({failed}); start more"
+    def _too_few(self, shortage: NotEnoughBookies | None) -> BookKeeperError:
+        """Return the error of too few bookies that work, with the reason of each that does not."""
+        failed = [slot for slot in self._slots if slot.error is not None]
+        scopes = any(isinstance(slot.error, LedgerScopeNotSupported) for slot in failed)
+        reasons = "; ".join(f"{slot.bookie_id}: {slot.error}" for slot in failed)
+        text = f"too many bookies of ledger {ledger_name(self._ledger_id)} fail and cannot be replaced ({reasons})"
+        return (LedgerScopeNotSupported if scopes else NotEnoughBookies)(f"{text}; {shortage or 'start more bookies'}")
 
     def _slot(self, index: int, bookie_id: BookieId) -> Slot:
-        return Slot(index, bookie_id, self._context.channels.channel(bookie_id))
+        return Slot(index, bookie_id, self._context.channel(bookie_id, self._ledger_id))
 
     def _arrange(self) -> None:
         self._write_slots = [tuple(self._slots[index] for index in each) for each in self._quorum.write_sets]

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
+from attrs import Factory, field, frozen
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from bookkeeper_tx.client.capability import Capabilities
+from bookkeeper_tx.client.scoped_channel import ScopedChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+from protocol_specs.ledger_id import SCOPED_MIN
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.bookie_watcher import BookieWatcher
@@ -114,7 +116,16 @@ class ClientContext:
     bookies: "BookieWatcher"
     capabilities: Capabilities
     """Who serves batch read in the dialect of this client."""
+    scopes: Capabilities = field(
+        default=Factory(
+            lambda context: Capabilities(context.clock, context.config.batch_read_capability_expiry_s), takes_self=True
+        )
+    )
+    """Who knows ledger scopes."""
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""
-        return self.channels.channel(bookie_id)
+        channel = self.channels.channel(bookie_id)
+        if ledger_id < SCOPED_MIN:
+            return channel
+        return ScopedChannel(self, bookie_id, channel, ledger_id)

@@ -47,7 +47,7 @@ class LastEntriesRead:
     ) -> None:
         self._ledger_id = ledger_id
         self._bookies = fragment.ensemble
-        self._channels: Sequence[Channel] = [context.channels.channel(bookie_id) for bookie_id in fragment.ensemble]
+        self._channels: Sequence[Channel] = [context.channel(each, ledger_id) for each in fragment.ensemble]
         self._context = context
         self._quorum = quorum
         self._digest = digest

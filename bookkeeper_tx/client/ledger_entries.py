@@ -4,8 +4,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
-from bookkeeper_tx.model import Entry
+from bookkeeper_tx.entry_format import format_of
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.model import Entry, ledger_name
 
 
 class LedgerEntries(Sequence[Entry]):
@@ -15,7 +16,7 @@ class LedgerEntries(Sequence[Entry]):
     keeps ``entries.payloads`` and lets the rest go.
     """
 
-    __slots__ = ("_runs", "_starts", "first_entry_id", "ledger_id", "payloads")
+    __slots__ = ("_metadata", "_runs", "_starts", "first_entry_id", "ledger_id", "payloads")
 
     def __init__(
         self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], runs: Sequence[EntryRun]
@@ -25,6 +26,7 @@ class LedgerEntries(Sequence[Entry]):
         self.payloads = payloads
         """One ``bytes`` an entry."""
         self._runs = runs
+        self._metadata = format_of(ledger_id).metadata
         self._starts = [run.first_entry_id for run in runs]
 
     @property
@@ -45,7 +47,7 @@ class LedgerEntries(Sequence[Entry]):
             return [self[each] for each in range(*index.indices(len(self.payloads)))]
         payload = self.payloads[index]
         entry_id = self.first_entry_id + (index if index >= 0 else index + len(self.payloads))
-        _, _, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(self._stored(entry_id))
+        *_, last_add_confirmed, length = self._metadata.unpack_fixed(self._stored(entry_id))
         return Entry(self.ledger_id, entry_id, payload, last_add_confirmed, length)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -56,4 +58,6 @@ class LedgerEntries(Sequence[Entry]):
         return self._runs[bisect_right(self._starts, entry_id) - 1].entry(entry_id)
 
     def __repr__(self) -> str:
-        return f"<LedgerEntries ledger {self.ledger_id} entries {self.first_entry_id}..{self.last_entry_id}>"
+        return (
+            f"<LedgerEntries ledger {ledger_name(self.ledger_id)} entries {self.first_entry_id}..{self.last_entry_id}>"
+        )

@@ -222,7 +222,7 @@ class LedgerReader:
 
     def single_reads_for(self, size: int) -> int:
         """Return how many single reads are worth sending for a reply of ``size`` bytes."""
-        entry = self._entry_size + self._digest.payload_offset + RECORD_OVERHEAD
+        entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_OVERHEAD
         worth = int((size - REPLY_OVERHEAD) / entry) + 1
         return max(1, min(worth, self.context.config.outstanding_reads_max))
 
@@ -283,7 +283,7 @@ class LedgerReader:
         fragments = versioned.metadata.fragments
         nexts = [fragment.first_entry_id for fragment in fragments[1:]] + [None]
         self._replicas = [
-            Replicas(self.context, self.quorum, fragment, following)
+            Replicas(self.context, self.ledger_id, self.quorum, fragment, following)
             for fragment, following in zip(fragments, nexts, strict=True)
         ]
         self._current = self._replicas[-1]

@@ -75,7 +75,7 @@ class RecoveryRead:
         key = self._digest.master_key if fence else None
         for index in self._quorum.write_set(self._entry_id):
             bookie_id = ensemble[index]
-            self._context.channels.channel(bookie_id).read_entry(
+            self._context.channel(bookie_id, self._ledger_id).read_entry(
                 self._ledger_id, self._entry_id, partial(self._replied, bookie_id), flags=flags, master_key=key
             )
         return self.deferred

@@ -15,12 +15,17 @@ class Replicas:
     __slots__ = ("bookies", "channels", "first_entry_id", "last_entry_id", "write_sets")
 
     def __init__(
-        self, context: ClientContext, quorum: Quorum, fragment: Fragment, next_first_entry_id: int | None
+        self,
+        context: ClientContext,
+        ledger_id: int,
+        quorum: Quorum,
+        fragment: Fragment,
+        next_first_entry_id: int | None,
     ) -> None:
         self.first_entry_id = fragment.first_entry_id
         self.last_entry_id = fields.ENTRY_ID_MAX if next_first_entry_id is None else next_first_entry_id - 1
         self.bookies: Sequence[BookieId] = fragment.ensemble
-        self.channels: Sequence[Channel] = tuple(map(context.channels.channel, fragment.ensemble))
+        self.channels: Sequence[Channel] = tuple(context.channel(each, ledger_id) for each in fragment.ensemble)
         self.write_sets = quorum.write_sets
 
     def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:

@@ -11,7 +11,8 @@ from attrs import define, field
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx import entry_list
-from bookkeeper_tx.entry_run import ENTRY_METADATA, EntryRun
+from bookkeeper_tx.entry_format import format_of
+from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BadRequest,
     BookieUnavailable,
@@ -43,9 +44,9 @@ class StoredLedger:
     explicit_lac: bytes | None = None
 
 
-def lac_of(entry: bytes) -> int:
-    """The last add confirmed inside an entry of scope 0."""
-    return int(ENTRY_METADATA.unpack_fixed(entry)[2])
+def lac_of(entry: bytes, ledger_id: int = 0) -> int:
+    """The last add confirmed inside an entry."""
+    return int(format_of(ledger_id).metadata.unpack_fixed(entry)[-2])
 
 
 @define
@@ -70,8 +71,6 @@ class PuppetBookie:
     """Whether it reads the scope of a ledger id; without, it takes part in scope 0 only."""
     polls: str = "waits"
     """How it takes a long poll: ``waits``, answers ``at once``, or ``closes`` the connection."""
-    force_answers: bool = True
-    """Whether it ever answers a force."""
     requests: list[str] = field(factory=list)
     watchers: list[Callable[[], None]] = field(factory=list)
     """What waits for a ledger to change."""
@@ -100,8 +99,8 @@ class PuppetBookie:
             raise NoSuchEntry
         explicit = fields.NO_ENTRY
         if ledger.explicit_lac is not None:
-            explicit = int.from_bytes(ledger.explicit_lac[8:16], "big", signed=True)
-        return max(explicit, *(lac_of(entry) for entry in ledger.entries.values()))
+            explicit = format_of(ledger_id).explicit_lac.unpack_from(ledger.explicit_lac)[-1]
+        return max(explicit, *(lac_of(entry, ledger_id) for entry in ledger.entries.values()))
 
     def poll(self, ledger_id: int, previous: int, piggyback: bool) -> tuple[int, int | None, bytes | None]:
         """The answer to a long poll as things stand."""
@@ -234,7 +233,7 @@ class PuppetChannel:
         self._request(f"write-lac {ledger_id}/{lac}", partial(self._bookie.write_lac, ledger_id, key, body), done)
 
     def force_ledger(self, ledger_id: int, done: Any) -> None:
-        self._request(f"force {ledger_id}", lambda: None, done if self._bookie.force_answers else lambda *_: None)
+        self._request(f"force {ledger_id}", lambda: None, done)
 
     def list_entries(self, ledger_id: int, done: Any) -> None:
         def work() -> entry_list.EntryList:

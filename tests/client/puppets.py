@@ -43,6 +43,9 @@ class Cluster:
         outcome: list[Any] = []
         deferred.addCallbacks(outcome.append, lambda failure: outcome.append(failure))
         self.network.run(until=lambda: bool(outcome))
+        while not outcome and any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
+            self.clock.advance(0)
+            self.network.run(until=lambda: bool(outcome))
         assert outcome, "the Deferred has not fired though nothing is on its way"
         if hasattr(outcome[0], "raiseException"):
             outcome[0].raiseException()

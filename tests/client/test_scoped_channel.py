@@ -1,0 +1,194 @@
+"""Ledgers of a scope other than 0 (BP-34): written, read and recovered, and nothing sent to who knows no scopes."""
+
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    IllegalOperation,
+    LedgerScopeNotSupported,
+    MetadataUnavailable,
+    RequestTimedOut,
+)
+from bookkeeper_tx.model import LedgerId, LedgerState
+from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
+from tests.client.puppets import Cluster
+
+V3 = ClientConfig(protocol="v3", batch_read_capability_expiry_s=60)
+LEDGER = LedgerId(-5, -9)
+
+
+def scoped(extensions: frozenset[str] | None, bookies: int = 3, knows: bool = True) -> Cluster:
+    cluster = Cluster([f"b{each}" for each in range(1, bookies + 1)])
+    for bookie in cluster.bookies.values():
+        bookie.extensions, bookie.knows_scopes = extensions, knows
+    return cluster
+
+
+def writer_of(cluster: Cluster, sizes: tuple[int, int, int] = (3, 3, 2)) -> LedgerWriter:
+    writer: LedgerWriter = cluster.result(cluster.client(V3).create_ledger(*sizes, ledger_id=LEDGER))
+    return writer
+
+
+def requests(cluster: Cluster) -> list[str]:
+    return [each.split(" ", 1)[1] for bookie in cluster.bookies.values() for each in bookie.requests]
+
+
+@pytest.mark.parametrize("extensions", [frozenset({LEDGER_SCOPE_ID}), None], ids=["published", "probed"])
+@pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])
+def test_a_scoped_ledger_has_the_life_of_any_other(extensions: Any, sizes: tuple[int, int, int]) -> None:
+    cluster = scoped(extensions)
+    writer = writer_of(cluster, sizes)
+    for each in (b"one", b"two", b"three"):
+        cluster.result(writer.append(each))
+    cluster.network.run()
+    tailing: LedgerReader = cluster.result(cluster.client(V3).open_ledger_no_recovery(LEDGER))
+    assert tailing.last_add_confirmed == 1
+    waiting = tailing.wait_last_add_confirmed()
+    cluster.result(writer.write_last_add_confirmed())
+    assert cluster.result(waiting) == 2
+    cluster.result(writer.force())
+    reader: LedgerReader = cluster.result(cluster.client(V3).open_ledger(LEDGER))
+    entries = cluster.result(reader.read(0, 2))
+    assert entries.payloads == [b"one", b"two", b"three"]
+    assert [(each.entry_id, each.last_add_confirmed, each.length) for each in entries] == [
+        (0, -1, 3),
+        (1, 0, 6),
+        (2, 1, 11),
+    ]
+    assert cluster.result(reader.read_entry(1)).payload == b"two"
+    assert cluster.metadata(LEDGER).state is LedgerState.CLOSED
+
+
+def test_a_bookie_that_publishes_nothing_is_asked_once() -> None:
+    cluster = scoped(None)
+    writer = writer_of(cluster)
+    for _ in range(5):
+        cluster.result(writer.append(b"payload"))
+    probes = [each for each in requests(cluster) if each.startswith("lac ")]
+    assert len(probes) == 3
+    assert all(each.endswith(" own") for each in probes), "on a connection of its own"
+
+
+def test_what_was_found_out_expires() -> None:
+    cluster = scoped(None)
+    writer = writer_of(cluster)
+    for _ in range(2):
+        cluster.result(writer.append(b"payload"))
+        cluster.network.run()
+        cluster.clock.advance(61)
+    assert len([each for each in requests(cluster) if each.startswith("lac ")]) == 6
+
+
+def test_appends_stay_in_order_while_a_bookie_is_asked() -> None:
+    cluster = scoped(None, bookies=1)
+    writer = writer_of(cluster, (1, 1, 1))
+    appended = [writer.append(b"%d" % each) for each in range(5)]
+    assert not any(" add " in each.text for each in cluster.network.messages)
+    assert [cluster.result(each) for each in appended] == [0, 1, 2, 3, 4]
+    assert [each.split("/")[1][0] for each in requests(cluster) if each.startswith("add")] == list("01234")
+
+
+@pytest.mark.parametrize("extensions", [frozenset({"tls"}), None], ids=["published", "probed"])
+def test_nothing_is_sent_to_a_bookie_that_knows_no_scopes(extensions: Any) -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}))
+    cluster.bookies["b2"].extensions, cluster.bookies["b2"].knows_scopes = None, False
+    writer = writer_of(cluster)
+    cluster.bookies["b2"].extensions = extensions
+    assert cluster.result(writer.append(b"two are enough")) == 0
+    cluster.network.run()
+    sent = [each.split(" ", 1)[1] for each in cluster.bookies["b2"].requests]
+    assert sent == ([] if extensions else [f"lac {LEDGER} own"])
+    assert LEDGER not in cluster.bookies["b2"].ledgers
+
+
+def test_too_few_bookies_that_know_scopes_fail_the_append() -> None:
+    cluster = scoped(None, knows=False)
+    writer = writer_of(cluster)
+    with pytest.raises(LedgerScopeNotSupported, match=r"knows no ledger scopes \(BP-34\)"):
+        cluster.result(writer.append(b"payload"))
+    assert not any(bookie.ledgers for bookie in cluster.bookies.values())
+
+
+def test_every_request_is_held_back() -> None:
+    cluster = scoped(frozenset())
+    client = cluster.client(V3)
+    channel = client._context.channel("b1", LEDGER)
+    found: list[Any] = []
+
+    def done(error: Any, _: Any) -> None:
+        found.append(type(error))
+
+    channel.add_entry(LEDGER, 0, b"", b"", done)
+    channel.read_entry(LEDGER, 0, done)
+    channel.read_range(LEDGER, 0, 1, done)
+    channel.batch_read(LEDGER, 0, 1, 1, done)
+    channel.read_last_add_confirmed(LEDGER, done)
+    channel.write_last_add_confirmed(LEDGER, 0, b"", b"", done)
+    channel.wait_last_add_confirmed(LEDGER, 0, 0, True, done)
+    channel.force_ledger(LEDGER, done)
+    channel.list_entries(LEDGER, done)
+    assert found == []
+    cluster.network.run()
+    cluster.clock.advance(0)
+    assert found == [LedgerScopeNotSupported] * 9
+    channel.force_ledger(LEDGER, done)
+    assert len(found) == 9, "never before the call has returned"
+    cluster.clock.advance(0)
+    assert found == [LedgerScopeNotSupported] * 10
+    assert cluster.bookies["b1"].requests == []
+
+
+@pytest.mark.parametrize("lost", ["store info", "lac"])
+def test_what_could_not_be_found_out_is_asked_again(lost: str) -> None:
+    cluster = scoped(None, bookies=1)
+    channel = cluster.client(V3)._context.channel("b1", LEDGER)
+    found: list[Any] = []
+    channel.force_ledger(LEDGER, lambda error, _: found.append(error))
+    if lost == "lac":
+        cluster.network.run(until=lambda: any("lac" in each.text for each in cluster.network.messages))
+    cluster.network.lose(cluster.network.find(lost))
+    cluster.clock.advance(0)
+    assert [type(each) for each in found] == [MetadataUnavailable if lost == "store info" else RequestTimedOut]
+    channel.force_ledger(LEDGER, lambda error, _: found.append(error))
+    cluster.network.run()
+    assert found[1] is None
+
+
+def test_a_bookie_that_is_down_says_nothing_about_scopes() -> None:
+    cluster = scoped(None, bookies=1)
+    cluster.bookies["b1"].down = True
+    channel = cluster.client(V3)._context.channel("b1", LEDGER)
+    found: list[Any] = []
+    channel.force_ledger(LEDGER, lambda error, _: found.append(type(error)))
+    cluster.network.run()
+    cluster.clock.advance(0)
+    assert found == [BookieUnavailable]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_wait_can_be_given_up_while_a_bookie_is_asked(known: bool) -> None:
+    cluster = scoped(None, bookies=1)
+    channel = cluster.client(V3)._context.channel("b1", LEDGER)
+    found: list[Any] = []
+    give_up = channel.wait_last_add_confirmed(LEDGER, 0, 1000, True, lambda *answer: found.append(answer))
+    if known:
+        cluster.network.run(until=lambda: any("poll" in each.text for each in cluster.network.messages))
+    give_up()
+    cluster.network.run()
+    cluster.clock.advance(0)
+    assert found == []
+    assert any("poll" in each for each in requests(cluster)) == known
+
+
+def test_v2_says_at_once_that_it_cannot() -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}))
+    client = cluster.client()
+    for ask in (lambda: client.create_ledger(ledger_id=LEDGER), lambda: client.open_ledger(LEDGER)):
+        with pytest.raises(IllegalOperation, match="V3"):
+            cluster.result(ask())
+    assert requests(cluster) == []
