@@ -13,7 +13,7 @@ from bookkeeper_tx.model import ledger_name
 
 @click.group()
 def ledger() -> None:
-    """Create, write, read, list, show and delete ledgers.
+    """Create, write, read, tail, list, show and delete ledgers.
 
     \b
     export BKTX_METADATA=sqlite:///tmp/cluster.db
@@ -26,7 +26,7 @@ def ledger() -> None:
     """
 
 
-for command in (ledger_write.create, ledger_write.write, ledger_read.read):
+for command in (ledger_write.create, ledger_write.write, ledger_read.read, ledger_read.tail):
     ledger.add_command(command)
 
 

@@ -1,6 +1,7 @@
-"""``bktx ledger read``: what is in a ledger."""
+"""``bktx ledger read`` and ``tail``: what is in a ledger, and what comes."""
 
 import sys
+from contextlib import aclosing
 from typing import Any
 
 import click
@@ -56,5 +57,44 @@ def read(
             if last is not None and last < first:
                 raise InvalidArgument(f"--last {last} lies before --first {first}")
             await ledger_copy.read_payloads(reader, first, end, batch, b"\n" if newline else b"", sys.stdout.buffer)
+
+    run(operation)
+
+
+@click.command()
+@options.metadata
+@options.digest_to_read
+@options.password
+@options.protocol
+@which.ledger
+@click.option("--first", type=click.IntRange(0), help="First entry; default: the one behind what is confirmed now.")
+@click.option("--newline", is_flag=True, help="End each payload with a newline that is not in the entry.")
+def tail(
+    metadata_uri: str,
+    digest_type: DigestType | None,
+    password: bytes,
+    protocol: WireProtocol | None,
+    ledger_id: int,
+    first: int | None,
+    newline: bool,
+) -> None:
+    """Write a ledger's payloads to standard output as they are confirmed, until its writer closes it.
+
+    Bookies are asked to answer when there is something new (long poll); the writer is left alone.
+
+    \b
+    bktx ledger tail 0 --first 0
+    """
+
+    async def operation(reactor: Any) -> None:
+        async with connected(reactor, metadata_uri, config_for(protocol, ledger_id)) as client:
+            reader = await client.open_ledger_no_recovery(ledger_id, password=password, digest_type=digest_type)
+            try:
+                async with aclosing(reader.tail(first)) as entries:
+                    async for entry in entries:
+                        sys.stdout.buffer.write(entry.payload + (b"\n" if newline else b""))
+                        sys.stdout.buffer.flush()
+            finally:
+                reader.close()
 
     run(operation)

@@ -28,7 +28,7 @@ def _quorums(command: Any) -> Any:
     return command
 
 
-def _quorum_sizes(replicas: int, write_quorum: int | None, ack_quorum: int | None) -> dict[str, int]:
+def _quorum_sizes(replicas: int, write_quorum: int | None, ack_quorum: int | None) -> dict[str, Any]:
     write_quorum_size = write_quorum or replicas
     return {
         "ensemble_size": replicas,

@@ -24,3 +24,14 @@ def bktx(
     return subprocess.run(
         [*COMMAND, *arguments], input=stdin, capture_output=True, timeout=timeout_s, env=environment() | variables
     )
+
+
+def start(*arguments: str) -> "subprocess.Popen[bytes]":
+    """Start ``bktx`` and leave it running; the caller ends it."""
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.cli.bktx_process import bktx
+from tests.cli.bktx_process import bktx, start
+from tests.integration.our_client import OurClient, append, wait_for
 
 LINES = b"first\n\n\n" + bytes(range(256)) + b"\nlast without end"
 
@@ -101,6 +102,29 @@ def test_an_open_ledger_is_left_alone_unless_recovery_is_asked_for(cluster, run)
     recovered = bktx("ledger", "read", ledger_id, "--recover", "--metadata", cluster.metadata_uri)
     assert b"warning: recovering" in recovered.stderr
     assert json.loads(run("ledger", "show", ledger_id, "--json"))["state"] == "CLOSED"
+
+
+def test_a_ledger_is_followed_until_it_is_closed(cluster, run):
+    ways = (["--first", "0"], [])
+    with OurClient(cluster.metadata_uri) as client:
+        writer = client.create_ledger()
+        append(writer, [b"before\n"])
+        name = str(writer.ledger_id)
+        following = [start("ledger", "tail", name, *options, "--metadata", cluster.metadata_uri) for options in ways]
+        try:
+            append(writer, [b"now\n"])
+            assert following[0].stdout.readline() == b"before\n"  # confirmed by the second add
+            append(writer, [b"and now\n"])
+            assert following[0].stdout.readline() == b"now\n"
+            wait_for(writer.close)
+            (rest, trouble), (new, _) = [each.communicate(timeout=60) for each in following]
+        finally:
+            for each in following:
+                each.kill()
+    assert (rest, trouble, following[0].returncode) == (b"and now\n", b"", 0)
+    assert b"before\nnow\nand now\n".endswith(new)  # depends on when it came
+    assert run("ledger", "tail", name) == b""
+    assert run("ledger", "tail", name, "--first", "1", "--newline") == b"now\n\nand now\n\n"
 
 
 def test_a_ledger_can_be_closed_when_it_is_created(run):
