@@ -21,6 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ledger": ("ledger", "Create, write, read, list, show and delete ledgers."),
     "bookie": ("bookie", "Look at the bookies of a cluster."),
     "cluster": ("cluster", "Set up a cluster's metadata."),
+    "wire": ("wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),
     "bench": ("bench", "Measure adds and reads: rates, latencies, CPU per entry."),
 }
 """Command → the room it lives in and its one line of help, so that only the command that runs is imported."""

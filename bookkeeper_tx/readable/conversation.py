@@ -1,0 +1,53 @@
+"""Both sides of a connection as frames, in the order in which they were complete."""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from bookkeeper_tx.readable.reassembly import Connection, Half, Segment
+from bookkeeper_tx.readable.shown import Direction, Frame, Item, Note
+from bookkeeper_tx.readable.stream import Stream, first_frame
+from bookkeeper_tx.readable.verdicts import Verdicts
+
+
+@frozen
+class Said:
+    """A frame or a note, and the segment with which it was complete."""
+
+    item: Item
+    segment: Segment
+
+
+def read(connection: Connection, verdicts: Verdicts) -> list[Said]:
+    """Return all that both sides sent, as far as it can be read."""
+    said = [*_of_half("request", connection.requests, verdicts), *_of_half("response", connection.responses, verdicts)]
+    return sorted(said, key=lambda each: each.segment.number)
+
+
+def _of_half(direction: Direction, half: Half, verdicts: Verdicts) -> Iterator[Said]:
+    stream, end, behind = Stream(direction, verdicts), 0, False
+    for stretch in half.stretches():
+        start: int | None = 0
+        if stretch.missing is None or stretch.missing:
+            start = first_frame(stretch.data, direction)
+            yield Said(Note(end, _say_missing(direction, stretch.missing, start), failed=True), stretch.segments[0])
+        if start is None or behind:
+            end += len(stretch.data)
+            continue
+        for item in stream.read(stretch.data, start):
+            at = item.offset + (item.size if isinstance(item, Frame) else 0)
+            yield Said(item, stretch.segment_at(at))
+            behind = behind or isinstance(item, Note)
+        end += len(stretch.data)
+    if half.reset is not None:
+        yield Said(Note(end, f"the {_SENDER[direction]} reset the connection"), half.reset)
+
+
+_SENDER = {"request": "client", "response": "bookie"}
+
+
+def _say_missing(direction: Direction, missing: int | None, start: int | None) -> str:
+    lost = "the capture starts in mid-connection" if missing is None else f"the capture lacks {missing} bytes"
+    if start is None:
+        return f"{lost}: no {direction} can be told in what comes next"
+    return f"{lost}: the next {direction} is found {start} bytes on" if start else lost

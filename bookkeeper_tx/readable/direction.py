@@ -1,0 +1,96 @@
+"""Which way bytes went, when nobody says so: told by the first frame that can only be one of the two."""
+
+from google.protobuf.message import DecodeError
+
+from bookkeeper_tx.readable import v3
+from bookkeeper_tx.readable.shown import Direction
+from protocol_specs import codecs
+from protocol_specs.codecs import Malformed
+from protocol_specs.entry import version
+from protocol_specs.wire import framing, status, v2, v3_pb2
+from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
+from protocol_specs.wire.operations import Operation
+
+_FRAME = codecs.derive("frame", framing.FRAME)
+_ADD_REPLY = codecs.derive("V2 add reply", v2.ADD_REPLY)
+_READ_REPLY = codecs.derive("V2 read reply", v2.READ_REPLY)
+_BATCH_READ_REPLY = codecs.derive("V2 batch read reply", v2.BATCH_READ_REPLY)
+_AUTH = codecs.derive("V2 auth", v2.AUTH)
+
+
+def guess(data: bytes) -> Direction | None:
+    """Return which way the frames in ``data`` went, None where none of them tells."""
+    at = 0
+    while at < len(data):
+        try:
+            length, body = _FRAME.unpack_from(data, at)
+        except Malformed:
+            body = data[at + _FRAME.size :]
+            return _of_frame(body)
+        direction = _of_frame(body)
+        if direction is not None:
+            return direction
+        at += _FRAME.size + length
+    return None
+
+
+def _of_frame(body: bytes) -> Direction | None:
+    if v3.is_v3("response", body):  # a request has no status, which a response must have
+        return "response"
+    if v3.is_v3("request", body):
+        return "request"
+    try:
+        return _of_v2(body)
+    except Malformed:
+        return None
+
+
+def _of_v2(body: bytes) -> Direction | None:
+    header = _AUTH.unpack_from(body)[0]
+    _, operation, flags = framing.split_header(header)
+    if operation == Operation.AUTH:
+        return _of_auth(body)
+    if operation == Operation.ADD_ENTRY:
+        return "response" if len(body) == _ADD_REPLY.size else "request"
+    if operation == Operation.READ_ENTRY:
+        return "response" if not flags and _is_read_reply(body) else "request"
+    if operation == Operation.BATCH_READ_ENTRY:
+        return "response" if not flags and _is_batch_read_reply(body) else "request"
+    return None
+
+
+def _is_read_reply(body: bytes) -> bool:
+    """Tell a reply from a request with or without bytes behind it, which a bookie ignores."""
+    if len(body) < _READ_REPLY.size:
+        return False
+    _, code, ledger_id, _, entry = _READ_REPLY.unpack_from(body)
+    if code != status.EOK.v2:
+        return code in status.BY_V2_CODE and not entry
+    return _is_entry_of(ledger_id, entry)
+
+
+def _is_batch_read_reply(body: bytes) -> bool:
+    try:
+        _, code, ledger_id, _, _, entries = _BATCH_READ_REPLY.unpack_from(body)
+    except Malformed:
+        return False
+    if code != status.EOK.v2:
+        return code in status.BY_V2_CODE and not entries
+    return bool(entries) and _is_entry_of(ledger_id, entries[0])
+
+
+def _is_entry_of(ledger_id: int, entry: bytes) -> bool:
+    try:
+        return version.ids_of(entry)[0] == ledger_id
+    except Malformed:
+        return False
+
+
+def _of_auth(body: bytes) -> Direction | None:
+    """Tell the one reply that can be known: that of a bookie without authentication."""
+    message = v3_pb2.AuthMessage()
+    try:
+        message.ParseFromString(_AUTH.unpack_from(body)[1])
+    except DecodeError:
+        return None
+    return "response" if message.auth_plugin_name == AUTH_DISABLED_PLUGIN else None

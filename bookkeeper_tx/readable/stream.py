@@ -1,0 +1,150 @@
+"""All the frames that went one way on a connection, told apart as a bookie does (docs/protocol/detection.md)."""
+
+from collections.abc import Iterator
+
+from attrs import define
+
+from bookkeeper_tx.readable import v3
+from bookkeeper_tx.readable.shown import UNREADABLE, Broken, Direction, Frame, Item, Note, Sheet, broken_by
+from bookkeeper_tx.readable.v2 import V2Frames
+from bookkeeper_tx.readable.v3 import V3Frames
+from bookkeeper_tx.readable.verdicts import Verdicts
+from protocol_specs import codecs, fields
+from protocol_specs.codecs import Malformed
+from protocol_specs.wire import framing, v2
+
+_LENGTH = codecs.derive("frame", codecs.leading(v2.FRAME_START, "header"))
+
+TLS_CONTENT_TYPES = range(0x14, 0x18)
+TLS_MAJOR_VERSION = 3
+"""The first two bytes of a TLS record.  As the length of a frame they would be above any limit."""
+
+
+@define
+class Stream:
+    """Reads one direction of a connection, frame by frame.
+
+    A bookie takes frames for V3 until one does not parse, then all for V2, that one included.  Replies are of the
+    dialect of their requests, which may have been sent before that: each is told apart for itself.
+    """
+
+    direction: Direction
+    verdicts: Verdicts
+    may_be_v3: bool = True
+    """Whether the next request is tried as V3."""
+
+    def read(self, data: bytes, start: int = 0) -> Iterator[Item]:
+        """Yield the frames in ``data`` from ``start`` on, up to the byte where they break."""
+        at, tls_may_follow = start, False
+        while at < len(data):
+            if tls_may_follow and is_tls(data, at):
+                yield Note(at, f"TLS from here on: {len(data) - at} bytes that cannot be read")
+                return
+            frame, tls_may_follow = self._frame(data, at)
+            yield frame
+            if frame.broken is not None and frame.broken.ends:
+                return
+            at += frame.size
+
+    def _frame(self, data: bytes, at: int) -> tuple[Frame, bool]:
+        sheet = Sheet(data)
+        body, available = at + _LENGTH.size, len(data)
+        try:
+            (length,) = _LENGTH.unpack_from(data, at)
+        except Malformed as error:
+            sheet.add(UNREADABLE, at, available - at, data[at:])
+            return self._shown(at, available, "", "", sheet, broken_by(error)), False
+        sheet.add("length", at, _LENGTH.size, length, _say_length(length))
+        if body + length > available:
+            return self._cut_short(data, at, length, sheet), False
+        dialect = self._dialect(data[body : body + length])
+        return self._whole(data, at, body + length, dialect, sheet)
+
+    def _cut_short(self, data: bytes, at: int, length: int, sheet: Sheet) -> Frame:
+        """Read as far as there are bytes."""
+        body, available = at + _LENGTH.size, len(data)
+        broken = Broken("frame", "body", available, f"needs {length} bytes, has {available - body}")
+        if _LENGTH.size + length > fields.FRAME_SIZE_MAX:
+            if body < available:
+                sheet.add(UNREADABLE, body, available - body, data[body:])
+            return self._shown(at, available, "", "", sheet, broken)
+        dialect = "V3" if body < available and data[body] >= framing.V3_FIRST_BYTE_MIN else "V2"
+        frame, _ = self._whole(data, at, available, dialect, sheet)
+        return self._shown(at, available, dialect, frame.operation, sheet, broken)
+
+    def _whole(self, data: bytes, at: int, end: int, dialect: str, sheet: Sheet) -> tuple[Frame, bool]:
+        v3_frames = V3Frames(self.verdicts)
+        frames = v3_frames if dialect == "V3" else V2Frames(self.verdicts, v3_frames)
+        body = at + _LENGTH.size
+        operation, broken = "", None
+        try:
+            operation = frames.read(sheet, self.direction, data, body, end)
+        except Malformed as error:
+            broken = broken_by(error)
+            sheet.add_unreadable(error, end)
+        if broken is None and frames.failed_inside is not None:
+            broken = broken_by(frames.failed_inside, ends=False)
+        tls = dialect == "V3" and v3.starts_tls(v3.parsed(self.direction, data[body:end]))
+        return self._shown(at, end, dialect, operation, sheet, broken), tls
+
+    def _shown(self, at: int, end: int, dialect: str, operation: str, sheet: Sheet, broken: Broken | None) -> Frame:
+        return Frame(at, end - at, self.direction, dialect, operation, tuple(sheet.fields), broken)
+
+    def _dialect(self, body: bytes) -> str:
+        """Tell V3 from V2, as a bookie does for requests; remembers that a request was not V3.
+
+        What is neither is shown as V3 if it starts as V3 messages do.
+        """
+        if self.direction == "response":
+            return "V3" if v3.is_v3("response", body) or _starts_as_v3(body) else "V2"
+        if self.may_be_v3 and v3.is_v3("request", body):
+            return "V3"
+        was_v3, self.may_be_v3 = self.may_be_v3, False
+        return "V3" if was_v3 and _starts_as_v3(body) else "V2"
+
+
+def first_frame(data: bytes, direction: Direction) -> int | None:
+    """Return where the first frame starts in bytes from the middle of a connection, None where none can be told.
+
+    A frame is taken for one if it can be read, and what comes behind it too.
+    """
+    for at in range(len(data) - _LENGTH.size):
+        if data[at + _LENGTH.size] in _FIRST_BYTES and _is_frame(data, at, direction):
+            (length,) = _LENGTH.unpack_from(data, at)
+            behind = at + _LENGTH.size + length
+            if behind + _LENGTH.size >= len(data) or _is_frame(data, behind, direction):
+                return at
+    return None
+
+
+def _is_frame(data: bytes, at: int, direction: Direction) -> bool:
+    """Tell whether bytes can be read as a frame; of one that goes on behind them, whether it starts as one."""
+    (length,) = _LENGTH.unpack_from(data, at)
+    body, end = at + _LENGTH.size, at + _LENGTH.size + length
+    if end - at > fields.FRAME_SIZE_MAX:
+        return False
+    if end > len(data):
+        return data[body : body + 1] == b"" or data[body] in _FIRST_BYTES
+    frame = next(Stream(direction, Verdicts()).read(data[at:end]))
+    return isinstance(frame, Frame) and frame.broken is None
+
+
+def is_tls(data: bytes, at: int) -> bool:
+    """Tell whether a TLS record may start at ``at``."""
+    start = data[at : at + 2]
+    return len(start) == 2 and start[0] in TLS_CONTENT_TYPES and start[1] == TLS_MAJOR_VERSION
+
+
+def _starts_as_v3(body: bytes) -> bool:
+    return body[:1] == _HEADER_TAG
+
+
+def _say_length(length: int) -> str:
+    return "above the default frame limit" if _LENGTH.size + length > fields.FRAME_SIZE_MAX else ""
+
+
+_HEADER_TAG = b"\n"
+"""The tag of ``header``, with which Java starts every V3 message."""
+
+_FIRST_BYTES = (*range(framing.VERSION_MAX + 1), *_HEADER_TAG)
+"""What frames that are served start with: a V2 version, or the tag of V3's header."""
