@@ -14,10 +14,12 @@ from bookkeeper_tx.client.delete_ledger import delete_ledger
 from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.list_entries import list_entries
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.client.placement import Placement
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
 
@@ -191,6 +193,18 @@ class BookKeeper:
             return versioned.metadata
 
         return self._run(read)
+
+    def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Deferred[EntryList]:
+        """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
+
+        Over V3, whatever the dialect of this client; Java has it since 4.10, though not on DbLedgerStorage, which never
+        answers.  Fails with NoSuchLedger when the bookie has nothing of the ledger, and with the error of the bookie.
+        """
+
+        async def list_them() -> EntryList:
+            return await list_entries(self._context, require_ledger_id(ledger_id, scope_id), bookie_id)
+
+        return self._run(list_them)
 
     def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
         """Fire with the ids of the bookies that can be written to."""

@@ -1,0 +1,26 @@
+"""Which entries of a ledger one bookie stores (docs/protocol/list-entries.md)."""
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId, ledger_name
+
+
+def list_entries(context: ClientContext, ledger_id: int, bookie_id: BookieId) -> "Deferred[EntryList]":
+    """Ask the bookie.  Fails with NoSuchLedger when it has no entry of the ledger, or with the error of the bookie."""
+    answer: Deferred[EntryList] = Deferred()
+
+    def done(error: BookKeeperError | None, entries: Any) -> None:
+        if answer.called:
+            return
+        if error is None:
+            answer.callback(entries)
+        else:
+            answer.errback(type(error)(f"entries of ledger {ledger_name(ledger_id)} on bookie {bookie_id}: {error}"))
+
+    context.channel(bookie_id, ledger_id).list_entries(ledger_id, done)
+    return answer
