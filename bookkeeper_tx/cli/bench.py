@@ -13,6 +13,7 @@ from bookkeeper_tx.cli.bench_cluster import BenchCluster, given_cluster, own_clu
 from bookkeeper_tx.cli.bench_series import Series, run_series
 from bookkeeper_tx.cli.payloads import MIB
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
+from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
 
 ENTRIES = 1_000_000
@@ -62,6 +63,13 @@ RUNS_QUICK = 2
 @click.option("--runs", type=click.IntRange(1), help=f"Runs of each workload.  [default: {RUNS}]")
 @click.option("--replicas", type=click.IntRange(1), default=1, show_default=True, help="E = Qw = Qa of the ledgers.")
 @click.option("--window", type=click.IntRange(1), default=1000, show_default=True, help="Operations in flight.")
+@click.option(
+    "--protocol",
+    type=click.Choice([each.value for each in WireProtocol]),
+    default=WireProtocol.V2.value,
+    show_default=True,
+    help="The dialect of adds and reads.",
+)
 @click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")
 def bench(
@@ -74,6 +82,7 @@ def bench(
     runs: int | None,
     replicas: int,
     window: int,
+    protocol: str,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -103,6 +112,7 @@ def bench(
             runs=runs or (RUNS_QUICK if quick else RUNS),
             replicas=replicas,
             window=window,
+            protocol=protocol,
         )
         for size in payload_sizes
         for variable in {"equal": (False,), "variable": (True,), "both": (False, True)}[distributions]

@@ -44,8 +44,8 @@ def _table(series: dict[str, Any]) -> Table:
     table = Table(
         "",
         *COLUMNS,
-        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes); best and median of"
-        f" {series['runs']} runs",
+        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes), "
+        f"{series['protocol'].upper()}; best and median of {series['runs']} runs",
         title_justify="left",
         box=None,
         pad_edge=False,

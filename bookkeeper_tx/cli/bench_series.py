@@ -18,6 +18,7 @@ from bookkeeper_tx.cli.process_cpu import usage
 from bookkeeper_tx.cli.workloads import Worked
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
 
@@ -48,11 +49,13 @@ class Series:
     replicas: int
     window: int
     """Operations in flight where each has a Deferred."""
+    protocol: str = WireProtocol.V2.value
+    """The dialect of adds and reads."""
 
     @property
     def title(self) -> str:
         kind = "variable" if self.variable else "equal"
-        return f"{self.entries:,} entries of {self.payload_size:,} B, {kind} sizes"
+        return f"{self.entries:,} entries of {self.payload_size:,} B, {kind} sizes, {self.protocol.upper()}"
 
     @property
     def stored_bytes(self) -> int:
@@ -193,5 +196,5 @@ class SeriesRun:
 
 async def run_series(reactor: Any, series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:
     """Measure one series on a cluster that runs; return all figures."""
-    async with connected(reactor, cluster.metadata_uri) as client:
+    async with connected(reactor, cluster.metadata_uri, ClientConfig(protocol=series.protocol)) as client:
         return await SeriesRun(reactor, series, cluster, client, progress).run()

@@ -112,11 +112,12 @@ class ServerConnection:
                 message = v3.parse(frame)
                 if message is not None:
                     position = frame_end
-                    if run is not None and v3.CONTEXT_TAG not in frame and run.take(message):
-                        continue
-                    request = self._read_v3(message, end - frame_end)
-                    run = v3.run_of(request)
-                    requests.append(request)
+                    if run is None or v3.CONTEXT_TAG in frame or not run.take(message):
+                        request = self._read_v3(message, end - frame_end)
+                        requests.append(request)
+                        run = v3.run_of(request)
+                    if run is not None:
+                        position = run.take_following(buffer, position)
                     continue
                 self._may_be_v3 = False
             request, position = self._read_v2(buffer, position, end, frame_end)

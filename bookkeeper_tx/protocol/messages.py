@@ -37,7 +37,10 @@ class ReadRequests(Protocol):
     """Read entries of one ledger."""
 
     ledger_id: int
-    entry_ids: Sequence[int]
+
+    @property
+    def entry_ids(self) -> Sequence[int]: ...
+
     fencing: bool
     master_key: bytes | None
     """The key of a fencing read; None when the request brought none."""

@@ -90,6 +90,10 @@ class AddRequests:
         self._echoed.append((header.txn_id, request.ledger_id, request.entry_id))
         return True
 
+    def take_following(self, buffer: bytes, position: int) -> int:
+        """Return ``position``: what the next add holds cannot be foreseen."""
+        return position
+
     def replies(self, status: Status) -> bytes:
         return _replies(self._echoed, self._scope_id, status)
 

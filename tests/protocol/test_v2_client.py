@@ -99,7 +99,7 @@ def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:
         [
             *read.replies([entry(5)], fields.NO_ENTRY),
             add.replies(statuses.EOK),
-            *batch.reply([]),
+            *batch.reply([], 0),
             *ten.replies([entry(10)], fields.NO_ENTRY),
             *eleven.replies([entry(11)], fields.NO_ENTRY),
         ]
@@ -157,7 +157,7 @@ def test_a_batch_is_a_run(client: V2ClientConnection) -> None:
     assert (request.start_entry_id, request.max_count, request.max_size) == (5, 10, 1000)
     assert (request.fencing, request.master_key) == (True, KEY)
     records = EntryRun.of_entries(LEDGER, 5, [entry(5), entry(6, b"")])
-    ((token, error, run),) = client.receive(b"".join(request.reply([records.records(5, 2)])))
+    ((token, error, run),) = client.receive(b"".join(request.reply([records.records(5, 2)], 0)))
     assert (token, error, list(run)) == ("batch", None, [entry(5), entry(6, b"")])
 
 
@@ -166,7 +166,7 @@ def test_a_batch_reply_may_pass_the_limit_by_its_header() -> None:
     client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
     (request,) = requests_of(client)
     large = EntryRun.of_entries(LEDGER, 5, [entry(5, bytes(1024 - 28 - 32))])
-    ((_, error, run),) = client.receive(b"".join(request.reply([large.buffer])))
+    ((_, error, run),) = client.receive(b"".join(request.reply([large.buffer], 0)))
     assert (error, run.size) == (None, large.size)
 
 
@@ -189,7 +189,7 @@ def test_a_batch_reply_with_a_bad_record_breaks_the_connection(client: V2ClientC
     client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
     (request,) = requests_of(client)
     with pytest.raises(ProtocolViolation, match="record") as raised:
-        client.receive(b"".join(request.reply([b"\0\0\0\x09short"])))
+        client.receive(b"".join(request.reply([b"\0\0\0\x09short"], 0)))
     assert client.fail_all(raised.value) == [("batch", raised.value, None)]
 
 

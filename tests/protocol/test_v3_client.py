@@ -34,8 +34,13 @@ def client() -> V3ClientConnection:
 
 
 def asked(client: V3ClientConnection) -> list[Any]:
-    """Return what a bookie reads of the requests made."""
-    return ServerConnection().receive(client.data_to_send())
+    """Return what a bookie reads of the requests made, one by one."""
+    data, requests, at = client.data_to_send(), [], 0
+    while at < len(data):
+        end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+        requests += ServerConnection().receive(data[at:end])
+        at = end
+    return requests
 
 
 def plain(completions: list[Any]) -> list[Any]:
@@ -54,7 +59,7 @@ def test_each_operation_completes_with_its_value(client: V3ClientConnection) -> 
         info.reply(statuses.EOK, 9, 4),
         write.reply(statuses.EOK),
         lac.reply(statuses.EOK, b"blob", entry(4)),
-        read.replies([entry(4)], 3)[0],
+        b"".join(read.replies([entry(4)], 3)),
         add.replies(statuses.EOK),
     ]
     assert client.receive(b"".join(replies)) == [
@@ -72,7 +77,8 @@ def test_errors(client: V3ClientConnection) -> None:
     client.read_entry("read", LATER, 1, 4)
     client.read_last_add_confirmed("lac", LATER, 1)
     add, read, lac = asked(client)
-    data = add.replies(statuses.EFENCED) + read.replies([statuses.ENOENTRY], 0)[0] + lac.reply(statuses.EIO, b"b", None)
+    read_reply = b"".join(read.replies([statuses.ENOENTRY], 0))
+    data = add.replies(statuses.EFENCED) + read_reply + lac.reply(statuses.EIO, b"b", None)
     assert plain(client.receive(data)) == [
         ("add", LedgerFenced, None),
         ("read", NoSuchEntry, None),
@@ -84,7 +90,7 @@ def test_equal_requests_are_told_apart(client: V3ClientConnection) -> None:
     for token in "abc":
         client.read_entry(token, LATER, 1, 4)
     requests = asked(client)
-    data = b"".join(request.replies([statuses.ENOENTRY], 0)[0] for request in reversed(requests))
+    data = b"".join(b"".join(request.replies([statuses.ENOENTRY], 0)) for request in reversed(requests))
     assert [token for token, _, _ in client.receive(data)] == ["c", "b", "a"]
 
 
@@ -96,7 +102,7 @@ def test_a_reply_to_another_operation_or_to_nobody_is_dropped(client: V3ClientCo
     assert client.receive(add.replies(statuses.EOK)) == []
     assert client.waiting
     (read,) = asked(client)
-    reply = read.replies([entry(4)], 0)[0]
+    reply = b"".join(read.replies([entry(4)], 0))
     assert len(client.receive(reply)) == 1
     assert client.receive(reply) == []
 
@@ -106,12 +112,12 @@ def test_a_range_completes_once_whatever_the_order(order: list[int], missing: se
     client = V3ClientConnection(fields.FRAME_SIZE_MAX)
     client.read_range("range", LATER, 1, 10, 15)
     requests = asked(client)
-    assert [request.entry_ids for request in requests] == [(each,) for each in range(10, 16)]
+    assert [request.entry_ids for request in requests] == [[each] for each in range(10, 16)]
     done = []
     for at in order:
         assert not done
         answer = statuses.ENOENTRY if at in missing else entry(10 + at)
-        done = client.receive(requests[at].replies([answer], 0)[0])
+        done = client.receive(b"".join(requests[at].replies([answer], 0)))
     ((token, error, run),) = done
     good = min(missing, default=6)
     assert token == "range"
@@ -127,14 +133,14 @@ def test_what_is_overdue_times_out_adds_and_others_apart(client: V3ClientConnect
     client.add_entry("add", 5.0, 1, 4, entry(4), KEY)
     client.read_range("range", 20.0, 1, 0, 1)
     requests = asked(client)
-    assert client.receive(requests[2].replies([entry(0)], 0)[0]) == []
+    assert client.receive(b"".join(requests[2].replies([entry(0)], 0))) == []
     assert client.expire(4.9) == []
     assert plain(client.expire(5.0)) == [("add", RequestTimedOut, None)]
     read, (token, error, run) = client.expire(20.0)
     assert plain([read]) == [("read", RequestTimedOut, None)]
     assert (token, error, list(run)) == ("range", None, [entry(0)])
     assert not client.waiting
-    assert client.receive(requests[0].replies([entry(4)], 0)[0]) == []
+    assert client.receive(b"".join(requests[0].replies([entry(4)], 0))) == []
 
 
 def test_a_lost_connection_fails_everything_once(client: V3ClientConnection) -> None:
@@ -172,7 +178,7 @@ def test_an_entry_as_large_as_an_add_may_be_can_be_read() -> None:
     client.read_entry("read", LATER, 2**63 - 1, 2**63 - 1)
     (read,) = asked(client)
     largest = bytes(limit - 28)
-    (reply,) = read.replies([largest], 2**63 - 1)
+    reply = b"".join(read.replies([largest], 2**63 - 1))
     assert limit < len(reply) <= limit + REPLY_OVERHEAD_MAX
     assert client.receive(reply) == [("read", None, largest)]
 
@@ -181,7 +187,7 @@ def test_an_entry_as_large_as_an_add_may_be_can_be_read() -> None:
 def test_replies_may_arrive_in_pieces(cuts: list[int]) -> None:
     client = V3ClientConnection(fields.FRAME_SIZE_MAX)
     client.read_range("range", LATER, 1, 0, 3)
-    data = b"".join(request.replies([entry(at)], 0)[0] for at, request in enumerate(asked(client)))
+    data = b"".join(b"".join(request.replies([entry(at)], 0)) for at, request in enumerate(asked(client)))
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     done = [each for a, b in pairwise(edges) for each in client.receive(data[a:b])]
     ((token, error, run),) = done

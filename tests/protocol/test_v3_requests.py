@@ -58,6 +58,6 @@ def test_the_bookie_reads_what_the_client_asks() -> None:
     assert (add.entries.ledger_id, add.entries.first_entry_id, add.master_key) == (1, 2, KEY)
     assert (add.recovery, add.high_priority) == (True, True)
     read: Any = v3.decode(v3_requests.read_entry(TXN, 1, 2, Flag.FENCING, KEY)[4:])
-    assert (read.ledger_id, read.entry_ids, read.fencing, read.master_key) == (1, (2,), True, KEY)
+    assert (read.ledger_id, read.entry_ids, read.fencing, read.master_key) == (1, [2], True, KEY)
     info: Any = v3.decode(v3_requests.bookie_info(TXN)[4:])
     assert info.requested == 3

@@ -1,5 +1,6 @@
 """V3 requests that come together: a run says and answers what its requests would, one by one."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given
@@ -40,6 +41,24 @@ def reads(draw: st.DrawFn) -> bytes:
     if draw(FEW):
         part.previous_lac = draw(st.integers(-1, 5))
     return framed(draw, 1, **({} if draw(FEW) else {"read_request": part}))
+
+
+@st.composite
+def regular_reads(draw: st.DrawFn) -> list[bytes]:
+    """Reads whose ids grow by the same steps, but for some."""
+    near_end = draw(FEW)
+    txn_id, entry_id = (2**64 - 20, 2**63 - 20) if near_end else (draw(st.integers(0, 300)), draw(st.integers(0, 300)))
+    txn_step, entry_step = draw(st.integers(1, 3)), draw(st.integers(-1, 3))
+    odd = draw(st.sets(st.integers(0, 11), max_size=2))
+    flags = {} if not draw(FEW) else {"flag": draw(st.sampled_from([1, 2])), "master_key": KEY}
+    frames = []
+    for at in range(draw(st.integers(0, 12))):
+        txn_id = min(txn_id + txn_step + (at in odd), 2**64 - 1)
+        entry_id = min(entry_id + entry_step, 2**63 - 1)
+        part = v3_pb2.ReadRequest(ledger_id=7, entry_id=entry_id, **flags)
+        frame = frame_of(1, txn_id=txn_id, read_request=part) + b"\x98\x3f\x05" * draw(FEW)
+        frames.append(len(frame).to_bytes(4, "big") + frame)
+    return frames
 
 
 def framed(draw: st.DrawFn, operation: int, **parts: Any) -> bytes:
@@ -94,6 +113,10 @@ def test_a_run_is_its_requests(frames: list[bytes], data: st.DataObject) -> None
     assert b"".join([answered(request, right) for request in together]) == expected
 
 
+def parts_of(entry_ids: Iterable[int]) -> list[v3_pb2.ReadRequest]:
+    return [v3_pb2.ReadRequest(ledger_id=7, entry_id=entry_id) for entry_id in entry_ids]
+
+
 def test_what_comes_together_is_one_run() -> None:
     entries = [b"".join(each.to_bytes(8, "big") for each in (7, entry_id, 0)) for entry_id in range(20)]
     parts = [
@@ -103,16 +126,17 @@ def test_what_comes_together_is_one_run() -> None:
     (run,) = received([b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)])
     assert list(run.entries) == entries
     assert isinstance(run.entries.offsets, range)
-    reads_of_it = [v3_pb2.ReadRequest(ledger_id=7, entry_id=entry_id) for entry_id in (5, 1, 9)]
-    frames = [frame_of(1, txn_id=at, read_request=part) for at, part in enumerate(reads_of_it)]
+    frames = [frame_of(1, txn_id=at, read_request=part) for at, part in enumerate(parts_of((5, 1, 9)))]
     (run,) = received([b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)])
     assert run.entry_ids == [5, 1, 9]
+    frames = [frame_of(1, txn_id=3 * at, read_request=part) for at, part in enumerate(parts_of(range(200)))]
+    (run,) = received([b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)])
+    assert run.entry_ids == range(200)
 
 
 def test_the_rest_of_a_run_is_answered_under_its_own_numbers() -> None:
-    parts = [v3_pb2.ReadRequest(ledger_id=7, entry_id=entry_id) for entry_id in range(3)]
-    frames = [frame_of(1, txn_id=10 + at, read_request=part) for at, part in enumerate(parts)]
+    frames = [frame_of(1, txn_id=10 + at, read_request=part) for at, part in enumerate(parts_of(range(3)))]
     (run,) = received([b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)])
     rest = run.rest(2)
     (whole, (at_rest,)) = run.replies([statuses.EIO] * 3, 0), rest.replies([statuses.EIO], 0)
-    assert (rest.ledger_id, rest.entry_ids, whole[2]) == (7, [2], at_rest)
+    assert (rest.ledger_id, list(rest.entry_ids), whole[2]) == (7, [2], at_rest)
