@@ -12,7 +12,7 @@ from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.readable import capture
 from bookkeeper_tx.readable.reassembly import Connection, Reassembly
 
-HEXDUMP_LINE = re.compile(r"^([0-9a-fA-F]{7,})  ?((?: {0,2}[0-9a-fA-F]{2})*) *(?:\|.*\|?)?$")
+HEXDUMP_LINE = re.compile(r"^([0-9a-fA-F]{7,})((?: {1,2}[0-9a-fA-F]{2})*) *(?:\|.*)?$")
 """A line of ``hexdump -C``: offset, bytes, and the same as text between bars."""
 
 XXD_LINE = re.compile(r"^([0-9a-fA-F]{8,}): ((?:[0-9a-fA-F]{2,8} )*[0-9a-fA-F]{2,8})(?:  .*)?$")
