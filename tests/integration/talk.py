@@ -83,13 +83,15 @@ class Talk:
     ledger: int
     """The first of ten ledger ids that are this exchange's own."""
     outcomes: dict[str, Outcome] = field(factory=dict)
+    requests: dict[str, bytes] = field(factory=dict)
+    """What each outcome answers."""
     _connections: dict[str, _Connection] = field(factory=dict)
 
     def ask(self, label: str, frame: bytes, on: str = "") -> Outcome:
         """Send a request and wait for its reply."""
         connection = self._connection(on)
         connection.send(frame)
-        return self._kept(label, connection.receive(self._txn_id(frame)))
+        return self._kept(label, frame, connection.receive(self._txn_id(frame)))
 
     def send(self, frame: bytes, on: str = "") -> None:
         """Send a request whose reply may take its time; give it a moment to be looked at."""
@@ -98,12 +100,12 @@ class Talk:
 
     def answer(self, label: str, frame: bytes, on: str = "") -> Outcome:
         """Wait for the reply to what was sent before."""
-        return self._kept(label, self._connection(on).receive(self._txn_id(frame)))
+        return self._kept(label, frame, self._connection(on).receive(self._txn_id(frame)))
 
     def no_answer_yet(self, label: str, frame: bytes, on: str = "") -> Outcome:
         """Look whether what was sent before has been answered."""
         outcome = self._connection(on).receive(self._txn_id(frame), timeout_s=SETTLE_S)
-        return self._kept(label, outcome)
+        return self._kept(label, frame, outcome)
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -118,9 +120,10 @@ class Talk:
             self._connections[name] = _Connection(self.port)
         return self._connections[name]
 
-    def _kept(self, label: str, outcome: Outcome) -> Outcome:
+    def _kept(self, label: str, frame: bytes, outcome: Outcome) -> Outcome:
         assert label not in self.outcomes, f"two steps are called {label}"
         self.outcomes[label] = outcome
+        self.requests[label] = frame
         return outcome
 
 

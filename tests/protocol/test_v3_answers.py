@@ -32,8 +32,9 @@ def test_captured_reply(name: str) -> None:
         part = decoded["read_lac_response"]
         expected = (part.get("lac_body"), part.get("last_entry_body"))
         assert tuple(each and each.hex() for each in reply.value) == expected
-    elif reply.operation is V3Operation.GET_BOOKIE_INFO:
-        assert reply.value == (None, None)
+    elif reply.operation is V3Operation.GET_BOOKIE_INFO and reply.status is statuses.EOK:
+        part = decoded["get_bookie_info_response"]
+        assert reply.value == (part.get("total_disk_capacity"), part.get("free_disk_space"))
     elif reply.operation is V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER and reply.status is statuses.EOK:
         part = decoded["get_list_of_entries_of_ledger_response"]
         assert reply.value.hex() == part["availability_of_entries_of_ledger"]
