@@ -2,7 +2,7 @@
 
 * A test that takes the argument ``java_release`` runs once for each release: on 4.16.6 and 4.18.0, with ``--full`` on
   all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
-  it runs on all of these each time. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
+  it runs on all of these each time, ``newest`` in its place that it runs on 4.18.0 alone. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark`` or ``crash``.
@@ -20,7 +20,7 @@ import pytest
 
 from compat_tests.targets.jvm import find_jvm
 from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
-from compat_tests.targets.selection import Wanted, applicable, parse_releases, selected
+from compat_tests.targets.selection import Usual, Wanted, applicable, parse_releases, selected
 from compat_tests.targets.unavailable import Unavailable
 
 _MUST_RUN_IN_CI = ("java", "spark", "crash")
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options and the environment."""
-    config.addinivalue_line("markers", "releases(since, until, every): the BookKeeper releases a case is for")
+    config.addinivalue_line("markers", "releases(since, until, every, newest): the BookKeeper releases a case is for")
     full = config.getoption("--full", default=False) or os.environ.get("BKTX_FULL") == "1"
     text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
     try:
@@ -75,8 +75,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each release it runs on now."""
     if _ARGUMENT not in metafunc.fixturenames:
         return
-    case, every = _releases_of(metafunc.definition)
-    releases = selected(case, metafunc.config.stash[_wanted], every)
+    case, usual = _releases_of(metafunc.definition)
+    releases = selected(case, metafunc.config.stash[_wanted], usual)
     metafunc.parametrize(_ARGUMENT, releases, scope="session")
 
 
@@ -138,11 +138,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(line)
 
 
-def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], bool]:
+def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], Usual]:
     marker = node.get_closest_marker("releases")
     arguments = dict(marker.kwargs) if marker else {}
-    every = bool(arguments.pop("every", False))
-    return applicable(**arguments), every
+    every, newest = arguments.pop("every", False), arguments.pop("newest", False)
+    return applicable(**arguments), Usual.EVERY if every else Usual.NEWEST if newest else Usual.MAIN
 
 
 def _release(item: pytest.Item) -> str:

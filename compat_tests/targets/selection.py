@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 import attrs
 
@@ -10,6 +11,14 @@ from compat_tests.targets.lockfile import RELEASES, release_number
 
 #: On these every case runs each time: the newest before batch read, and the newest of all.
 MAIN_RELEASES = ("4.16.6", "4.18.0")
+
+
+class Usual(Enum):
+    """On which of the releases it is for a case runs when nothing else is asked for."""
+
+    MAIN = MAIN_RELEASES
+    NEWEST = MAIN_RELEASES[-1:]
+    EVERY = None
 
 
 @attrs.frozen
@@ -38,10 +47,10 @@ def applicable(since: str | None = None, until: str | None = None) -> tuple[str,
     return tuple(r for r in RELEASES if lowest <= release_number(r) and release_number(r)[: len(highest)] <= highest)
 
 
-def selected(case: Sequence[str], wanted: Wanted, every: bool = False) -> tuple[str, ...]:
-    """The releases on which a case that is for the releases ``case`` runs now; ``every``: on all of them each time."""
+def selected(case: Sequence[str], wanted: Wanted, usual: Usual = Usual.MAIN) -> tuple[str, ...]:
+    """The releases on which a case that is for the releases ``case`` runs now."""
     if wanted.releases:
         return tuple(release for release in case if release in wanted.releases)
-    if wanted.full or every:
+    if wanted.full or usual.value is None:
         return tuple(case)
-    return tuple(release for release in case if release in MAIN_RELEASES)
+    return tuple(release for release in case if release in usual.value)

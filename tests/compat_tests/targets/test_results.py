@@ -3,7 +3,7 @@
 import pytest
 
 from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
-from compat_tests.targets.selection import Wanted, applicable, parse_releases, selected
+from compat_tests.targets.selection import Usual, Wanted, applicable, parse_releases, selected
 
 
 def test_the_worst_outcome_of_a_cell_stays():
@@ -43,9 +43,10 @@ def test_applicable_releases_are_bounded_on_both_sides():
 def test_a_usual_run_has_two_releases_a_full_one_all():
     case = applicable(since="4.14")
     assert selected(case, Wanted()) == ("4.16.6", "4.18.0")
-    assert selected(case, Wanted(), every=True) == case
+    assert selected(case, Wanted(), Usual.EVERY) == case
+    assert selected(case, Wanted(), Usual.NEWEST) == ("4.18.0",)
     assert selected(case, Wanted(full=True)) == case
-    assert selected(case, Wanted(releases=("4.9.2", "4.17.3")), every=True) == ("4.17.3",)
+    assert selected(case, Wanted(releases=("4.9.2", "4.17.3")), Usual.NEWEST) == ("4.17.3",)
 
 
 def test_an_unknown_release_is_refused():

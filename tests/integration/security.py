@@ -1,0 +1,108 @@
+"""A cluster's certificates and passwords, and the keys that Java and ours are given for them."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from bookkeeper_tx.config import TlsConfig
+from bookkeeper_tx.protocol.sasl import SaslClient
+from tests.certificates import Authority, Identity
+
+USER, PASSWORD = "bookkeeper-reader", "secret"
+JAAS_FILE = "java.security.auth.login.config"
+_LOGIN = "org.apache.zookeeper.server.auth.DigestLoginModule required"
+
+
+@frozen
+class Secrets:
+    """One authority; a bookie's and a client's identity; who may log in."""
+
+    directory: Path
+    authority: Authority
+    bookie: Identity
+    client: Identity
+
+    @classmethod
+    def make(cls, directory: Path) -> "Secrets":
+        directory.mkdir(parents=True, exist_ok=True)
+        authority = Authority(directory)
+        bookie = authority.issue("bookie", encrypted=True)
+        return cls(directory, authority, bookie, authority.issue("client"))
+
+    def bookie_tls(self, identity: Identity | None = None, **keys: Any) -> dict[str, Any]:
+        """Keys of ``bk_server.conf``, the same for Java and ours."""
+        identity = identity or self.bookie
+        keys = {
+            "tlsProviderFactoryClass": "org.apache.bookkeeper.tls.TLSContextFactory",
+            "tlsProvider": "JDK",
+            "tlsClientAuthentication": "true",
+            "tlsKeyStoreType": "PEM",
+            "tlsKeyStore": identity.key_path,
+            "tlsCertificatePath": identity.certificate_path,
+            "tlsTrustStoreType": "PEM",
+            "tlsTrustStore": self.authority.path,
+            **keys,
+        }
+        if identity.password_path is not None:
+            keys["tlsKeyStorePasswordPath"] = identity.password_path
+        return keys
+
+    def java_client_tls(self) -> dict[str, Any]:
+        return {
+            "tlsProviderFactoryClass": "org.apache.bookkeeper.tls.TLSContextFactory",
+            "tlsProvider": "JDK",
+            "tlsClientAuthentication": "true",
+            "clientKeyStoreType": "PEM",
+            "clientKeyStore": self.client.key_path,
+            "tlsCertificatePath": self.client.certificate_path,
+            "clientTrustStoreType": "PEM",
+            "clientTrustStore": self.authority.path,
+            "tlsHostnameVerificationEnabled": "true",
+        }
+
+    def client_tls(self, identity: Identity | None = None, **fields: Any) -> TlsConfig:
+        """Our client's, which shows its certificate and wants the bookie's host in the bookie's."""
+        identity = identity or self.client
+        fields = {
+            "certificate_path": str(identity.certificate_path),
+            "key_path": str(identity.key_path),
+            "trust_path": str(self.authority.path),
+            "client_authentication": True,
+            "hostname_verification": True,
+            **fields,
+        }
+        return TlsConfig(**fields)
+
+    def client_only_tls(self, **fields: Any) -> TlsConfig:
+        """A client's without a certificate."""
+        return TlsConfig(trust_path=str(self.authority.path), **fields)
+
+    @property
+    def jaas(self) -> dict[str, Any]:
+        """Where the passwords are: a system property of Java, a key of ours."""
+        path = self.directory / "jaas.conf"
+        path.write_text(
+            f'Bookie {{ {_LOGIN} user_{USER}="{PASSWORD}"; }};\n'
+            f'BookKeeper {{ {_LOGIN} username="{USER}" password="{PASSWORD}"; }};\n'
+            f'Wrong {{ {_LOGIN} username="{USER}" password="wrong"; }};\n'
+        )
+        return {JAAS_FILE: path}
+
+    @property
+    def bookie_sasl(self) -> dict[str, Any]:
+        return {"bookieAuthProviderFactoryClass": "org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory"}
+
+    @property
+    def java_client_sasl(self) -> dict[str, Any]:
+        return {"clientAuthProviderFactoryClass": "org.apache.bookkeeper.sasl.SASLClientProviderFactory"}
+
+    @property
+    def client_sasl(self) -> SaslClient:
+        return SaslClient(USER, PASSWORD)
+
+
+def fingerprint(identity: Identity) -> str:
+    """The certificate as our bookie's log names it."""
+    return sha256(identity.der).hexdigest()
