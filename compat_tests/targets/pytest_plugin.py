@@ -2,7 +2,8 @@
 
 * A test that takes the argument ``java_release`` runs once for each release: on 4.16.6 and 4.18.0, with ``--full`` on
   all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
-  it runs on all of these each time, ``newest`` in its place that it runs on 4.18.0 alone. ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
+  it runs on all of these each time, ``newest`` in its place that it runs on 4.18.0 alone.
+  ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark`` or ``crash``.
