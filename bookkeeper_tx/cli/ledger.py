@@ -1,11 +1,11 @@
-"""``bktx ledger``: the commands that look at ledgers and delete them; the others are in ledger_write, ledger_read."""
+"""``bktx ledger``: the commands on metadata; the others are in ledger_write, ledger_read, ledger_entries."""
 
 from typing import Any
 
 import click
 
+from bookkeeper_tx.cli import ledger_entries, ledger_read, ledger_table, ledger_write, options
 from bookkeeper_tx.cli import ledger_id as which
-from bookkeeper_tx.cli import ledger_read, ledger_table, ledger_write, options
 from bookkeeper_tx.cli.connect import connected
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.model import ledger_name
@@ -26,7 +26,7 @@ def ledger() -> None:
     """
 
 
-for command in (ledger_write.create, ledger_write.write, ledger_read.read, ledger_read.tail):
+for command in (ledger_write.create, ledger_write.write, ledger_read.read, ledger_read.tail, ledger_entries.entries):
     ledger.add_command(command)
 
 

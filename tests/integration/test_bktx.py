@@ -127,6 +127,22 @@ def test_a_ledger_is_followed_until_it_is_closed(cluster, run):
     assert run("ledger", "tail", name, "--first", "1", "--newline") == b"now\n\nand now\n\n"
 
 
+def test_bookies_list_their_entries_and_what_they_lack(cluster, run):
+    name = run("ledger", "write", "--replicas", "2", "--write-quorum", "1", stdin=b"\n" * 5).decode().strip()
+    shown = [json.loads(line) for line in run("ledger", "entries", name, "--json").splitlines()]
+    assert sorted(each["entries"] for each in shown) == [[[0, 0], [2, 2], [4, 4]], [[1, 1], [3, 3]]]
+    assert [each["missing"] for each in shown] == [[], []]
+    (line,) = run("ledger", "entries", name, "--bookie", shown[0]["bookie_id"]).decode().splitlines()
+    assert line.split(": ")[0] == shown[0]["bookie_id"]
+    assert len(line.split()) == 1 + len(shown[0]["entries"])
+    open_name = run("ledger", "create", "--replicas", "1").decode().strip()
+    (of_open,) = [json.loads(line) for line in run("ledger", "entries", open_name, "--json").splitlines()]
+    assert (of_open["entries"], of_open["missing"]) == ([], None)
+    nobody = bktx("ledger", "entries", name, "--bookie", "127.0.0.1:1", "--metadata", cluster.metadata_uri)
+    assert (nobody.returncode, nobody.stderr) == (1, b"")
+    assert nobody.stdout.startswith(b"127.0.0.1:1: ")
+
+
 def test_a_ledger_can_be_closed_when_it_is_created(run):
     ledger_id = run("ledger", "create", "--replicas", "1", "--close").decode().strip()
     assert json.loads(run("ledger", "show", ledger_id, "--json"))["state"] == "CLOSED"
