@@ -33,6 +33,8 @@ class Session:
 
     debug: bool = False
     """Whether errors show a traceback."""
+    client_config: str | None = None
+    """A file with Java's client keys."""
 
 
 class Rooms(click.Group):
@@ -57,8 +59,16 @@ class Rooms(click.Group):
 @click.command(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="bookkeeper_tx", prog_name="bktx")
 @click.option("--debug", is_flag=True, envvar="BKTX_DEBUG", help="Show a traceback when a command fails.")
+@click.option(
+    "--client-config",
+    type=click.Path(exists=True, dir_okay=False),
+    envvar="BKTX_CLIENT_CONFIG",
+    show_envvar=True,
+    metavar="FILE",
+    help="Settings in Java's client keys: TLS, SASL, time-outs.",
+)
 @click.pass_obj
-def bktx(session: Session, debug: bool) -> None:
+def bktx(session: Session, debug: bool, client_config: str | None) -> None:
     """Apache BookKeeper from the command line.
 
     \b
@@ -68,6 +78,7 @@ def bktx(session: Session, debug: bool) -> None:
                           bktx ledger write --metadata sqlite:///tmp/cluster.db --replicas 1 < README.md
     """
     session.debug = debug
+    session.client_config = client_config
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,6 +16,7 @@ from bookkeeper_tx.protocol.sasl import SaslClient
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from tests.certificates import Authority
+from tests.cli.bktx_process import bktx
 from tests.integration.our_client import OurClient, append, poll, read
 from tests.integration.security import Secrets, fingerprint
 from tests.plain_auth import PlainClient
@@ -157,3 +158,23 @@ def test_a_bookie_whose_security_cannot_be_had_does_not_start(
 ) -> None:
     with LocalCluster(tmp_path, 0) as cluster, pytest.raises(Exception, match=named):
         cluster.add_bookie(settings={**secrets.bookie_tls(), **keys})
+
+
+@both_dialects
+def test_bktx_with_the_keys_of_a_java_client(
+    cluster: LocalCluster, secrets: Secrets, protocol: str, tmp_path: Path
+) -> None:
+    keys = {**secrets.java_client_tls(), **secrets.java_client_sasl, **secrets.jaas}
+    file = tmp_path / "client.conf"
+    file.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    command = ("ledger", "write", "--metadata", cluster.metadata_uri, "--replicas", "1", "--protocol", protocol)
+    written = bktx("--client-config", str(file), *command, stdin=b"one\ntwo\n")
+    assert written.returncode == 0, written.stderr
+    ledger_id = re.search(r"ledger (\d+)", (written.stdout + written.stderr).decode())
+    assert ledger_id is not None
+    command = ("ledger", "read", ledger_id[1], "--metadata", cluster.metadata_uri, "--protocol", protocol)
+    assert b"one" in bktx(*command, BKTX_CLIENT_CONFIG=str(file)).stdout
+    file.write_text(file.read_text() + "saslJaasClientSectionName=Wrong\n")
+    refused = bktx(*command, BKTX_CLIENT_CONFIG=str(file))
+    assert refused.returncode == 1
+    assert b"unexpected" not in refused.stderr
