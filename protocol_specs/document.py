@@ -81,6 +81,7 @@ _TEXTS: dict[str, Callable[[str], str]] = {
     "v3-operations": lambda name: tables.v3_operations(),
     "example": examples.example,
     "exchange": examples.exchange,
+    "annotated": lambda name: examples.annotated(*name.split(" ", 1)),
     "digests": lambda name: digests.digests(),
     "digest-values": lambda name: digests.digest_values(),
     "transitions": lambda name: tables.transitions(MACHINES[name]),

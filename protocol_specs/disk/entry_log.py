@@ -85,19 +85,21 @@ SCOPED_LEDGERS_MAP_SCOPE_ID = 0
 """Scope and ledger id of a batch of the map in a log of scoped entries are 0 and -1: no ledger's."""
 
 SCOPED_LEDGERS_MAP_HEAD = Struct(
-    "length" / fields.record_length,
-    "flags" / fields.byte,
-    "ledger_scope_id" / fields.ledger_id,
-    "ledger_id" / fields.ledger_id,
-    "entry_id" / fields.entry_id,
-    "count" / fields.count,
+    "length" / fields.record_length * "of what follows: 29 + 24 · count",
+    "flags" / fields.byte * "0xa0: format V2, no digest",
+    "ledger_scope_id" / fields.ledger_id * "0: no ledger's",
+    "ledger_id" / fields.ledger_id * "-1",
+    "entry_id" / fields.entry_id * "-2",
+    "count" / fields.count * "rows in this batch, at most 10 000",
 )
 """``length`` counts what follows it: 29 bytes and 24 for each ledger.  ``flags`` are those of format V2, no digest."""
 
 SCOPED_LEDGERS_MAP_ROW = Struct(
-    "ledger_scope_id" / fields.ledger_id, "ledger_id" / fields.ledger_id, "size" / fields.size
+    "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id",
+    "ledger_id" / fields.ledger_id * "lower half of the ledger id",
+    "size" / fields.size * "its bytes in this log, length words included",
 )
 
 SCOPED_LEDGERS_MAP_BATCH = Struct(
-    *SCOPED_LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, SCOPED_LEDGERS_MAP_ROW)
+    *SCOPED_LEDGERS_MAP_HEAD.subcons, "ledgers" / Array(this.count, SCOPED_LEDGERS_MAP_ROW) * "in any order"
 )

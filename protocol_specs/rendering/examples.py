@@ -37,6 +37,11 @@ def exchange(name: str) -> str:
     return f"Request:\n\n{request}\nReply:\n\n{reply}{_provenance(vector)}"
 
 
+def annotated(spec: str, data: str) -> str:
+    """Return an example of bytes that are no vector, given in hexadecimal."""
+    return block(spec, bytes.fromhex(data))
+
+
 def block(spec: str, data: bytes, name: str = "") -> str:
     """Return the fenced block of ``data``; the entries in it have the digest that ``name`` tells, if it does."""
     size = next((digest.size for digest in DIGESTS if name.endswith(digest.name)), None)

@@ -27,8 +27,11 @@ class Row(NamedTuple):
 
 def declaration_of(spec: str) -> Any:
     """Return what ``spec`` names, as in ``wire/v2.READ_REQUEST_FRAME``."""
-    module, _, attribute = spec.rpartition(".")
-    return getattr(import_module("protocol_specs." + module.replace("/", ".")), attribute)
+    module, _, path = spec.partition(".")
+    found: Any = import_module("protocol_specs." + module.replace("/", "."))
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
 
 
 def bare(named: Any) -> Any:

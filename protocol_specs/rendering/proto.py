@@ -77,6 +77,8 @@ def _name(descriptor: Descriptor | EnumDescriptor) -> str:
 
 
 def _type(field: FieldDescriptor) -> str:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return "map"
     if field.message_type is not None:
         return _name(field.message_type)
     if field.enum_type is not None:
