@@ -12,7 +12,6 @@ from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.read_entry import known_ledger
 from bookkeeper_tx.bookie.stored_runs import StoredRuns
-from bookkeeper_tx.digest import LAC_METADATA
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.messages import ReadLacRequest, WriteLacRequest
@@ -22,7 +21,7 @@ from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
 BODY_SIZE_MAX = 256
-"""Ledger id, last add confirmed and the largest digest take 36 bytes; the body has to fit the index header."""
+"""Ledger id, last add confirmed and the largest digest take 45 bytes; the body has to fit the index header."""
 
 
 class WriteLac:
@@ -53,10 +52,9 @@ class WriteLac:
     def _write(self, request: WriteLacRequest, connection: BookieProtocol) -> Status:
         if self._availability.read_only:
             return statuses.EREADONLY
-        body = request.body
-        if not LAC_METADATA.size <= len(body) <= BODY_SIZE_MAX:
+        body, ledger_id = request.body, request.ledger_id
+        if len(body) > BODY_SIZE_MAX:
             return statuses.EBADREQ
-        ledger_id = LAC_METADATA.unpack_fixed(body)[0]
         try:
             ledger, records = self._keys.open(ledger_id, request.master_key)
             self._storage.set_explicit_lac(ledger, body)

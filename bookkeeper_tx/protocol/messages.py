@@ -109,6 +109,7 @@ class WriteLacRequest(Protocol):
     """Store an explicit last add confirmed."""
 
     ledger_id: int
+    """Inside ``body``, as is the last add confirmed."""
     last_add_confirmed: int
     master_key: bytes
     body: bytes

@@ -1,6 +1,7 @@
 """V3 adds: requests in, replies out (docs/protocol/add-entry.md).
 
-What is added is named by the ids inside the entry; the request's own are only echoed.
+What is added is named by the ids inside the entry; the request's own are only echoed.  Of its ledger scope id one thing
+counts: whether it is 0, for then the entry is of format V1, and else of V2.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,9 @@ from bookkeeper_tx.protocol import v3_replies
 from bookkeeper_tx.protocol.messages import Answered
 from bookkeeper_tx.protocol.v3_replies import Decoded
 from protocol_specs import codecs, fields
-from protocol_specs.entry import v1
+from protocol_specs.codecs import Malformed
+from protocol_specs.entry import v1, version
+from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
@@ -74,15 +77,15 @@ class AddRequests:
         body = request.body
         if (
             header.operation != _OPERATION
+            or request.ledger_scope_id != self._scope_id
             or len(body) < _ENTRY_SIZE_MIN
-            or _unpack_ids(body) != (self._ledger_id, self._next_entry_id)
+            or _ids_of(body, self._scope_id) != (self._ledger_id, self._next_entry_id)
             or self._first_entry_id < 0
             or request.master_key != self.master_key
             or header.version != _VERSION
             or (header.priority > 0) != self.high_priority
             or request.write_flags != self._write_flags
             or _is_recovery(request) != self.recovery
-            or request.ledger_scope_id != self._scope_id
         ):
             return False
         self._next_entry_id += 1
@@ -96,6 +99,21 @@ class AddRequests:
 
     def replies(self, status: Status) -> bytes:
         return _replies(self._echoed, self._scope_id, status)
+
+
+def _ids_of(body: bytes, scope_id: int) -> tuple[int, int] | None:
+    """Return ledger id and entry id in an entry; None for one that is not of format V2 in a scope other than 0.
+
+    In scope 0 one of format V2 has a negative ledger id, and is refused for that.
+    """
+    if not scope_id:
+        ids: tuple[int, int] = _unpack_ids(body)
+        return ids
+    try:
+        ledger_id, entry_id = version.ids_of(body)
+    except Malformed:
+        return None
+    return (ledger_id, entry_id) if ledger_id >= SCOPED_MIN else None
 
 
 def _is_recovery(request: Decoded) -> bool:
@@ -125,9 +143,12 @@ def _replies(echoed: Sequence[tuple[int, int, int]], scope_id: int, status: Stat
 def read(message: Decoded) -> AddRequests | Answered:
     """Return the request in ``message``, or what is wrong with it: the version first, as Java."""
     request = message.add_request
-    body = request.body
-    status = statuses.EBADREQ if message.header.version == _VERSION else statuses.EBADVERSION
-    if status is statuses.EBADVERSION or len(body) < _ENTRY_SIZE_MIN:
+    body, ids, status = request.body, None, statuses.EBADVERSION
+    if message.header.version == _VERSION:
+        status = statuses.EBADREQ
+        if len(body) >= _ENTRY_SIZE_MIN:
+            ids = _ids_of(body, request.ledger_scope_id)
+    if ids is None:
         echoed = (message.header.txn_id, request.ledger_id, request.entry_id)
         return Answered(_replies([echoed], request.ledger_scope_id, status))
-    return AddRequests(message, *_unpack_ids(body))
+    return AddRequests(message, *ids)

@@ -12,6 +12,7 @@ from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
 from bookkeeper_tx.protocol.messages import Continuation
+from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, join
 from protocol_specs.wire.status import Status
@@ -282,8 +283,11 @@ class ListEntries:
 class WriteLac:
     body: bytes
     master_key: bytes = KEY
-    ledger_id: int = LEDGER
     last_add_confirmed: int = 0
+
+    @property
+    def ledger_id(self) -> int:
+        return explicit_lac_of(self.body)[0]
 
     def reply(self, status: Status) -> Status:
         return status

@@ -55,6 +55,10 @@ def entry(ledger_id: int, entry_id: int, size: int = 41) -> bytes:
     return (number(ledger_id, 8) + number(entry_id, 8) + number(entry_id - 1, 8)).ljust(size, b".")
 
 
+def scoped_entry(ledger_id: int, entry_id: int, size: int) -> bytes:
+    return (b"\xa0" + number(5, 8) + entry(ledger_id, entry_id, 24)).ljust(size, b".")
+
+
 def framed(body: bytes) -> bytes:
     return number(len(body), 4) + body
 
@@ -63,6 +67,7 @@ LEDGERS = st.integers(1, 3) | st.sampled_from([-1, 2**63 - 1])
 ENTRIES = st.integers(-2, 6) | st.sampled_from([2**40, 2**63 - 1, -(2**63)])
 SIZES = st.integers(16, 60) | st.just(5000)
 KEYS = st.just(KEY) | st.just(b"o" * 20)
+MOSTLY = st.sampled_from([True, True, True, False])
 VERSIONS = st.sampled_from([2, 2, 2, 0, 1, 3])
 
 
@@ -93,7 +98,8 @@ def v3_frames(draw: st.DrawFn) -> bytes:
     poll = {"previous_lac": draw(ENTRIES), "time_out": draw(st.sampled_from([None, 0, 100, 2**62]))}
     if not draw(st.booleans()):
         poll = {}
-    add = {"master_key": key, "body": entry(ids["ledger_id"], entry_id, draw(SIZES))}
+    make = scoped_entry if ids["ledger_scope_id"] and draw(MOSTLY) else entry
+    add = {"master_key": key, "body": make(ids["ledger_id"], entry_id, draw(SIZES))}
     limits = {"max_count": 9, "max_size": 9000}
     parts: dict[int, dict[str, Any]] = {
         1: {"read_request": {**ids, "entry_id": entry_id, "master_key": key, "flag": flag, **poll}},
