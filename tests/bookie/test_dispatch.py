@@ -14,6 +14,7 @@ from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.messages import Answered
 from bookkeeper_tx.protocol.v2 import AddRequests
 from tests.bookie.seams import KEY, LEDGER, Client, MemoryJournal, MemoryStorage, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
@@ -63,7 +64,10 @@ class Bookie:
     def receive(self, data: bytes) -> bytes:
         client: Any = self.client
         for request in self.connection.receive(data):
-            self.dispatch.serve(request, client)
+            if isinstance(request, Answered):
+                client.send([request.reply])
+            else:
+                self.dispatch.serve(request, client)
         return b"".join(bytes(part) for part in self.client.take())
 
     def sync(self) -> bytes:
