@@ -1,4 +1,4 @@
-"""Two bookies, one table: the same V3 frames to a Java bookie and to ours, the same bytes from both.
+"""Two bookies, one table: the same frames to a Java bookie and to ours, the same bytes from both.
 
 What differs is known, in which releases, and which of the two is right: see ``Differs`` in the tables.
 """
@@ -13,7 +13,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
-from tests.integration import v3_table_entries, v3_table_lac, v3_table_other, v3_table_restarts
+from tests.integration import raw_v2, v2_table, v3_table_entries, v3_table_lac, v3_table_other, v3_table_restarts
 from tests.integration.raw_v3 import brief, steadied, txn_id_of_reply
 from tests.integration.talk import Exchange, Outcome, Talk
 
@@ -23,7 +23,9 @@ PLAIN = [
     *v3_table_entries.TABLE.exchanges,
     *v3_table_lac.TABLE.exchanges,
     *v3_table_other.TABLE.exchanges,
+    *v2_table.TABLE.exchanges,
 ]
+BATCHES = v2_table.BATCH_TABLE.exchanges
 RESTARTS = v3_table_restarts.TABLE.exchanges
 CLEAN = [each for each in RESTARTS if not each.crash]
 CRASHES = [each for each in RESTARTS if each.crash]
@@ -47,11 +49,11 @@ class Site:
 
 def talk_to(site: Site) -> Outcomes:
     """Hold all exchanges; those over a clean stop first, which Java keeps less of when another add comes between."""
-    everything = [*CLEAN, *CRASHES, *PLAIN]
+    everything = [*CLEAN, *CRASHES, *PLAIN, *BATCHES]
     ledgers = {each.name: FIRST_LEDGER + LEDGERS_EACH * index for index, each in enumerate(everything)}
     talks = {each.name: Talk(site.port, ledgers[each.name]) for each in everything}
     assert len(talks) == len(everything), "two exchanges have one name"
-    for some, restart in ((CLEAN, site.restart), (CRASHES, site.crash), (PLAIN, None)):
+    for some, restart in ((CLEAN, site.restart), (CRASHES, site.crash), ([*PLAIN, *BATCHES], None)):
         for each in some:
             _hold(each, 0, talks)
         if restart is not None:
@@ -97,7 +99,7 @@ def told(outcome: Outcome) -> str:
     """An outcome in a few words."""
     if isinstance(outcome, str):
         return outcome
-    return outcome.hex() if txn_id_of_reply(outcome) is None else brief(outcome)
+    return raw_v2.brief(outcome) if txn_id_of_reply(outcome) is None else brief(outcome)
 
 
 def same(one: Outcome, other: Outcome) -> bool:
@@ -111,6 +113,17 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 @pytest.mark.parametrize("exchange", [*PLAIN, *RESTARTS], ids=lambda each: each.name)
 def test_answers_like_java(exchange, java_release, javas, ours):
+    compare(exchange, java_release, javas, ours)
+
+
+@pytest.mark.releases(since="4.17")
+@pytest.mark.parametrize("exchange", BATCHES, ids=lambda each: each.name)
+def test_reads_in_batches_like_java(exchange, java_release, javas, ours):
+    compare(exchange, java_release, javas, ours)
+
+
+def compare(exchange: Exchange, java_release: str, javas: Outcomes, ours: Outcomes) -> None:
+    """Say every step that differs and is not known to, and every one that does not differ as it is known to."""
     release = release_number(java_release)
     of_java, of_ours = javas[exchange.name], ours[exchange.name]
     assert of_java.keys() == of_ours.keys()
