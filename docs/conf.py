@@ -14,6 +14,8 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = "bookkeeper_tx"
 html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["reference.css"]
 
 
 class HexLexer(RegexLexer):

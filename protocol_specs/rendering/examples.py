@@ -15,7 +15,6 @@ from protocol_specs.wire import v3_pb2
 
 FILES = ("wire", "entry", "disk", "metadata")
 BYTES_PER_LINE = 20
-COMMENT_COLUMN = 46
 
 
 @cache
@@ -66,10 +65,9 @@ def _pieces(spec: str, data: bytes, digest_size: int | None) -> Iterable[Piece]:
 
 
 def _lines(pieces: Iterable[Piece]) -> str:
-    lines = []
+    rows = []
     for piece in pieces:
-        runs = [piece.data[at : at + BYTES_PER_LINE] for at in range(0, len(piece.data), BYTES_PER_LINE)]
-        for index, run in enumerate(runs):
-            line = "  " * piece.depth + run.hex()
-            lines.append(f"{line:<{COMMENT_COLUMN}} # {piece.words}" if not index else line)
-    return "".join(line.rstrip() + "\n" for line in lines)
+        for at in range(0, len(piece.data), BYTES_PER_LINE):
+            rows.append(("  " * piece.depth + piece.data[at : at + BYTES_PER_LINE].hex(), "" if at else piece.words))
+    width = max(len(shown) for shown, _ in rows)
+    return "".join((f"{shown:<{width}}   # {words}" if words else shown) + "\n" for shown, words in rows)

@@ -115,4 +115,4 @@ def header_words(header: int) -> str:
     known = operation in list(Operation)
     name = Operation(operation).name.lower().replace("_", " ") if known else "unknown"
     bits = [flag.name.lower().replace("_", " ") for flag in Flag if flags & flag and flag.name]
-    return f"version {version}, operation {operation}: {name}, flags {flags}" + (f": {', '.join(bits)}" if bits else "")
+    return f"version {version}, operation {operation} ({name}), flags {flags}" + (f": {', '.join(bits)}" if bits else "")
