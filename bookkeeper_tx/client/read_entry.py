@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.context import Channel, ClientContext
-from bookkeeper_tx.client.replicas import Replicas, more_telling
+from bookkeeper_tx.client.context import Channel
+from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import Entry
 
@@ -34,7 +34,7 @@ class EntryRead:
         """Ask the first replica in the order of :meth:`Replicas.order`."""
         replicas = self._reader.replicas_of(self.entry_id)
         order = replicas.order(self.entry_id, self._reader.context)
-        self._attempts = _Attempts(self._reader.context, replicas, order)
+        self._attempts = _Attempts(self._reader, self.entry_id, replicas, order)
         self._ask()
 
     def replied(self, error: BookKeeperError | None, entry: Any) -> None:
@@ -65,7 +65,7 @@ class EntryRead:
         if self._attempts is None:
             assert self._asked is not None
             write_set = self._reader.quorum.write_set(self.entry_id)
-            self._attempts = _Attempts(self._reader.context, self._asked, write_set)
+            self._attempts = _Attempts(self._reader, self.entry_id, self._asked, write_set)
         attempts = self._attempts
         if attempts.failed(error):
             self._ask()
@@ -90,10 +90,11 @@ class EntryRead:
 class _Attempts:
     """Which replicas of an entry were asked."""
 
-    __slots__ = ("_at", "_context", "_order", "error", "replicas", "retried")
+    __slots__ = ("_at", "_entry_id", "_order", "_reader", "error", "replicas", "retried")
 
-    def __init__(self, context: ClientContext, replicas: Replicas, order: Sequence[int]) -> None:
-        self._context = context
+    def __init__(self, reader: "LedgerReader", entry_id: int, replicas: Replicas, order: Sequence[int]) -> None:
+        self._reader = reader
+        self._entry_id = entry_id
         self.replicas = replicas
         self._order = order
         self._at = 0
@@ -107,8 +108,10 @@ class _Attempts:
 
     def failed(self, error: BookKeeperError) -> bool:
         """The replica asked has failed with ``error``; return whether there is another."""
-        self._context.bookies.suspect(self.replicas.bookies[self._order[self._at]], error)
-        self.error = more_telling(self.error, error)
+        bookie_id = self.replicas.bookies[self._order[self._at]]
+        reader = self._reader
+        reader.context.bookies.suspect(bookie_id, error)
+        self.error = more_telling(self.error, of_replica(error, reader.ledger_id, self._entry_id, bookie_id))
         self._at += 1
         return self._at < len(self._order)
 

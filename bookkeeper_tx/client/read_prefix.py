@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
-from bookkeeper_tx.client.replicas import Replicas, more_telling
+from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
 
@@ -150,8 +150,9 @@ class PrefixRead:
     def _ask_next(self, error: BookKeeperError) -> None:
         reader = self._reader
         if error is not self._lacking:
-            reader.context.bookies.suspect(self._replicas.bookies[self._order[self._at]], error)
-            self._error = more_telling(self._error, error)
+            bookie_id = self._replicas.bookies[self._order[self._at]]
+            reader.context.bookies.suspect(bookie_id, error)
+            self._error = more_telling(self._error, of_replica(error, reader.ledger_id, self._first, bookie_id))
         self._at += 1
         if self._at < len(self._order):
             self._ask()

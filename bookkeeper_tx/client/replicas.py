@@ -4,8 +4,15 @@ from collections.abc import Sequence
 
 from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.quorum import Quorum
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger
-from bookkeeper_tx.model import BookieId, Fragment
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    DigestMismatch,
+    LocalError,
+    NoSuchEntry,
+    NoSuchLedger,
+)
+from bookkeeper_tx.model import BookieId, Fragment, ledger_name
 from protocol_specs import fields
 
 
@@ -35,6 +42,15 @@ class Replicas:
         if not suspected:
             return write_set
         return sorted(write_set, key=lambda index: self.bookies[index] in suspected)
+
+
+def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:
+    """Return ``error`` with the names of what was read and where."""
+    if isinstance(error, LocalError):
+        return error
+    if isinstance(error, DigestMismatch):
+        return DigestMismatch(f"bookie {bookie_id}: {error}")
+    return type(error)(f"entry {entry_id} of ledger {ledger_name(ledger_id)} on bookie {bookie_id}: {error}")
 
 
 def more_telling(former: BookKeeperError | None, error: BookKeeperError) -> BookKeeperError:

@@ -20,6 +20,7 @@ from bookkeeper_tx.errors import (
     LocalError,
     NoSuchEntry,
     NoSuchLedger,
+    TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId, Entry, ledger_name
 
@@ -147,7 +148,9 @@ class TailWait:
         if self._hopeless(error):
             self._fail(error)
             return
-        self._reader.context.bookies.suspect(bookie_id, error)
+        if not isinstance(error, TooManyRequests):
+            # Too many long polls, that is: other requests are as welcome as ever.
+            self._reader.context.bookies.suspect(bookie_id, error)
         self._errors[bookie_id] = error
         self._later(AGAIN_S, self._poll, bookie_id)
         self._ask_next()

@@ -162,3 +162,14 @@ def test_wrong_password() -> None:
     cluster, writer, _ = tailed()
     with pytest.raises(Unauthorized, match="wrong password"):
         cluster.result(cluster.client().open_ledger_no_recovery(writer.ledger_id, b"other"))
+
+
+@pytest.mark.parametrize("batch", [True, False])
+@pytest.mark.parametrize("error", [RequestTimedOut(), NoSuchEntry(), BookieUnavailable()])
+def test_an_error_of_a_read_says_what_was_read_and_where(batch: bool, error: BookKeeperError) -> None:
+    cluster, _, reader = tailed()
+    for bookie in cluster.bookies.values():
+        bookie.fails = error
+    for read in (lambda: reader.read_entry(2), lambda: reader.read(2, 3, batch)):
+        with pytest.raises(type(error), match=r"entry 2 of ledger 0 on bookie b\d: "):
+            cluster.result(read())

@@ -17,8 +17,10 @@ from bookkeeper_tx.errors import (
     MetadataUnavailable,
     NoSuchLedger,
     RequestTimedOut,
+    TooManyRequests,
 )
 from bookkeeper_tx.model import Entry
+from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
 
 
@@ -192,6 +194,19 @@ def test_when_no_bookie_answers_it_fails_when_the_time_is_over(tailed: Tailed, d
     assert "ledger 0" in str(error)
     assert all(bookie in str(error) for bookie in tailed.writer.metadata.last_fragment.ensemble)
     tailed.assert_nothing_is_left()
+
+
+def test_too_many_long_polls_are_no_fault_of_a_bookie(tailed: Tailed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: PuppetBookie, *arguments: Any) -> Any:
+        raise TooManyRequests
+
+    monkeypatch.setattr(PuppetBookie, "poll", refuse)
+    found = tailed.wait()
+    tailed.advance(2)
+    assert tailed.reader.context.bookies.suspected == {}
+    tailed.append(1)
+    tailed.advance(1)
+    assert found == [2], "plain reads serve"
 
 
 def test_bookies_that_come_back_are_found_again(tailed: Tailed) -> None:
