@@ -66,8 +66,13 @@ def _constructs(path: str) -> list[Declaration]:
 
 
 def _messages(file: str, module: Any) -> list[Declaration]:
-    messages = module.DESCRIPTOR.message_types_by_name
-    return [Declaration(f"{file}.{name}", GetMessageClass(messages[name]), "") for name in messages]
+    found = []
+    for descriptor in module.DESCRIPTOR.message_types_by_name.values():
+        for each in (descriptor, *descriptor.nested_types):
+            name = each.full_name.removeprefix(each.file.package + ".")
+            if not each.GetOptions().map_entry:
+                found.append(Declaration(f"{file}.{name}", GetMessageClass(each), ""))
+    return found
 
 
 def _sentences(path: str) -> dict[str, str]:
