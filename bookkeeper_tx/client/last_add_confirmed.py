@@ -11,7 +11,7 @@ from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, DigestMismatch, NoSuchEntry, NoSuchLedger, Unauthorized
-from bookkeeper_tx.model import BookieId, Fragment
+from bookkeeper_tx.model import BookieId, Fragment, ledger_name
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
 
@@ -119,5 +119,6 @@ class LastEntriesRead:
     def _not_covered(self) -> BookKeeperError:
         reasons = "; ".join(f"{bookie}: {error}" for bookie, error in self._errors)
         return type(self._errors[0][1])(
-            f"too few bookies answered to know the last add confirmed of ledger {self._ledger_id} ({reasons})"
+            f"too few bookies answered to know the last add confirmed of ledger {ledger_name(self._ledger_id)} "
+            f"({reasons})"
         )

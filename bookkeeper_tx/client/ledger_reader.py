@@ -20,7 +20,7 @@ from bookkeeper_tx.client.tailing import read_when_confirmed, tail, wait_last_ad
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
-from bookkeeper_tx.model import BookieId, Entry, LedgerMetadata, Versioned
+from bookkeeper_tx.model import BookieId, Entry, LedgerMetadata, Versioned, ledger_name
 from protocol_specs import fields
 
 SEGMENT_SIZE = 1024 * 1024
@@ -315,9 +315,10 @@ class LedgerReader:
         last = self._last_add_confirmed if last is None else last
         if not isinstance(value, int):
             return InvalidArgument(f"{name} {value!r} must be an integer")
+        ledger = ledger_name(self.ledger_id)
         if last < first:
-            return InvalidArgument(f"{name} {value!r}: ledger {self.ledger_id} has no entry to read there yet")
-        end = f"the last entry of ledger {self.ledger_id}"
+            return InvalidArgument(f"{name} {value!r}: ledger {ledger} has no entry to read there yet")
+        end = f"the last entry of ledger {ledger}"
         if not self.closed:
             end += " that is confirmed; read_last_add_confirmed() may find more"
         return InvalidArgument(f"{name} {value}: must be from {first} to {last}, {end}")

@@ -21,7 +21,7 @@ from bookkeeper_tx.errors import (
     MetadataConflict,
     TooManyOutstandingAdds,
 )
-from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
 from protocol_specs import fields
 
 ADD_OVERHEAD = {WireProtocol.V2: 28, WireProtocol.V3: 128}
@@ -173,8 +173,9 @@ class LedgerWriter:
         if len(self._held) >= self._outstanding_max:
             return fail(
                 TooManyOutstandingAdds(
-                    f"ledger {self.ledger_id}: {len(self._pending)} appends are on their way and {len(self._held)} "
-                    f"held back; wait for some, or raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
+                    f"ledger {ledger_name(self.ledger_id)}: {len(self._pending)} appends are on their way and "
+                    f"{len(self._held)} held back; wait for some, or "
+                    f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
                 )
             )
         deferred: Deferred[Any] = Deferred()
@@ -228,7 +229,7 @@ class LedgerWriter:
 
     async def _close(self) -> None:
         if self._refusal is None:
-            self._refusal = LedgerClosed(f"ledger {self.ledger_id} is closed: this writer has closed it")
+            self._refusal = LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it")
         while self._pending or self._held:
             # Told to close by the callback of an append, when none is pending and the held ones are not sent yet.
             self._release()

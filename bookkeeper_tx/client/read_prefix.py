@@ -127,7 +127,7 @@ class PrefixRead:
     def _verify_run(self, run: EntryRun) -> None:
         reader = self._reader
         if run.ledger_id != reader.ledger_id or run.first_entry_id != self._first or not run.count:
-            self._ask_next(ProtocolViolation(f"asked for ledger {reader.ledger_id} from {self._first}, got {run!r}"))
+            self._ask_next(ProtocolViolation(f"asked for entries from {self._first} on, got {run!r}"))
             return
         payloads = reader.verify_run(run)
         # What lies past the end was never acknowledged; a bookie that has it serves it all the same.  Batch or singles,

@@ -28,7 +28,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
     Unauthorized,
 )
-from bookkeeper_tx.model import BookieId, Entry, Fragment, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.model import BookieId, Entry, Fragment, LedgerMetadata, LedgerState, Versioned, ledger_name
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
 
@@ -108,8 +108,8 @@ class RecoveryRead:
     def _undecided(self) -> BookKeeperError:
         reasons = "; ".join(f"{bookie}: {error}" for bookie, error in self._errors)
         return type(self._errors[0][1])(
-            f"entry {self._entry_id} of ledger {self._ledger_id} can neither be read nor is it surely absent "
-            f"({reasons}); the ledger stays in recovery: open it again when these bookies are back"
+            f"entry {self._entry_id} of ledger {ledger_name(self._ledger_id)} can neither be read nor is it surely "
+            f"absent ({reasons}); the ledger stays in recovery: open it again when these bookies are back"
         )
 
 
@@ -198,8 +198,8 @@ class Recovery:
         await adds.when_fewer(1)
         if adds.error is not None:
             raise type(adds.error)(
-                f"ledger {self._ledger_id} stays in recovery, its entry {adds.last_add_confirmed + 1} could not be "
-                f"written back: {adds.error}"
+                f"ledger {ledger_name(self._ledger_id)} stays in recovery, its entry {adds.last_add_confirmed + 1} "
+                f"could not be written back: {adds.error}"
             )
         return entry_id - 1
 
@@ -228,8 +228,8 @@ class Recovery:
             entry: Entry = await read.deferred
         except BookKeeperError as error:
             raise type(error)(
-                f"ledger {self._ledger_id} stays in recovery: its last entry {entry_id}, which says how long the "
-                f"ledger is, cannot be read: {error}"
+                f"ledger {ledger_name(self._ledger_id)} stays in recovery: its last entry {entry_id}, which says how "
+                f"long the ledger is, cannot be read: {error}"
             ) from error
         finally:
             reader.close()
