@@ -11,7 +11,7 @@ from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
-from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
+from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id, require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
@@ -22,6 +22,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
+from protocol_specs.ledger_id import split
 
 T = TypeVar("T")
 
@@ -197,12 +198,15 @@ class BookKeeper:
     def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Deferred[EntryList]:
         """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
 
-        Over V3, whatever the dialect of this client; Java has it since 4.10, though not on DbLedgerStorage, which never
-        answers.  Fails with NoSuchLedger when the bookie has nothing of the ledger, and with the error of the bookie.
+        Over V3, whatever the dialect of this client; but a V2 client is refused scopes (IllegalOperation).  Java has it
+        since 4.10, though not on DbLedgerStorage, which never answers.  Fails with NoSuchLedger when the bookie has
+        nothing of the ledger, and with the error of the bookie.
         """
 
         async def list_them() -> EntryList:
-            return await list_entries(self._context, require_ledger_id(ledger_id, scope_id), bookie_id)
+            whole = require_ledger_id(ledger_id, scope_id)
+            require_scope_on_the_wire(self._context, split(whole)[0])
+            return await list_entries(self._context, whole, bookie_id)
 
         return self._run(list_them)
 

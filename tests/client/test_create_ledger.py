@@ -138,6 +138,7 @@ def test_protocol_v2_knows_no_scopes() -> None:
         lambda: client.create_ledger(ledger_id=whole),
         lambda: client.open_ledger(whole),
         lambda: client.open_ledger_no_recovery(whole),
+        lambda: client.entries_of(whole, "b1"),
     ):
         with pytest.raises(IllegalOperation, match=r"scope -5 .*WireProtocol.V3"):
             cluster.result(operation())
