@@ -139,18 +139,29 @@ class EntryDigest:
         ``entry_id`` None accepts any id (a read of the last entry).  Raises :class:`DigestMismatch` for an entry that
         is too short, of another id, format or digest type, or whose digest does not match.
         """
-        form = self._v1 if ledger_id < SCOPED_MIN else self._v2
+        if ledger_id >= SCOPED_MIN:
+            return self._verify_scoped(ledger_id, entry_id, entry)
+        if len(entry) < self.payload_offset:
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
+        metadata, payload = entry[:METADATA_SIZE], entry[self.payload_offset :]
+        if self._compute(metadata, payload) != entry[METADATA_SIZE : self.payload_offset]:
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
+        found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
+        if found_ledger != ledger_id or entry_id not in (None, found_entry):
+            raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
+        return found_entry, last_add_confirmed, length, payload
+
+    def _verify_scoped(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
+        """Do what :meth:`verify` does; apart, because each single read goes through that."""
+        form = self._v2
         if len(entry) < form.payload_offset:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
         metadata, payload = entry[: form.metadata_size], entry[form.payload_offset :]
         if self._compute(metadata, payload) != entry[form.metadata_size : form.payload_offset]:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
-        if ledger_id < SCOPED_MIN:
-            found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
-        else:
-            flags, *halves, found_entry, last_add_confirmed, length = V2.metadata.unpack_fixed(metadata)
-            self._check_flags(flags)
-            found_ledger = join(*halves)
+        flags, scope_id, lower_id, found_entry, last_add_confirmed, length = V2.metadata.unpack_fixed(metadata)
+        self._check_flags(flags)
+        found_ledger = join(scope_id, lower_id)
         if found_ledger != ledger_id or entry_id not in (None, found_entry):
             raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
         return found_entry, last_add_confirmed, length, payload
