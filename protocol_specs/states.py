@@ -83,8 +83,10 @@ CAPABILITY = Machine(
     "What a client knows of a bookie's batch read",
     (_UNKNOWN, _PROBED, _SERVES, _LACKS),
     (
-        Transition(_UNKNOWN, "a batch read is wanted", "send it on a connection of its own", _PROBED),
+        Transition(_UNKNOWN, "a batch read is wanted", "look, or send it on a connection of its own", _PROBED),
         Transition(_PROBED, "a batch read is wanted", "let it wait", _PROBED),
+        Transition(_PROBED, "V3: batch-read-v3 is published", "go on in batches", _SERVES),
+        Transition(_PROBED, "V3: other extensions are published", "go on singly", _LACKS),
         Transition(_PROBED, "an answer, be it an error", "go on in batches", _SERVES),
         Transition(_PROBED, "bad request, or closed without an answer", "go on singly", _LACKS),
         Transition(_PROBED, "time-out, or no connection", "the request fails", _UNKNOWN),

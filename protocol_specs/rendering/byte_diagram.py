@@ -6,15 +6,31 @@ from protocol_specs.rendering import svg
 from protocol_specs.rendering.layout import Row, bit_fields, rows_of
 
 PER_ROW = 16
+VARIABLE_MIN, VARIABLE_MAX = 4, 6
+"""How wide a field of no fixed size is drawn when others follow it."""
+
 BYTE = 46
 HEIGHT = 40
 LEFT = 44
 TOP = 26
 GAP = 8
 
+_SIZE = "#fde9c9"
 _COLOURS = (
-    ("#d9e8ff", ("ledger_id", "entry_id", "start_entry_id", "ledger_scope_id", "request_id", "kind", "journal_id")),
-    ("#fde9c9", ("length", "size", "count", "max_count", "max_size", "group_count")),
+    (
+        "#d9e8ff",
+        (
+            "ledger_id",
+            "entry_id",
+            "start_entry_id",
+            "ledger_scope_id",
+            "request_id",
+            "kind",
+            "journal_id",
+            "last_add_confirmed",
+        ),
+    ),
+    (_SIZE, ("length", "size", "count", "max_count", "max_size", "group_count")),
     ("#e3f4de", ("header", "status", "magic", "version", "flags", "mask", "operation", "state")),
     ("#eceff3", ("ignored", "reserved", "body")),
 )
@@ -58,43 +74,48 @@ def _ruler(column: int, width: int, in_bits: bool) -> str:
 
 
 def _lines(rows: list[Row]) -> list[tuple[str, list[_Piece]]]:
-    """Lay the fields out: rows of the picture, each with the offset it starts at."""
+    """Lay the fields out: rows of the picture, each with the offset it starts at, if that is known."""
     lines: list[tuple[str, list[_Piece]]] = [("0", [])]
     column = 0
-    offset = 0
+
+    def place(row: Row, width: int, begins: bool, goes_on: bool) -> None:
+        nonlocal column
+        lines[-1][1].append(_Piece(row.name, column, column + width, begins, goes_on))
+        column += width
+
+    def next_line(row: Row, placed: int) -> None:
+        nonlocal column
+        lines.append((str(int(row.offset) + placed) if row.offset.isdigit() else "", []))
+        column = 0
+
     for row in rows:
-        left = row.bytes
-        begins = True
-        while True:
-            if column == PER_ROW or (column and row.bytes is None and PER_ROW - column < 4):
-                lines.append((str(offset) if row.offset.isdigit() else "", []))
-                column = 0
-            take = PER_ROW - column if left is None else min(left, PER_ROW - column)
-            if left is None:
-                take = min(take, 6) if row.size != "rest" else take
-            goes_on = left is None or left > take
-            lines[-1][1].append(_Piece(row.name, column, column + take, begins, goes_on))
-            column += take
-            begins = False
-            if left is None:
-                break
-            offset += take
-            left -= take
-            if not left:
-                break
+        if row.bytes is None:
+            if column > PER_ROW - VARIABLE_MIN:
+                next_line(row, 0)
+            place(row, min(PER_ROW - column, PER_ROW if row.size == "rest" else VARIABLE_MAX), True, True)
+            continue
+        placed = 0
+        while placed < row.bytes:
+            if column == PER_ROW:
+                next_line(row, placed)
+            width = min(row.bytes - placed, PER_ROW - column)
+            place(row, width, not placed, placed + width < row.bytes)
+            placed += width
     return lines
 
 
 def _piece(piece: _Piece, y: float, unit: int) -> list[str]:
     x, width = LEFT + piece.start * unit, (piece.end - piece.start) * unit
-    colour = next((colour for colour, names in _COLOURS if piece.name in names), _OTHER)
+    colour = next((colour for colour, names in _COLOURS if piece.name.removeprefix("size of ") in names), _OTHER)
+    if piece.name.startswith("size of "):
+        colour = _SIZE
     parts = [svg.box(x, y, width, HEIGHT, colour)]
     if piece.goes_on:
         parts.append(svg.line(x + width, y, x + width, y + HEIGHT, colour))
         parts.append(svg.text(x + width - 4, y + HEIGHT / 2 + 4, "…", 12, "end", svg.FAINT))
     label = piece.name.replace("_", " ")
     if not piece.begins:
-        label = f"({label})"
+        label = f"({label})" if len(label) * 7 < width else "…"
     size = 12 if len(label) * 7 < width else 9
     words = label.split(" ")
     if len(label) * (7 if size == 12 else 5.4) >= width - 6 and len(words) > 1:

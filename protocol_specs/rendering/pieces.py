@@ -64,7 +64,7 @@ def _field(name: str, subcon: Any, data: bytes, value: Any, digest_size: int | N
             start += 4 + len(record)
     elif name == "entry":
         yield from _entry(data, digest_size, depth + 1)
-    elif name == "rest_of_entry":
+    elif name in ("rest_of_entry", "rest"):
         yield from _rest_of_entry(data, digest_size, depth)
     elif name == "digest_and_payload":
         yield from _sealed(data, digest_size, depth)
@@ -115,4 +115,6 @@ def header_words(header: int) -> str:
     known = operation in list(Operation)
     name = Operation(operation).name.lower().replace("_", " ") if known else "unknown"
     bits = [flag.name.lower().replace("_", " ") for flag in Flag if flags & flag and flag.name]
-    return f"version {version}, operation {operation} ({name}), flags {flags}" + (f": {', '.join(bits)}" if bits else "")
+    return f"version {version}, operation {operation} ({name}), flags {flags}" + (
+        f": {', '.join(bits)}" if bits else ""
+    )
