@@ -16,12 +16,15 @@ from protocol_specs.wire import entry_list as spec
 
 _NAME = "list of entries"
 
+HOLES_MARKED_MAX = 100_000
+"""Groups up to which the holes between them are marked: with twice as many, a list still fits a frame."""
+
 HEADER = codecs.derive(_NAME, spec.HEADER)
 GROUP = codecs.derive(_NAME, spec.GROUP)
 
 
 class Group(NamedTuple):
-    """Sequences of ``size`` consecutive entries whose starts are ``period`` apart."""
+    """Sequences of ``size`` consecutive entries whose starts are ``period`` apart; of size 0, they mark a hole."""
 
     first: int
     """The start of the first sequence."""
@@ -49,7 +52,9 @@ class Group(NamedTuple):
         return not self.period or (entry_id - self.first) % self.period < self.size
 
     def sequences(self) -> Iterator[range]:
-        """Iterate over the sequences."""
+        """Iterate over the sequences, unless they are empty."""
+        if not self.size:
+            return
         for start in range(self.first, self.last + 1, self.period or 1):
             yield range(start, start + self.size)
 
@@ -71,6 +76,8 @@ def encode_ranges(ranges: Iterable[range]) -> bytes:
     For who knows stretches of entries and need not count them out.  Raises ValueError for any others.
     """
     groups = list(_grouped(_sequences(_joined(ranges))))
+    if 1 < len(groups) <= HOLES_MARKED_MAX:
+        groups = list(_holes_marked(groups))
     head = HEADER.pack_fixed(spec.VERSION, len(groups), bytes(spec.RESERVED_SIZE))
     return head + b"".join([GROUP.pack_fixed(*group) for group in groups])
 
@@ -133,6 +140,19 @@ def _grouped(sequences: Iterator[tuple[int, int]]) -> Iterator[Group]:
         yield Group(first, last, size, period)
 
 
+def _holes_marked(groups: list[Group]) -> Iterator[Group]:
+    """Put empty sequences into each hole of two ids or more between two groups.
+
+    They list nothing.  But Java's own check for missing entries stops at such a hole, and takes all that lies behind
+    it for missing; where an empty group covers the hole, it goes on, and is right.
+    """
+    for before, after in pairwise(groups):
+        yield before
+        if after.first - before.end >= 2:
+            yield Group(before.end, after.first - 1, 0, 1)
+    yield groups[-1]
+
+
 # Decoding ------------------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +190,7 @@ class EntryList:
             if wrong := _wrong(group, behind):
                 field, reason = wrong
                 raise Malformed(_NAME, field, spec.HEADER_SIZE + index * spec.GROUP_SIZE + GROUP.offsets[field], reason)
-            behind = group.end
+            behind = max(group.end, group.first + 1)
         return cls(groups)
 
     def __contains__(self, entry_id: object) -> bool:
@@ -204,8 +224,8 @@ class EntryList:
     def missing(self, expected: Iterable[int]) -> list[int]:
         """Return the ids of ``expected``, in its order, that are not listed: the entries that this bookie has lost.
 
-        Right for any stripe.  (Java's ``getUnavailableEntries`` takes every entry behind a hole of two ids or more
-        between two groups for missing.)
+        Right for any stripe, whoever encoded the list.  (Java's ``getUnavailableEntries`` takes every entry behind a
+        hole of two ids or more between two groups for missing; in lists of ours no such hole is left uncovered.)
         """
         if not self.groups:
             return list(expected)
@@ -225,7 +245,7 @@ def _wrong(group: Group, behind: int) -> tuple[str, str] | None:
     """Return the field and the reason if this cannot be the group from the id ``behind`` on."""
     if group.first < behind:
         return "first_sequence_start", f"starts at {group.first}, before {behind}: out of order or overlapping"
-    if group.size < 1:
+    if group.size < 0:
         return "sequence_size", f"a sequence of {group.size} entries"
     if group.end - 1 > fields.ENTRY_ID_MAX:
         return "last_sequence_start", f"{group.size} entries from {group.last} on: the last has no id"

@@ -30,7 +30,7 @@ GROUP = Struct(
 )
 """Entry e is listed if ``first <= e < last + size`` and ``(e - first) % period < size``.
 
-A period of 0 belongs to a single sequence, whose first start is also its last.
+A period of 0 belongs to a single sequence, whose first start is also its last.  Sequences of size 0 list nothing.
 """
 
 GROUP_SIZE = GROUP.sizeof()
