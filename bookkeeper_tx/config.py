@@ -150,6 +150,12 @@ class BookieConfig:
     """How long a long poll may wait, whatever its client asks for."""
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))
     """Long polls of one client that may wait; more are answered ETOOMANYREQUESTS."""
+    http_server_enabled: bool = False
+    """Serve metrics over HTTP, to whoever asks, at ``/metrics`` (``httpServerEnabled``)."""
+    http_server_port: int = field(default=8080, validator=[ge(0), le(65535)])
+    """Its TCP port; 0 takes a free one, which is logged (``httpServerPort``)."""
+    http_server_host: str = "127.0.0.1"
+    """Address it listens on (``httpServerHost``; Java's default is every address)."""
     tls: TlsConfig | None = None
     """Serve TLS to clients that ask for it; None refuses it.  It is not required of any: that is a plugin's job."""
     auth: BookieAuthProviderFactory | None = None

@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie import journal_replay
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.dispatch import Dispatch
+from bookkeeper_tx.bookie.dispatch import Dispatch, Serve
 from bookkeeper_tx.bookie.journal import Journal, Threads
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
@@ -37,7 +37,8 @@ class Bookie:
     """What is stored in two directories, and ``dispatch`` to serve it.
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
-    bookie must stop without being stopped properly; ``journal_arguments`` go to :class:`Journal`.
+    bookie must stop without being stopped properly; ``measured`` puts what counts batch reads around serving them;
+    ``journal_arguments`` go to :class:`Journal`.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Bookie:
         reactor: IReactorTime,
         workers: Workers,
         on_fatal: Callable[[BaseException], None],
+        measured: Callable[[Serve], Serve] = lambda serve: serve,
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only)
@@ -63,7 +65,9 @@ class Bookie:
         self._sync_thread = SyncThread(
             reactor, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
         )
-        self.dispatch = Dispatch(config, disk, self._storage, self._journal, self.availability, reactor, workers.read)
+        self.dispatch = Dispatch(
+            config, disk, self._storage, self._journal, self.availability, reactor, workers.read, measured
+        )
         self._storage.on_drained = self.dispatch.look_again
         self._storage.on_flush_failed_changed = self._flush_failed_changed
         self._started = False

@@ -22,6 +22,9 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "pageLimit": ("index_pages_max", "count or default"),
     "openFileLimit": ("open_index_files_max", "count"),
     "flushInterval": ("flush_interval_s", "milliseconds"),
+    "httpServerEnabled": ("http_server_enabled", "boolean"),
+    "httpServerPort": ("http_server_port", "port"),
+    "httpServerHost": ("http_server_host", "text"),
 }
 """Key → field of BookieConfig, and how its value is written."""
 
@@ -66,7 +69,6 @@ INERT: Final[dict[str, tuple[str, ...]]] = {
     "allowLoopback": ("true", "false"),
     "autoRecoveryDaemonEnabled": ("false",),
     "enableStatistics": ("false",),
-    "httpServerEnabled": ("false",),
     "journalAlignmentSize": ("512",),
     "journalBufferedEntriesThreshold": ("0",),
     "journalFlushWhenQueueEmpty": ("true",),
@@ -157,10 +159,8 @@ NOT_IMPLEMENTED: Final = frozenset(
         "gcOverreplicatedLedgerMaxConcurrentRequests",
         "gcOverreplicatedLedgerWaitTime",
         "gcWaitTime",
-        "httpServerHost",
         "httpServerKeyStorePassword",
         "httpServerKeyStorePath",
-        "httpServerPort",
         "httpServerTlsEnable",
         "httpServerTrustStorePassword",
         "httpServerTrustStorePath",

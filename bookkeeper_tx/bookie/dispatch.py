@@ -53,7 +53,9 @@ class Dispatch:
         availability: Availability,
         clock: IReactorTime,
         read_worker: Threads,
+        measured: Callable[[Serve], Serve] = lambda serve: serve,
     ) -> None:
+        """Make the operations; ``measured`` puts what counts batch reads around serving them."""
         keys = LedgerKeys(storage)
         watch = self.watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
         fencing = Fencing(storage, journal, keys, watch)
@@ -74,8 +76,10 @@ class Dispatch:
             v2.ReadRequests: read,
             v3.ReadRequests: read,
             v3.LongPollRequest: LongPoll(storage, runs, watch).serve,
-            v2.BatchReadRequest: BatchRead(storage, runs, fencing, watch, batch_size_max).serve,
-            v3.BatchReadRequest: BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve,
+            v2.BatchReadRequest: measured(BatchRead(storage, runs, fencing, watch, batch_size_max).serve),
+            v3.BatchReadRequest: measured(
+                BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve
+            ),
             v3.WriteLacRequest: write_lac,
             v3.ReadLacRequest: ReadLac(storage, runs).serve,
             v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory).serve,

@@ -5,6 +5,7 @@ Each step of the start notes what undoes it; a stop, at whatever step, undoes wh
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.dispatch import Serve
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
@@ -187,9 +189,24 @@ class BookieService(Service):
 
     def _bookie(self, directories: Directories) -> Bookie:
         workers = Workers(self._worker("journal"), self._worker("flush"), self._worker("read", READ_THREADS))
-        return Bookie(
-            self._disk, directories.journal, directories.ledger, self._config, self._reactor, workers, self._fail
+        config = self._config
+        bookie = partial(
+            Bookie, self._disk, directories.journal, directories.ledger, config, self._reactor, workers, self._fail
         )
+        return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()
+
+    def _serve_metrics(self) -> Callable[[Serve], Serve]:
+        """Start the HTTP endpoint; return what puts the counting around serving batch reads."""
+        # Only here: nobody else needs a web server.
+        from bookkeeper_tx.bookie import http_admin
+        from bookkeeper_tx.bookie.metrics import Metrics
+
+        metrics = Metrics(time.perf_counter)
+        port = http_admin.listen(self._reactor, self._config, metrics.registry)
+        self._undo.append(port.stopListening)
+        address = port.getHost()
+        log.info("serving metrics at http://{host}:{port}/metrics", host=address.host, port=address.port)
+        return metrics.measured
 
     def _listen(self, address: Address, factory: BookieFactory) -> None:
         address.listening.listen(BACKLOG)

@@ -53,6 +53,9 @@ def test_java_keys_become_fields(read: Any) -> None:
         pageLimit=-1
         openFileLimit=99
         flushInterval=1500
+        httpServerEnabled=true
+        httpServerPort=9000
+        httpServerHost=::1
         indexDirectories=/data/ledgers
         """
     )
@@ -75,6 +78,9 @@ def test_java_keys_become_fields(read: Any) -> None:
         "entry_log_bytes_max": 2000,
         "open_index_files_max": 99,
         "flush_interval_s": 1.5,
+        "http_server_enabled": True,
+        "http_server_port": 9000,
+        "http_server_host": "::1",
     }
     assert BookieConfig(**values).port == 3182
 
@@ -127,7 +133,7 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
         "journalSyncData=true",
         "ledgerStorageClass=org.apache.bookkeeper.bookie.SortedLedgerStorage",
         "ledgerStorageClass=org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
-        "httpServerEnabled=false",
+        "enableLocalTransport=false",
         "autoRecoveryDaemonEnabled=false",
         "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",
         "journalAlignmentSize=512",
@@ -138,10 +144,10 @@ def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:
 
 
 def test_what_does_nothing_is_named_once_each(read: Any) -> None:
-    values, warnings = read("gcWaitTime=1000\nhttpServerEnabled=true\nnoSuchKey=1\n")
+    values, warnings = read("gcWaitTime=1000\nenableStatistics=true\nnoSuchKey=1\n")
     assert values == {}
     assert ["line 1: gcWaitTime is not implemented" in warnings[0], len(warnings)] == [True, 3]
-    assert "line 2: httpServerEnabled = true is not implemented" in warnings[1]
+    assert "line 2: enableStatistics = true is not implemented" in warnings[1]
     assert "line 3: noSuchKey is not a known key" in warnings[2]
 
 

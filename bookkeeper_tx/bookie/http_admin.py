@@ -1,0 +1,48 @@
+"""The bookie's HTTP endpoint: ``/metrics`` for Prometheus, and nothing else (docs/guides/bookie.md, metrics)."""
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from twisted.internet.error import CannotListenError
+from twisted.web.resource import Resource
+from twisted.web.server import Request, Site
+
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
+
+REQUEST_TIMEOUT_S = 30
+"""How long a connection may be idle."""
+
+
+class MetricsResource(Resource):
+    """Gives the metrics of a registry as text."""
+
+    isLeaf = True
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._registry = registry
+
+    def render_GET(self, request: Request) -> bytes:
+        request.setHeader(b"content-type", CONTENT_TYPE_LATEST.encode("ascii"))  # type: ignore[no-untyped-call]
+        return generate_latest(self._registry)
+
+
+def site(registry: CollectorRegistry) -> Site:
+    """Return what answers the requests."""
+    root = Resource()  # type: ignore[no-untyped-call]
+    root.putChild(b"metrics", MetricsResource(registry))
+    return Site(root, timeout=REQUEST_TIMEOUT_S)  # type: ignore[no-untyped-call]
+
+
+def listen(reactor: Any, config: BookieConfig, registry: CollectorRegistry) -> Any:
+    """Listen where ``config`` says and return the port; raises RefusedToStart if that cannot be."""
+    try:
+        return reactor.listenTCP(config.http_server_port, site(registry), interface=config.http_server_host)
+    except CannotListenError as error:
+        where = f"{config.http_server_host}:{config.http_server_port}"
+        raise RefusedToStart(
+            f"cannot serve HTTP on {where}: {error.socketError}; give another httpServerPort or httpServerHost, "
+            "or set httpServerEnabled to false"
+        ) from None
