@@ -16,16 +16,21 @@ from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.protocol.v2 import AddRequests
+from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY
+from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, Client, Read, ReadLac, WriteLac, entry
+from tests.bookie.test_ledger_storage_model import explicit_lac
 from tests.bookie.workers import SteppedWorker
 
 pytestmark = pytest.mark.crash
 
 DIRECTORY = "/data/current"
 LEDGERS = (1, 2, 3)
+MIXED_LEDGERS = (1, join(1, 1), join(-2, 3))
+"""Ledgers of other scopes too, in every second history."""
 HISTORIES = 250
 LIVES = 5
 """Crashes of one history."""
@@ -88,7 +93,8 @@ class _History:
         self.disk = CrashingDisk(seed)
         self.disk.make_directories(DIRECTORY)
         self.disk.syncs_lie = syncs_lie
-        self.told = {ledger_id: _Told(ledger_id) for ledger_id in LEDGERS}
+        self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
+        self.told = {ledger_id: _Told(ledger_id) for ledger_id in self.ledgers}
         self.crashes = self.acknowledged_count = self.fence_count = 0
         self.clock_s = 1_000_000.0
 
@@ -157,7 +163,7 @@ class _History:
     # Work ------------------------------------------------------------------------------------------------------------
 
     def step(self) -> None:
-        told = self.told[self.random.choice(LEDGERS)]
+        told = self.told[self.random.choice(self.ledgers)]
         action = self.random.random()
         if action < 0.45:
             self.add(told)
@@ -210,7 +216,7 @@ class _History:
 
     def write_lac(self, told: _Told) -> None:
         lac = (told.last_add_confirmed or 0) + self.random.randrange(3)
-        body = told.ledger_id.to_bytes(8, "big") + lac.to_bytes(8, "big") + bytes(self.random.choice((4, 20)))
+        body = explicit_lac(told.ledger_id, lac, self.random.choice((4, 20)))
 
         def replied(replies: list[Any]) -> None:
             if replies == [statuses.EOK]:
@@ -265,7 +271,7 @@ class _History:
             return
         ((_, body, _),) = self.ask(ReadLac(told.ledger_id), _operation("ReadLacRequest"))
         assert body is not None
-        assert int.from_bytes(body[8:16], "big") >= told.last_add_confirmed
+        assert explicit_lac_of(body)[1] >= told.last_add_confirmed
 
 
 def _operation(name: str) -> type[Any]:
