@@ -59,5 +59,5 @@ TEXT_ESCAPES = {
     0x27: rb"\'",
     0x22: rb"\"",
 }
-"""Form 2: how protobuf-java writes these bytes in a quoted string; others outside 0x20 to 0x7e become three octal
-digits.  A reader takes any escape of protobuf text."""
+"""Form 2: how Java up to 4.17 writes these bytes in a quoted string; others outside 0x20 to 0x7e become three octal
+digits.  Java 4.18 writes 0x07 and 0x0b so too.  A reader takes any escape of protobuf text."""
