@@ -20,7 +20,9 @@ from protocol_specs.rendering.layout import declaration_of
 from protocol_specs.states import MACHINES
 
 DIAGRAMS = Path("docs/diagrams")
-PART = re.compile(r"(^<!-- spec (?P<kind>[\w-]+)(?: (?P<name>.+?))? -->\n)(?P<made>.*?)(^<!-- end -->$)", re.M | re.S)
+OPENING = re.compile(r"^<!-- spec (?P<kind>[\w-]+)(?: (?P<name>[^\n]+?))? -->\n", re.M)
+CLOSING = re.compile(r"^<!-- end -->$", re.M)
+PART = re.compile(rf"({OPENING.pattern})(?P<made>.*?)({CLOSING.pattern})", re.M | re.S)
 
 
 class UnknownPart(ValueError):
@@ -32,7 +34,10 @@ def fresh(root: Path) -> dict[Path, str]:
     found: dict[Path, str] = {}
     for page in sorted((root / "docs").rglob("*.md")):
         text = page.read_text(encoding="utf-8")
-        if PART.search(text):
+        parts = len(PART.findall(text))
+        if {len(OPENING.findall(text)), len(CLOSING.findall(text))} != {parts}:
+            raise UnknownPart(f"{page.relative_to(root)}: a generated part has no end, or an end has no beginning")
+        if parts:
             found[page] = PART.sub(partial(_made, root, page, found), text)
     return found
 

@@ -81,6 +81,25 @@ def test_a_part_that_cannot_be_made_is_named_with_its_page(checkout: Path, part:
         document.stale(checkout)
 
 
+@pytest.mark.parametrize(
+    "broken", ["<!-- spec digests -->\n", "<!-- end -->\n", "<!-- spec digests -->\n" * 2 + "<!-- end -->\n"]
+)
+def test_a_part_without_its_other_mark_is_refused_and_swallows_no_text(checkout: Path, broken: str) -> None:
+    page = checkout / "docs/protocol/quorums.md"
+    text = f"before\n\n{broken}\nbehind\n\n<!-- spec digests -->\n<!-- end -->\n"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises(document.UnknownPart, match="has no"):
+        document.write(checkout)
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_what_stands_between_parts_stays(checkout: Path) -> None:
+    page = checkout / "docs/protocol/quorums.md"
+    page.write_text("<!-- spec digests -->\n<!-- end -->\n\nbetween\n\n<!-- spec digest-values -->\n<!-- end -->\n")
+    document.write(checkout)
+    assert "<!-- end -->\n\nbetween\n\n<!-- spec digest-values -->" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("spec", [name for name in DECLARATIONS if not name.endswith(("_FRAME", "PAD_HEADER"))])
 def test_every_field_says_what_it_means(spec: str) -> None:
     assert [row.name for row in layout.rows_of(DECLARATIONS[spec]) if not row.meaning] == []
