@@ -99,6 +99,8 @@ class Adds:
         self._slots = [self._slot(index, bookie_id) for index, bookie_id in enumerate(ensemble)]
         self._write_slots: list[tuple[Slot, ...]] = []
         self._arrange()
+        self.fragment_start = last_add_confirmed + 1
+        """Where the entries begin that the bookies in the slots store."""
         self._broken: list[Slot] = []
         self._avoided_until: dict[BookieId, float] = {}
         """Bookies that failed here lately: two that take turns in failing must not change the ensemble for ever."""
@@ -275,6 +277,7 @@ class Adds:
                 self._slots[index] = self._slot(index, bookie_id)
                 changed |= former.bit
         self._arrange()
+        self.fragment_start = self.last_add_confirmed + 1
         for add in self.pending:
             for slot in self._write_slots[add.entry_id % self._ensemble_size]:
                 if slot.bit & changed:

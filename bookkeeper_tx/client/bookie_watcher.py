@@ -29,6 +29,11 @@ class BookieWatcher:
         self.generation = 0
         """Grows whenever the set of writable bookies changes: a failed replacement is worth another try."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the client was closed, or not started yet."""
+        return self._stop_watching is None
+
     async def start(self) -> None:
         self._stop_watching = self._store.watch_bookies(self._changed)
         await self.refresh()

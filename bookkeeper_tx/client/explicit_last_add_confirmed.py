@@ -5,6 +5,7 @@ readers by the next append only, or by this.
 """
 
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -62,7 +63,7 @@ class ExplicitLastAddConfirmed:
 
     def _due(self) -> None:
         self._call = None
-        if self._adds.error is not None:
+        if self._adds.error is not None or self._context.bookies.stopped:
             return
         if self._adds.last_add_confirmed > max(self._published, self._carried()):
             self.write().addErrback(self._failed).addBoth(lambda _: self._wait())
@@ -78,15 +79,16 @@ class ExplicitLastAddConfirmed:
     def _failed(self, failure: Any) -> None:
         """Readers learn of it later: by the next append, or the next time this is due."""
         failure.trap(BookKeeperError)
-        self.log.warn("{error}", error=failure.getErrorMessage())
-        if failure.check(ClientClosed):
-            self.stop()
+        if not failure.check(ClientClosed):
+            self.log.warn("{error}", error=failure.getErrorMessage())
 
 
 class _Write:
-    """One explicit last add confirmed on its way to the whole ensemble.
+    """One explicit last add confirmed on its way.
 
-    All of it, because a tailing reader waits at any one bookie; an ack quorum of the write set of its entry is enough.
+    An ack quorum of the write set of its entry is enough.  The other bookies that store entries are told as well,
+    because a tailing reader waits at any of them.  Those that store none are not: they could not answer who asks for
+    last add confirmed and last entry together.
     """
 
     def __init__(self, ledger_id: int, last_add_confirmed: int, quorum: Quorum, adds: Adds) -> None:
@@ -95,16 +97,21 @@ class _Write:
         self._bookies = adds.bookies
         self._counted = quorum.write_set(last_add_confirmed)
         self._missing = quorum.ack_quorum_size
-        self._waiting = len(self._bookies)
+        first = max(adds.fragment_start, last_add_confirmed - quorum.ensemble_size + 1)
+        stored = map(quorum.write_set, range(first, last_add_confirmed + 1))
+        self._targets = sorted({*self._counted, *chain.from_iterable(stored)})
+        self._waiting = len(self._targets)
         self._errors: list[tuple[BookieId, BookKeeperError]] = []
         self.deferred: Deferred[int] = Deferred()
 
     def start(self, digest: EntryDigest) -> "Deferred[int]":
         """Send it."""
         body = digest.seal_last_add_confirmed(self._ledger_id, self._last_add_confirmed)
-        for index, (_, channel) in enumerate(self._bookies):
+        for index in self._targets:
             done = partial(self._replied, index)
-            channel.write_last_add_confirmed(self._ledger_id, self._last_add_confirmed, digest.master_key, body, done)
+            self._bookies[index][1].write_last_add_confirmed(
+                self._ledger_id, self._last_add_confirmed, digest.master_key, body, done
+            )
         return self.deferred
 
     def _replied(self, index: int, error: BookKeeperError | None, _: Any) -> None:

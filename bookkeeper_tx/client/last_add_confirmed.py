@@ -10,7 +10,15 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.context import Channel, ClientContext
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, DigestMismatch, NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    ClientClosed,
+    DigestMismatch,
+    NoSuchEntry,
+    NoSuchLedger,
+    StorageFailed,
+    Unauthorized,
+)
 from bookkeeper_tx.model import BookieId, Fragment, ledger_name
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
@@ -82,6 +90,9 @@ class LastEntriesRead:
         self._count(index, error)
 
     def _explicit_replied(self, index: int, error: BookKeeperError | None, value: Any) -> None:
+        if isinstance(error, (StorageFailed, NoSuchEntry)) and value is not None and value[0] is not None:
+            # That is how a bookie answers that was told of a last add confirmed and has no entry.
+            error = None
         if error is None:
             body, entry = value
             try:

@@ -22,6 +22,7 @@ from bookkeeper_tx.errors import (
     LedgerScopeNotSupported,
     NoSuchEntry,
     NoSuchLedger,
+    StorageFailed,
     Unauthorized,
 )
 from protocol_specs import fields
@@ -47,6 +48,13 @@ class StoredLedger:
 def lac_of(entry: bytes, ledger_id: int = 0) -> int:
     """The last add confirmed inside an entry."""
     return int(format_of(ledger_id).metadata.unpack_fixed(entry)[-2])
+
+
+class _WithoutEntry(Exception):
+    """There is an explicit last add confirmed to tell, and no entry: an I/O error, as Java has it."""
+
+    def __init__(self, explicit_lac: bytes) -> None:
+        self.explicit_lac = explicit_lac
 
 
 @define
@@ -116,8 +124,10 @@ class PuppetBookie:
         self.changed()
 
     def read_lac(self, ledger_id: int) -> tuple[bytes | None, bytes | None]:
-        ledger = self.ledgers.get(ledger_id)
-        if ledger is None or not ledger.entries:
+        ledger = self.ledgers.get(ledger_id, StoredLedger(b""))
+        if not ledger.entries and ledger.explicit_lac is not None:
+            raise _WithoutEntry(ledger.explicit_lac)
+        if not ledger.entries:
             raise NoSuchEntry
         return ledger.explicit_lac, ledger.entries[max(ledger.entries)]
 
@@ -296,6 +306,8 @@ class PuppetChannel:
             elif error is None:
                 try:
                     value = work()
+                except _WithoutEntry as raised:
+                    error, value = StorageFailed(), (raised.explicit_lac, None)
                 except BookKeeperError as raised:
                     error = raised
                 if value is WAITS:

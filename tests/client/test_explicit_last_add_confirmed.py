@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, ClientClosed, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut
 from bookkeeper_tx.model import DigestType
 from tests.client.puppets import Cluster
 
@@ -103,18 +103,56 @@ def test_what_failed_is_tried_again_the_next_time() -> None:
     assert any(bookie.ledgers[0].explicit_lac for bookie in cluster.bookies.values() if bookie.ledgers)
 
 
-@pytest.mark.parametrize("end", ["close", "failure", "client"])
+@pytest.mark.parametrize(("entries", "told"), [(1, [0, 1]), (3, [0, 1, 2, 3]), (4, [0, 1, 2, 3, 4])])
+def test_only_bookies_that_store_entries_are_told(entries: int, told: list[int]) -> None:
+    cluster, writer = writing((5, 2, 2))
+    append(cluster, writer, entries)
+    cluster.result(writer.write_last_add_confirmed())
+    cluster.network.run()
+    ensemble = writer.metadata.last_fragment.ensemble
+    asked = [at for at, each in enumerate(ensemble) if "write-lac" in "".join(cluster.bookies[each].requests)]
+    assert asked == told
+
+
+def test_after_a_change_of_the_ensemble_it_goes_to_the_write_set_at_least() -> None:
+    cluster, writer = writing((3, 2, 2))
+    append(cluster, writer, 4)
+    victim = writer.metadata.last_fragment.ensemble[1]
+    cluster.bookies[victim].down = True
+    append(cluster, writer, 1)
+    assert len(writer.metadata.fragments) == 2
+    assert cluster.result(writer.write_last_add_confirmed()) == 4
+    cluster.network.run()
+    ensemble = writer.metadata.last_fragment.ensemble
+    asked = [at for at, each in enumerate(ensemble) if "write-lac" in "".join(cluster.bookies[each].requests)]
+    assert asked == [1, 2]
+
+
+def test_a_bookie_that_was_told_and_has_no_entry_answers_too() -> None:
+    cluster, writer = writing((4, 2, 2))
+    append(cluster, writer, 1)
+    body = EntryDigest(DigestType.CRC32C, b"").seal_last_add_confirmed(0, 0)
+    for bookie in writer.metadata.last_fragment.ensemble[2:]:
+        cluster.bookies[bookie].write_lac(0, writer._digest.master_key, body)
+    reader = cluster.result(cluster.client(ClientConfig(protocol="v3")).open_ledger_no_recovery(0))
+    assert reader.last_add_confirmed == 0
+
+
+@pytest.mark.parametrize("end", ["close", "failure", "client", "client at rest"])
 def test_it_ends_with_the_writer(end: str) -> None:
-    cluster, writer = writing(interval_s=1)
+    cluster = Cluster()
+    client = cluster.client(ClientConfig(explicit_lac_interval_s=1))
+    writer = cluster.result(client.create_ledger())
     append(cluster, writer, 1)
     if end == "close":
         cluster.result(writer.close())
     elif end == "failure":
         writer._adds.fail(BookieUnavailable())
+    elif end == "client at rest":
+        cluster.result(client.close())
     else:
         cluster.clock.advance(1)
-        for _ in range(3):
-            cluster.network.lose(cluster.network.find("write-lac"), ClientClosed())
+        cluster.result(client.close())
     advance(cluster, 1)
     pending: list[Any] = cluster.clock.getDelayedCalls()
     assert pending == []

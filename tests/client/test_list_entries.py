@@ -5,7 +5,7 @@ from twisted.internet.defer import CancelledError
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import ClientClosed, InvalidArgument, NoSuchLedger, RequestTimedOut
+from bookkeeper_tx.errors import ClientClosed, IllegalOperation, InvalidArgument, NoSuchLedger, RequestTimedOut
 from tests.client.puppets import Cluster
 
 
@@ -55,6 +55,8 @@ def test_it_can_be_cancelled() -> None:
 
 def test_what_is_asked_is_checked() -> None:
     cluster, client, ensemble = written()
+    with pytest.raises(IllegalOperation):
+        cluster.result(client.entries_of(7, ensemble[0], scope_id=3))
     with pytest.raises(InvalidArgument):
         cluster.result(client.entries_of(-1, ensemble[0]))
     cluster.result(client.close())
