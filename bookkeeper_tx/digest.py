@@ -13,7 +13,7 @@ from bookkeeper_tx.entry_format import V1, V2, EntryFormat
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
-from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.model import DigestType, ledger_name
 from protocol_specs import codecs
 from protocol_specs.entry import v2
 from protocol_specs.ledger_id import SCOPED_MIN, join, split
@@ -57,6 +57,11 @@ def _of(checksum: Checksum, value: Callable[[int], bytes]) -> Callable[[bytes, b
 
 def _none(metadata: bytes, payload: bytes) -> bytes:
     return b""
+
+
+def _other_ids(ledger_id: int, entry_id: int | None, found_ledger: int, found_entry: int) -> DigestMismatch:
+    wanted, found = ledger_name(ledger_id), ledger_name(found_ledger)
+    return DigestMismatch(f"asked for {wanted}/{entry_id}, got {found}/{found_entry}")
 
 
 class _SealedFormat:
@@ -142,28 +147,28 @@ class EntryDigest:
         if ledger_id >= SCOPED_MIN:
             return self._verify_scoped(ledger_id, entry_id, entry)
         if len(entry) < self.payload_offset:
-            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} has only {len(entry)} bytes")
         metadata, payload = entry[:METADATA_SIZE], entry[self.payload_offset :]
         if self._compute(metadata, payload) != entry[METADATA_SIZE : self.payload_offset]:
-            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} does not match its digest")
         found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
         if found_ledger != ledger_id or entry_id not in (None, found_entry):
-            raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
+            raise _other_ids(ledger_id, entry_id, found_ledger, found_entry)
         return found_entry, last_add_confirmed, length, payload
 
     def _verify_scoped(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
         """Do what :meth:`verify` does; apart, because each single read goes through that."""
         form = self._v2
         if len(entry) < form.payload_offset:
-            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} has only {len(entry)} bytes")
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} has only {len(entry)} bytes")
         metadata, payload = entry[: form.metadata_size], entry[form.payload_offset :]
         if self._compute(metadata, payload) != entry[form.metadata_size : form.payload_offset]:
-            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_id} does not match its digest")
+            raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} does not match its digest")
         flags, scope_id, lower_id, found_entry, last_add_confirmed, length = V2.metadata.unpack_fixed(metadata)
         self._check_flags(flags)
         found_ledger = join(scope_id, lower_id)
         if found_ledger != ledger_id or entry_id not in (None, found_entry):
-            raise DigestMismatch(f"asked for {ledger_id}/{entry_id}, got {found_ledger}/{found_entry}")
+            raise _other_ids(ledger_id, entry_id, found_ledger, found_entry)
         return found_entry, last_add_confirmed, length, payload
 
     def verify_last_add_confirmed(self, ledger_id: int, body: bytes) -> int:
@@ -171,7 +176,9 @@ class EntryDigest:
         codec = LAC_METADATA if ledger_id < SCOPED_MIN else V2.explicit_lac
         metadata = body[: codec.size]
         if len(metadata) < codec.size or self._compute(metadata, b"") != body[codec.size :]:
-            raise DigestMismatch(f"explicit last add confirmed of ledger {ledger_id} does not match its digest")
+            raise DigestMismatch(
+                f"explicit last add confirmed of ledger {ledger_name(ledger_id)} does not match its digest"
+            )
         if ledger_id < SCOPED_MIN:
             found_ledger, last_add_confirmed = LAC_METADATA.unpack_fixed(metadata)
         else:
@@ -179,7 +186,8 @@ class EntryDigest:
             self._check_flags(flags)
             found_ledger = join(*halves)
         if found_ledger != ledger_id:
-            raise DigestMismatch(f"explicit last add confirmed of ledger {found_ledger}, not of {ledger_id}")
+            found, wanted = ledger_name(found_ledger), ledger_name(ledger_id)
+            raise DigestMismatch(f"explicit last add confirmed of ledger {found}, not of {wanted}")
         return int(last_add_confirmed)
 
     def _check_flags(self, flags: int) -> None:

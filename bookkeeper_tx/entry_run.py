@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 from bookkeeper_tx.entry_format import V1
+from bookkeeper_tx.model import ledger_name
 from protocol_specs import codecs
 
 ENTRY_RECORD = V1.record
@@ -97,4 +98,4 @@ class EntryRun:
             yield self.entry(entry_id)
 
     def __repr__(self) -> str:
-        return f"<EntryRun ledger {self.ledger_id} entries {self.first_entry_id}..{self.last_entry_id}>"
+        return f"<EntryRun ledger {ledger_name(self.ledger_id)} entries {self.first_entry_id}..{self.last_entry_id}>"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bookkeeper_tx.digest import METADATA_SIZE, EntryDigest, master_key
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import DigestMismatch
-from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.model import DigestType, ledger_name
 from protocol_specs import vectors
 from protocol_specs.entry import digest as specs
 from protocol_specs.ledger_id import SCOPED_MIN, join
@@ -256,5 +256,5 @@ def test_a_bad_explicit_last_add_confirmed_is_refused(kind: DigestType, ledger: 
     for bad in (*(body[:size] for size in range(len(body))), body + b"x"):
         with pytest.raises(DigestMismatch):
             ours.verify_last_add_confirmed(ledger, bad)
-    with pytest.raises(DigestMismatch, match=f"of ledger {ledger}, not of {ledger + 1}"):
+    with pytest.raises(DigestMismatch, match=f"of ledger {ledger_name(ledger)}, not of {ledger_name(ledger + 1)}"):
         ours.verify_last_add_confirmed(ledger + 1, body)

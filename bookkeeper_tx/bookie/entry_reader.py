@@ -15,6 +15,7 @@ from bookkeeper_tx.bookie.stretch import checked_offsets, offsets_of
 from bookkeeper_tx.entry_format import V1, V2, format_of
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.model import ledger_name
 from protocol_specs import codecs, fields
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -87,7 +88,8 @@ class EntryReader:
 
     @staticmethod
     def _fail(ledger_id: int, entry_id: int, path: str, offset: int) -> NoReturn:
-        raise StorageFailed(f"entry {entry_id} of ledger {ledger_id} is not at offset {offset} of entry log {path}")
+        entry = f"entry {entry_id} of ledger {ledger_name(ledger_id)}"
+        raise StorageFailed(f"{entry} is not at offset {offset} of entry log {path}")
 
     def last_add_confirmed(self, ledger_id: int, entry_id: int, entry_location: int) -> int:
         """Return the last add confirmed that an entry carries, NO_ENTRY if it is too short for that.

@@ -32,6 +32,7 @@ from bookkeeper_tx.bookie.journal_records import SEAL_PAD, parse_blob
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed
 from protocol_specs.disk import journal, meta_entries
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -125,7 +126,8 @@ def _hand_over(journal_file: JournalFile, items: list[Item], sink: ReplaySink) -
 def _check_version(journal_file: JournalFile, item: Item) -> None:
     """Raise RefusedToStart for a record of entry format V2 in a file that has none, or of an unknown format."""
     if (item.ledger_id >= SCOPED_MIN) != (journal_file.version >= journal.SCOPED_VERSION):
-        which = f"ledger {item.ledger_id}, which is not in scope 0" if item.ledger_id > 0 else "an unknown format"
+        scoped = f"ledger {ledger_name(item.ledger_id)}, which is not in scope 0"
+        which = scoped if item.ledger_id > 0 else "an unknown format"
         raise RefusedToStart(
             f"journal file {journal_file.path} has version {journal_file.version}, but a record of {which}: "
             "it was written by another program, or is damaged"
@@ -133,7 +135,7 @@ def _check_version(journal_file: JournalFile, item: Item) -> None:
 
 
 def _hand_over_special(journal_file: JournalFile, item: SpecialRecord, sink: ReplaySink) -> None:
-    where = f"journal file {journal_file.path}, ledger {item.ledger_id}"
+    where = f"journal file {journal_file.path}, ledger {ledger_name(item.ledger_id)}"
     if item.kind not in meta_entries.VERSION_WITH:
         _log.warn("{where}: skipped a record of unknown kind {kind}", where=where, kind=item.kind)
         return

@@ -1,6 +1,7 @@
 """What a bookie knows of one of its ledgers."""
 
 from bookkeeper_tx.bookie.ledger_index import IndexHeader
+from bookkeeper_tx.model import ledger_name
 from protocol_specs.fields import NO_ENTRY
 
 
@@ -43,4 +44,4 @@ class Ledger:
         return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"")
 
     def __repr__(self) -> str:
-        return f"<Ledger {self.ledger_id}{' fenced' * self.fenced} last entry {self.last_entry_id}>"
+        return f"<Ledger {ledger_name(self.ledger_id)}{' fenced' * self.fenced} last entry {self.last_entry_id}>"

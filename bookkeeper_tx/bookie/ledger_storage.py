@@ -29,6 +29,7 @@ from bookkeeper_tx.bookie.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.model import ledger_name
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -107,7 +108,7 @@ class LedgerStorage:
             self._changed[ledger_id] = ledger
             return ledger, True
         if ledger.master_key != master_key:
-            raise Unauthorized(f"ledger {ledger_id} has another password")
+            raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
         return ledger, False
 
     def fence(self, ledger: Ledger) -> bool:
@@ -139,7 +140,7 @@ class LedgerStorage:
         """
         ledger = self._ledgers.find(run.ledger_id)
         if ledger is None:
-            raise NoSuchLedger(f"ledger {run.ledger_id} was not opened")
+            raise NoSuchLedger(f"ledger {ledger_name(run.ledger_id)} was not opened")
         if run.ledger_id >= SCOPED_MIN:
             check_scoped(run)
         self.add_to(ledger, run, self._is_indexed)
@@ -149,7 +150,7 @@ class LedgerStorage:
         first, last = run.first_entry_id, run.last_entry_id
         if first < 0 or last > ENTRY_ID_MAX:
             raise BadRequest(
-                f"entry ids {first} to {last} of ledger {run.ledger_id}; 0 to {ENTRY_ID_MAX} can be stored"
+                f"entry ids {first} to {last} of ledger {ledger_name(run.ledger_id)}; 0 to {ENTRY_ID_MAX} can be stored"
             )
         if first > ledger.last_entry_id:
             self._active.add(run)
@@ -192,9 +193,9 @@ class LedgerStorage:
         except Exception:
             return fail()
         if ledger is None:
-            return fail(NoSuchLedger(f"there is no ledger {ledger_id} here"))
+            return fail(NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)} here"))
         if not 0 <= entry_id <= ledger.last_entry_id:
-            return fail(NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_id}"))
+            return fail(NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger_id)}"))
         return self._loader.load(ledger, entry_id)
 
     # Flush -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.errors import BadRequest, StorageFailed
+from bookkeeper_tx.model import ledger_name
 from protocol_specs import fields
 from protocol_specs.entry import version
 from protocol_specs.fields import NO_ENTRY
@@ -88,7 +89,8 @@ class LedgerTable:
                 carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)
             except StorageFailed as error:
                 # A last add confirmed is a lower bound, so none is right as well; and the other entries may be fine.
-                log.error("ledger {ledger_id} has no readable last entry: {error}", ledger_id=ledger_id, error=error)
+                name = ledger_name(ledger_id)
+                log.error("ledger {ledger_id} has no readable last entry: {error}", ledger_id=name, error=error)
             else:
                 ledger.last_add_confirmed = max(ledger.last_add_confirmed, carried)
         return ledger

@@ -5,6 +5,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.ledger_storage import Ledger, LedgerStorage
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import Unauthorized
+from bookkeeper_tx.model import ledger_name
 
 log = Logger()
 
@@ -28,7 +29,8 @@ class StorageSink:
         try:
             self._storage.open_for(ledger_id, master_key)
         except Unauthorized:
-            log.warn("the journal has another key for ledger {ledger_id} than its index", ledger_id=ledger_id)
+            name = ledger_name(ledger_id)
+            log.warn("the journal has another key for ledger {ledger_id} than its index", ledger_id=name)
         self._known(ledger_id)
 
     def fence(self, ledger_id: int) -> None:

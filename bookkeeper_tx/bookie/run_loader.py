@@ -14,6 +14,7 @@ from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, page_of
 from bookkeeper_tx.bookie.read_cache import ReadCache
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry
+from bookkeeper_tx.model import ledger_name
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 
@@ -87,7 +88,7 @@ class RunLoader:
         page, run = loaded
         self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
         if run is None:
-            raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger.ledger_id}")
+            raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
         self._runs.add(run)
         if run.size >= SCAN_BYTES_MIN:
             self._runs.forget_behind(run)

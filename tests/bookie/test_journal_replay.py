@@ -369,7 +369,7 @@ def test_a_scoped_record_in_a_file_of_an_older_version_is_refused(
     disk: CrashingDisk, version: int, record: bytes
 ) -> None:
     put_file(disk, java_file(entry(7, 0) + record, version))
-    assert f"has version {version}, but a record of ledger {SCOPED}" in refused(disk)
+    assert f"has version {version}, but a record of ledger {SCOPED:032x}" in refused(disk)
 
 
 @pytest.mark.parametrize("first", [b"\xb1", b"\x80", b"\xff"])
