@@ -8,10 +8,12 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
-from bookkeeper_tx.cli.connect import open_store
+from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.cli.tables import print_table
-from bookkeeper_tx.errors import BookieUnavailable
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
+from bookkeeper_tx.model import BookieId
 
 
 @frozen
@@ -21,6 +23,18 @@ class Bookie:
     bookie_id: str
     mode: str
     address: str
+    extensions: tuple[str, ...] | None
+    """What it publishes that it can besides; None if it publishes nothing."""
+
+
+@frozen
+class Disk:
+    """What one bookie says of its disk."""
+
+    bookie_id: str
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    error: str | None = None
 
 
 @click.group()
@@ -32,7 +46,7 @@ def bookie() -> None:
 @options.metadata
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a bookie.")
 def list_bookies(metadata_uri: str, as_json: bool) -> None:
-    """List the bookies that are registered now, and where they listen.
+    """List the bookies that are registered now, where they listen, and what they publish that they can besides.
 
     \b
     bktx bookie list --metadata sqlite:///tmp/cluster.db
@@ -50,10 +64,50 @@ def list_bookies(metadata_uri: str, as_json: bool) -> None:
     if not found:
         click.echo("no bookie is registered", err=True)
         return
-    table = Table("bookie", "mode", "listens on", box=None, pad_edge=False)
+    table = Table("bookie", "mode", "listens on", "extensions", box=None, pad_edge=False)
     for each in found:
-        table.add_row(each.bookie_id, each.mode, each.address)
+        table.add_row(each.bookie_id, each.mode, each.address, _extensions(each))
     print_table(table)
+
+
+@bookie.command()
+@options.metadata
+@click.argument("bookie_ids", nargs=-1, metavar="[BOOKIE_ID]…")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a bookie.")
+def info(metadata_uri: str, bookie_ids: tuple[BookieId, ...], as_json: bool) -> None:
+    """Ask bookies, by default all that are writable, how much disk they have.
+
+    The exit code is 1 if one does not say.
+    """
+
+    async def operation(reactor: Any) -> list[Disk]:
+        async with connected(reactor, metadata_uri) as client:
+            return [await _disk(client, each) for each in bookie_ids or sorted(await client.writable_bookies())]
+
+    found = run(operation)
+    for each in found:
+        click.echo(json.dumps(asdict(each)) if as_json else _disk_text(each))
+    if any(each.error for each in found):
+        raise click.exceptions.Exit(1)
+
+
+async def _disk(client: BookKeeper, bookie_id: BookieId) -> Disk:
+    try:
+        found = await client.bookie_info(bookie_id)
+    except BookKeeperError as error:
+        return Disk(bookie_id, error=str(error))
+    return Disk(bookie_id, found.total_bytes, found.free_bytes)
+
+
+def _disk_text(disk: Disk) -> str:
+    if disk.error is not None:
+        return disk.error
+    total, free = ("?" if each is None else f"{each:,}" for each in (disk.total_bytes, disk.free_bytes))
+    return f"{disk.bookie_id}: {free} of {total} bytes free"
+
+
+def _extensions(bookie: Bookie) -> str:
+    return "?" if bookie.extensions is None else ", ".join(bookie.extensions)
 
 
 async def _registered(store: Any, mode: str) -> list[Bookie]:
@@ -61,8 +115,9 @@ async def _registered(store: Any, mode: str) -> list[Bookie]:
     found = []
     for bookie_id in sorted(bookie_ids):
         try:
-            info = await store.bookie_info(bookie_id)
+            published = await store.bookie_info(bookie_id)
         except BookieUnavailable:
             continue  # gone meanwhile
-        found.append(Bookie(bookie_id, mode, f"{info.host}:{info.port}"))
+        extensions = None if published.extensions is None else tuple(sorted(published.extensions))
+        found.append(Bookie(bookie_id, mode, f"{published.host}:{published.port}", extensions))
     return found

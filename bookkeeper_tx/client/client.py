@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from bookkeeper_tx.client.bookie_info import BookieDisk, bookie_info
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
@@ -209,6 +210,14 @@ class BookKeeper:
             return await list_entries(self._context, whole, bookie_id)
 
         return self._run(list_them)
+
+    def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieDisk]:
+        """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3."""
+
+        async def ask() -> BookieDisk:
+            return await bookie_info(self._context, bookie_id)
+
+        return self._run(ask)
 
     def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
         """Fire with the ids of the bookies that can be written to."""

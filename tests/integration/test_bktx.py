@@ -57,6 +57,7 @@ def test_bookies_are_listed(cluster, run):
     shown = [json.loads(line) for line in run("bookie", "list", "--json").splitlines()]
     assert sorted(each["bookie_id"] for each in shown) == sorted(cluster.bookie_ids)
     assert {each["mode"] for each in shown} == {"writable"}
+    assert {tuple(each["extensions"]) for each in shown} == {("batch-read-v3", "ledger-scope-id")}
     table = run("bookie", "list").decode()
     assert all(bookie_id in table for bookie_id in cluster.bookie_ids)
 
@@ -158,6 +159,24 @@ def test_passwords_come_from_a_file_or_the_environment(run, refused, tmp_path):
     assert run("ledger", "read", ledger_id, BKTX_PASSWORD="secret") == b"hidden"
     assert "password" in refused("ledger", "read", ledger_id)
     assert "secret" not in run("ledger", "show", ledger_id).decode()
+
+
+def test_bookies_say_how_much_disk_they_have(cluster, run):
+    shown = [json.loads(line) for line in run("bookie", "info", "--json").splitlines()]
+    assert sorted(each["bookie_id"] for each in shown) == sorted(cluster.bookie_ids)
+    assert all(0 < each["free_bytes"] <= each["total_bytes"] for each in shown)
+    assert run("bookie", "info", cluster.bookie_ids[0]).decode().endswith(" bytes free\n")
+    nobody = bktx("bookie", "info", "127.0.0.1:1", "--metadata", cluster.metadata_uri)
+    assert (nobody.returncode, nobody.stderr) == (1, b"")
+    assert nobody.stdout.startswith(b"disk space of bookie 127.0.0.1:1: ")
+
+
+def test_a_scoped_ledger_is_written_read_and_taken_apart(run):
+    name = run("ledger", "write", "--random-id", "--replicas", "2", stdin=LINES).decode().strip()
+    assert run("ledger", "read", name) == run("ledger", "read", name, "--single") == LINES
+    assert run("ledger", "tail", name, "--first", "5") == LINES.splitlines(keepends=True)[-1]
+    shown = [json.loads(line) for line in run("ledger", "entries", name, "--json").splitlines()]
+    assert [(each["entries"], each["missing"]) for each in shown] == [([[0, 5]], [])] * 2
 
 
 def test_ledgers_of_another_scope_are_named_and_listed_by_scope(run, refused):

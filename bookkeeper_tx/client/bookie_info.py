@@ -1,0 +1,41 @@
+"""Asking a bookie how much disk it has (docs/protocol/bookie-info.md)."""
+
+from typing import Any, Protocol, cast
+
+from attrs import frozen
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.context import ClientContext, Done
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+
+@frozen
+class BookieDisk:
+    """What a bookie says of its ledger directories."""
+
+    total_bytes: int | None
+    free_bytes: int | None
+    """None, as the total, if it did not say."""
+
+
+class _InfoChannel(Protocol):
+    """The part of a channel that is about the bookie and not about one of its ledgers."""
+
+    def bookie_info(self, done: Done) -> None: ...
+
+
+def bookie_info(context: ClientContext, bookie_id: BookieId) -> Deferred[BookieDisk]:
+    """Ask the bookie; the error of one that does not answer names it."""
+    answer: Deferred[BookieDisk] = Deferred(lambda _: None)  # a reply to what was given up comes to nothing
+
+    def done(error: BookKeeperError | None, value: Any) -> None:
+        if answer.called:
+            return
+        if error is None:
+            answer.callback(BookieDisk(*value))
+        else:
+            answer.errback(type(error)(f"disk space of bookie {bookie_id}: {error}"))
+
+    cast(_InfoChannel, context.channels.channel(bookie_id)).bookie_info(done)
+    return answer
