@@ -8,7 +8,7 @@ its line feed.
 
 import re
 from importlib import import_module
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,3 +215,47 @@ def test_the_status_page_has_every_status() -> None:
     for status in STATUSES:
         error = "" if status is EOK else type(error_of(status)).__name__
         assert [status.name, str(status.v2), str(status.v3), str(status.client), error] in rows
+
+
+# The budget of a batch read ------------------------------------------------------------------------------------------
+
+TIMES = {"ten": 10, "five": 5, "fifty": 50}
+
+
+def _stored_sizes(words: str) -> list[int]:
+    """Return the sizes that ``1000, then 100 fifty times`` says."""
+    sizes: list[int] = []
+    for part in words.replace("then ", "").replace(" times", "").split(", "):
+        number, _, times = part.rpartition(" ") if part.split()[-1] in TIMES else (part, "", "")
+        if part in TIMES:
+            sizes *= TIMES[part]
+        else:
+            sizes += [int(number.replace(" ", ""))] * TIMES.get(times, 1)
+    return sizes
+
+
+def _returned(sizes: list[int], max_count: int, max_size: int, predicts: bool) -> int:
+    """Return how many entries a reply has, by the program on the page; ``predicts`` as 4.18 does."""
+    count = max_count if max_count > 0 else len(sizes)
+    budget = min(max_size, 5_242_880)
+    used = 36
+    for i, size in enumerate(sizes):
+        if i and (i == count or used + 4 + size > budget):
+            return i
+        used += 4 + size
+        if not i and predicts:
+            count = min(count, 1 + max(0, (budget - used) // (4 + size)))
+    return len(sizes)
+
+
+def test_the_table_of_batch_reads_is_what_its_rules_give() -> None:
+    page = (ROOT / "docs/protocol/batch-read.md").read_text(encoding="utf-8")
+    rows = [row.strip("| \n").split(" | ") for row in re.findall(r"^\| [\d ]+, .* \|$", page, re.MULTILINE)]
+    assert len(rows) == 9
+    for stored, counts, sizes, returned, by_4_18 in rows:
+        for max_count, max_size in product(
+            re.findall(r"-?\d+", counts), re.findall(r"-?\d+", sizes.replace("10⁹", "1000000000"))
+        ):
+            case = (_stored_sizes(stored), int(max_count), int(max_size))
+            assert _returned(*case, predicts=False) == int(returned.split()[0]), stored
+            assert _returned(*case, predicts=True) == int(by_4_18), stored
