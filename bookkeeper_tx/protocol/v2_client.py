@@ -8,9 +8,7 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     IllegalOperation,
     ProtocolViolation,
-    RemoteError,
     RequestTimedOut,
-    error_of,
 )
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.client_connection import ClientConnection
@@ -28,6 +26,7 @@ from bookkeeper_tx.protocol.v2 import (
     READ_REQUEST,
     RUN_MIN,
 )
+from bookkeeper_tx.protocol.v2_answers import error_of_code, uneven_replies
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed, record_offsets
 from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
@@ -204,7 +203,7 @@ class V2ClientConnection(ClientConnection):
             count = 1
         table = self._adds.get(ledger_id)
         if table is not None:
-            error = _error(status)
+            error = error_of_code(status)
             done += [(token, error, None) for token in table.pop_run(range(first, first + count))]
         return start + count * stride
 
@@ -220,7 +219,7 @@ class V2ClientConnection(ClientConnection):
         if count >= RUN_MIN:
             offsets = range(start, start + count * stride + 1, stride)
         else:
-            offsets = _uneven_replies(buffer, start, end, frame_end)
+            offsets = uneven_replies(buffer, start, end, frame_end)
         self._complete_reads(EntryRun(ledger_id, first, buffer, offsets, READ_REPLY.size), done)
         return offsets[-1]
 
@@ -252,7 +251,7 @@ class V2ClientConnection(ClientConnection):
     def _refuse_read(self, ledger_id: int, entry_id: int, status: int, done: list[Completion]) -> None:
         table = self._reads.get(ledger_id)
         token = table.pop(entry_id) if table is not None else None
-        error = _error(status)
+        error = error_of_code(status)
         assert error is not None
         if token is not None:
             done.append((token, error, None))
@@ -266,7 +265,7 @@ class V2ClientConnection(ClientConnection):
         if frame_end - start < BATCH_READ_REPLY.size:
             raise Malformed(BATCH_READ_REPLY.name, "request_id", start, "the reply is shorter than its header")
         request_id = BATCH_READ_REPLY.unpack_fixed(buffer, start)[5]
-        error: BookKeeperError | None = _error(status)
+        error: BookKeeperError | None = error_of_code(status)
         offsets: Sequence[int] = ()
         if error is None:
             # Before the request is taken out: if the records are malformed it still waits, to fail with the rest.
@@ -313,32 +312,3 @@ class V2ClientConnection(ClientConnection):
         ranges, self._ranges = self._ranges, []
         for waiting in ranges:
             yield waiting.token
-
-
-def _error(status: int) -> RemoteError | None:
-    if status == statuses.OK:
-        return None
-    known = statuses.BY_V2_CODE.get(status)
-    return error_of(known) if known else RemoteError(f"the bookie answered with the unknown status {status}")
-
-
-def _uneven_replies(buffer: bytes, start: int, end: int, frame_end: int) -> list[int]:
-    """Return the offsets of the run of good replies at ``start``, of any size, and where the last one ends."""
-    unpack = _unpack_reply
-    _, header, status, ledger_id, expected = unpack(buffer, start)
-    offsets, position = [start, frame_end], frame_end
-    while end - position >= READ_REPLY.size:
-        length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
-        expected += 1
-        position += LENGTH + length
-        if (
-            entry_id != expected
-            or next_status != status
-            or next_header != header
-            or next_ledger != ledger_id
-            or position > end
-            or length < READ_REPLY.size - LENGTH
-        ):
-            break
-        offsets.append(position)
-    return offsets

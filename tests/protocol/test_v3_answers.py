@@ -38,6 +38,8 @@ def test_captured_reply(name: str) -> None:
     elif reply.operation is V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER and reply.status is statuses.EOK:
         part = decoded["get_list_of_entries_of_ledger_response"]
         assert reply.value.hex() == part["availability_of_entries_of_ledger"]
+    elif reply.operation is V3Operation.BATCH_READ_ENTRY and reply.status is statuses.EOK:
+        assert [each.hex() for each in reply.value] == decoded["batch_read_response"]["body"]
     else:
         assert reply.value is None
 

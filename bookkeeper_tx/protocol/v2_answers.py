@@ -1,0 +1,37 @@
+"""What a client makes of the replies of the V2 dialect, beside the runs of equal ones (docs/protocol/v2.md)."""
+
+from bookkeeper_tx.errors import RemoteError, error_of
+from bookkeeper_tx.protocol.v2 import ADD_REPLY, LENGTH, READ_REPLY
+from protocol_specs.wire import status as statuses
+
+_unpack_reply = ADD_REPLY.unpack_fixed
+
+
+def error_of_code(status: int) -> RemoteError | None:
+    """Return the error that a status stands for, None for success."""
+    if status == statuses.OK:
+        return None
+    known = statuses.BY_V2_CODE.get(status)
+    return error_of(known) if known else RemoteError(f"the bookie answered with the unknown status {status}")
+
+
+def uneven_replies(buffer: bytes, start: int, end: int, frame_end: int) -> list[int]:
+    """Return the offsets of the run of good replies at ``start``, of any size, and where the last one ends."""
+    unpack = _unpack_reply
+    _, header, status, ledger_id, expected = unpack(buffer, start)
+    offsets, position = [start, frame_end], frame_end
+    while end - position >= READ_REPLY.size:
+        length, next_header, next_status, next_ledger, entry_id = unpack(buffer, position)
+        expected += 1
+        position += LENGTH + length
+        if (
+            entry_id != expected
+            or next_status != status
+            or next_header != header
+            or next_ledger != ledger_id
+            or position > end
+            or length < READ_REPLY.size - LENGTH
+        ):
+            break
+        offsets.append(position)
+    return offsets
