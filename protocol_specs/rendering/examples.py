@@ -1,5 +1,6 @@
 """Golden bytes as annotated examples: one line for each field, its bytes and what they say."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -49,7 +50,7 @@ def block(spec: str, data: bytes, name: str = "") -> str:
 
 
 def _provenance(vector: dict[str, Any]) -> str:
-    words = vector["provenance"]
+    words = re.sub(r"(\d\.\d+\.\d+) (?=\d)", r"\1, ", vector["provenance"])
     return f"\n*{words[0].upper()}{words[1:]}.*\n"
 
 
@@ -60,6 +61,8 @@ def _pieces(spec: str, data: bytes, digest_size: int | None) -> Iterable[Piece]:
     if isinstance(declaration, type) and issubclass(declaration, Message):
         return message_pieces(declaration.DESCRIPTOR, data)
     found = list(pieces_of(declaration, data, digest_size))
+    if spec == "wire/v2.AUTH_FRAME":
+        return [*found[:-1], *message_pieces(v3_pb2.AuthMessage.DESCRIPTOR, found[-1].data)]
     shown = sum(len(piece.data) for piece in found)
     return found if shown == len(data) else [*found, Piece(data[shown:], "digest")]
 
