@@ -113,8 +113,8 @@ class JavaBookie:
             self._process = ServerProcess(name, self._command(), self.work_dir / "bookie.log")
         return self._process
 
-    def start(self, timeout_s: float = 90) -> JavaBookie:
-        """Start it; wait until it answers reads and is registered as writable."""
+    def start(self, timeout_s: float = 90, *, read_only: bool = False) -> JavaBookie:
+        """Start it; wait until it answers reads and is registered, as writable unless it is to be ``read_only``."""
         (self.work_dir / "tmp").mkdir(parents=True, exist_ok=True)
         for folder in (self.journal_dir, self.ledger_dir):
             folder.mkdir(parents=True, exist_ok=True)
@@ -122,11 +122,11 @@ class JavaBookie:
         (self.work_dir / "bk_server.conf").write_text(text, encoding="utf-8")
         self.process.start()
         self.process.wait_until(lambda: answers_reads("127.0.0.1", self.port), timeout_s, "answering reads")
-        if self.bookie_id not in self.cluster.registered():
-            read_only = self.bookie_id in self.cluster.registered_read_only()
-            raise StartFailed(
-                f"{self.process.name} is {'read-only' if read_only else 'not registered'}:\n{self.process.tail()}"
-            )
+        writable, found_read_only = self.cluster.registered(), self.cluster.registered_read_only()
+        if self.bookie_id not in (found_read_only if read_only else writable):
+            state = "writable" if self.bookie_id in writable else "read-only"
+            known = self.bookie_id in (*writable, *found_read_only)
+            raise StartFailed(f"{self.process.name} is {state if known else 'not registered'}:\n{self.process.tail()}")
         return self
 
     def stop(self) -> None:

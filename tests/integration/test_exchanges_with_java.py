@@ -13,7 +13,15 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
-from tests.integration import raw_v2, v2_table, v3_table_entries, v3_table_lac, v3_table_other, v3_table_restarts
+from tests.integration import (
+    raw_v2,
+    read_only_table,
+    v2_table,
+    v3_table_entries,
+    v3_table_lac,
+    v3_table_other,
+    v3_table_restarts,
+)
 from tests.integration.raw_v3 import brief, steadied, txn_id_of_reply
 from tests.integration.talk import Exchange, Outcome, Talk
 
@@ -26,6 +34,7 @@ PLAIN = [
     *v2_table.TABLE.exchanges,
 ]
 BATCHES = v2_table.BATCH_TABLE.exchanges
+READ_ONLY = read_only_table.TABLE.exchanges
 RESTARTS = v3_table_restarts.TABLE.exchanges
 CLEAN = [each for each in RESTARTS if not each.crash]
 CRASHES = [each for each in RESTARTS if each.crash]
@@ -40,20 +49,22 @@ Outcomes = dict[str, dict[str, Outcome]]
 
 @frozen
 class Site:
-    """A bookie that can be started again."""
+    """A bookie that can be started again, and one that only reads."""
 
     port: int
+    read_only_port: int
     restart: Callable[[], object]
     crash: Callable[[], object]
 
 
 def talk_to(site: Site) -> Outcomes:
     """Hold all exchanges; those over a clean stop first, which Java keeps less of when another add comes between."""
-    everything = [*CLEAN, *CRASHES, *PLAIN, *BATCHES]
+    everything = [*CLEAN, *CRASHES, *PLAIN, *BATCHES, *READ_ONLY]
     ledgers = {each.name: FIRST_LEDGER + LEDGERS_EACH * index for index, each in enumerate(everything)}
-    talks = {each.name: Talk(site.port, ledgers[each.name]) for each in everything}
+    ports = {each.name: site.port for each in everything} | {each.name: site.read_only_port for each in READ_ONLY}
+    talks = {name: Talk(port, ledgers[name]) for name, port in ports.items()}
     assert len(talks) == len(everything), "two exchanges have one name"
-    for some, restart in ((CLEAN, site.restart), (CRASHES, site.crash), ([*PLAIN, *BATCHES], None)):
+    for some, restart in ((CLEAN, site.restart), (CRASHES, site.crash), ([*PLAIN, *BATCHES, *READ_ONLY], None)):
         for each in some:
             _hold(each, 0, talks)
         if restart is not None:
@@ -79,7 +90,8 @@ def ours(tmp_path_factory) -> Iterator[Outcomes]:
             cluster.kill(0)
             cluster.restart(0)
 
-        yield talk_to(Site(cluster.bookies[0].port, lambda: cluster.restart(0), crash))
+        read_only = cluster.bookies[cluster.add_bookie(settings={"forceReadOnlyBookie": "true"})]
+        yield talk_to(Site(cluster.bookies[0].port, read_only.port, lambda: cluster.restart(0), crash))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +104,9 @@ def javas(java_release, zookeeper, tmp_path_factory) -> Iterator[Outcomes]:
             bookie.kill(expire=True)
             bookie.start()
 
-        yield talk_to(Site(bookie.port, bookie.restart, crash))
+        read_only = targets.bookie(java_release, start=False, settings={"forceReadOnlyBookie": "true"})
+        read_only.start(read_only=True)
+        yield talk_to(Site(bookie.port, read_only.port, bookie.restart, crash))
 
 
 def told(outcome: Outcome) -> str:
@@ -111,7 +125,7 @@ def same(one: Outcome, other: Outcome) -> bool:
     return steadied(one) == steadied(other)
 
 
-@pytest.mark.parametrize("exchange", [*PLAIN, *RESTARTS], ids=lambda each: each.name)
+@pytest.mark.parametrize("exchange", [*PLAIN, *RESTARTS, *READ_ONLY], ids=lambda each: each.name)
 def test_answers_like_java(exchange, java_release, javas, ours):
     compare(exchange, java_release, javas, ours)
 
