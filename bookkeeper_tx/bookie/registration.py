@@ -21,10 +21,12 @@ log = Logger()
 
 
 def advertised(config: BookieConfig, serves_tls: bool = False) -> frozenset[str]:
-    """Return the extensions that a bookie of this configuration publishes; one that imitates an old release, none."""
-    if config.wire_compat:
-        return frozenset()
-    return frozenset({spec.LEDGER_SCOPE_ID, spec.BATCH_READ_V3, *([spec.TLS] if serves_tls else [])})
+    """Return the extensions that a bookie of this configuration publishes.
+
+    One that imitates an old release publishes none but TLS, which that one publishes too.
+    """
+    own = () if config.wire_compat else (spec.LEDGER_SCOPE_ID, spec.BATCH_READ_V3)
+    return frozenset([*own, *([spec.TLS] if serves_tls else [])])
 
 
 class Registration:

@@ -121,7 +121,8 @@ def test_an_id_that_another_process_has_taken_is_lost(result_of: Any, failure_of
     [
         ({}, False, {"batch-read-v3", "ledger-scope-id"}),
         ({}, True, {"batch-read-v3", "ledger-scope-id", "tls"}),
-        ({"wire_compat": "4.16"}, True, set()),
+        ({"wire_compat": "4.16"}, False, set()),
+        ({"wire_compat": "4.16"}, True, {"tls"}),
     ],
 )
 def test_what_a_bookie_can_is_published(settings: dict[str, Any], serves_tls: bool, extensions: set[str]) -> None:
