@@ -1,4 +1,4 @@
-"""Who waits for the last add confirmed of which ledger (docs/protocol/last-add-confirmed.md, long poll).
+"""Who waits for the last add confirmed of which ledger (docs/protocol/long-poll.md).
 
 A wait ends when the last add confirmed passes the one that is given, when the ledger is fenced, when an explicit last
 add confirmed comes, and when its time is over.  A ledger that was fenced before lets wait: recovering clients still

@@ -1,4 +1,4 @@
-"""Long poll: a read that waits until more is confirmed (docs/protocol/last-add-confirmed.md).
+"""Long poll: a read that waits until more is confirmed (docs/protocol/long-poll.md).
 
 When the wait is over it is answered with what there is; that its time was over is no error.
 """

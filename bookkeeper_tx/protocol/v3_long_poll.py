@@ -1,4 +1,4 @@
-"""V3 reads that wait for the last add confirmed: requests in, replies out (docs/protocol/last-add-confirmed.md)."""
+"""V3 reads that wait for the last add confirmed: requests in, replies out (docs/protocol/long-poll.md)."""
 
 from bookkeeper_tx.protocol import v3_replies
 from bookkeeper_tx.protocol.messages import Buffer
