@@ -411,3 +411,51 @@ def test_a_torn_scoped_group_is_cut_off(disk: CrashingDisk) -> None:
     found, result = replayed(disk)
     assert found == [(SCOPED, 0)]
     assert result.dropped == (whole,)
+
+
+@given(st.lists(st.lists(st.integers(0, 1500), min_size=1, max_size=4), min_size=1, max_size=6), st.data())
+def test_any_cut_of_a_scoped_file_leaves_the_groups_before_it(sizes: list[list[int]], data: st.DataObject) -> None:
+    disk = new_disk()
+    groups = [[entry(SCOPED + n, index, size) for index, size in enumerate(group)] for n, group in enumerate(sizes)]
+    journal = new_journal(disk, config=Config(journal_size_bytes_max=10**6))
+    journal.start()
+    ends = []
+    for group in groups:
+        journal.append(group, lambda error: None)
+        ends.append(journal.mark.offset)
+    path = path_of(FIRST_ID + 1)
+    size = disk.open(path).size()
+    cut = data.draw(st.integers(FIRST_GROUP, size))
+    disk.open(path, writable=True).write(bytes(size - cut), cut)
+    whole = sum(end <= cut for end in ends)
+    expected = [(SCOPED + n, index) for n, group in enumerate(groups[:whole]) for index in range(len(group))]
+    found, _ = replayed(disk)
+    assert found[: len(expected)] == expected
+    assert len({ledger_id for ledger_id, _ in found[len(expected) :]}) <= 1
+
+
+LEDGER_IDS = st.sampled_from([0, 7, 2**63 - 1, SCOPED, SCOPED + 1, 2**128 - 1])
+
+
+@given(st.lists(st.tuples(LEDGER_IDS, st.sampled_from(["key", "fence", "lac", 0, 1, 2]), st.integers(0, 40))))
+def test_records_of_both_formats_are_told_apart(drawn: list[tuple[int, Any, int]]) -> None:
+    disk = new_disk()
+    records: list[bytes] = [key_record(SCOPED, KEY)]
+    expected: list[Any] = [("key", SCOPED, KEY)]
+    for ledger_id, kind, size in drawn:
+        if kind == "key":
+            records.append(key_record(ledger_id, KEY))
+            expected.append(("key", ledger_id, KEY))
+        elif kind == "fence":
+            records.append(fence_record(ledger_id))
+            expected.append(("fence", ledger_id))
+        elif kind == "lac":
+            records.append(explicit_lac_record(ledger_id, bytes(size)))
+            expected.append(("lac", ledger_id, bytes(size)))
+        else:
+            records.append(entry(ledger_id, kind, size))
+            expected.append((ledger_id, kind))
+    write(disk, records)
+    found, result = replayed(disk)
+    assert found == expected
+    assert result.entry_count == sum(type(kind) is int for _, kind, _ in drawn)
