@@ -1,8 +1,9 @@
 """A whole bookie on a disk that forgets: what it told its clients is true after every power failure.
 
-One seed is one history: the bookie starts, replays, serves adds, fencing reads and explicit last add confirmed of a few
-ledgers while caches are flushed, logs and journals rolled and marks moved; the power fails at some disk operation, and
-it starts again.  Threads are worked off in an order that the seed draws.  ``_History(seed).run()`` repeats a history.
+One seed is one history: the bookie starts, replays, serves adds (some with deferred sync, and forces of them), fencing
+reads and explicit last add confirmed of a few ledgers while caches are flushed, logs and journals rolled and marks
+moved; the power fails at some disk operation, and it starts again.  Threads are worked off in an order that the seed
+draws.  ``_History(seed).run()`` repeats a history.
 """
 
 from random import Random
@@ -21,7 +22,7 @@ from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed, CrashingDisk
-from tests.bookie.seams import KEY, OTHER_KEY, Client, Read, ReadLac, WriteLac, entry
+from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
 from tests.bookie.test_ledger_storage_model import explicit_lac
 from tests.bookie.workers import SteppedWorker
 
@@ -59,6 +60,9 @@ class _Told:
         self.ledger_id = ledger_id
         self.sent: dict[int, bytes] = {}
         self.acknowledged: set[int] = set()
+        """What must be there; an add with deferred sync from when it was forced on."""
+        self.deferred: set[int] = set()
+        """What was acknowledged in this life, and need not be on the disk."""
         self.fenced = False
         """Whether a fencing read was answered."""
         self.fence_asked = False
@@ -85,6 +89,10 @@ class _Add(AddRequests):
         return status
 
 
+class _DeferredAdd(_Add):
+    deferred_sync = True
+
+
 class _History:
     """One seed's sequence of lives of a bookie."""
 
@@ -95,7 +103,7 @@ class _History:
         self.disk.syncs_lie = syncs_lie
         self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
         self.told = {ledger_id: _Told(ledger_id) for ledger_id in self.ledgers}
-        self.crashes = self.acknowledged_count = self.fence_count = 0
+        self.crashes = self.acknowledged_count = self.fence_count = self.forced_count = 0
         self.clock_s = 1_000_000.0
 
     def run(self) -> None:
@@ -120,6 +128,8 @@ class _History:
     # The bookie ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        for told in self.told.values():
+            told.deferred = set()
         self.clock_s += 1
         self.clock = Clock()
         self.workers = [SteppedWorker(), SteppedWorker(), SteppedWorker()]
@@ -171,6 +181,8 @@ class _History:
             self.fence(told)
         elif action < 0.54:
             self.write_lac(told)
+        elif action < 0.57:
+            self.force(told)
         elif action < 0.6:
             self.clock.advance(self.random.choice((0.3, 1.1)))
         else:
@@ -190,10 +202,14 @@ class _History:
             told.sent.setdefault(entry_id, entry(entry_id, self.random.choice((41, 150)), told.ledger_id))
         run = EntryRun.of_entries(told.ledger_id, first, [told.sent[entry_id] for entry_id in ids])
         refused = told.fence_asked and not recovery
+        deferred = not recovery and self.random.random() < 0.3
 
         def replied(replies: list[Any]) -> None:
             if replies == [statuses.EOK]:
                 assert not refused, "an add after the fence was acknowledged"
+                if deferred:
+                    told.deferred |= set(ids)
+                    return
                 told.acknowledged |= set(ids)
                 self.acknowledged_count += len(ids)
             elif not self.disk.crashed:
@@ -201,7 +217,18 @@ class _History:
                 assert told.fence_asked
                 assert not recovery
 
-        self.serve(_Add(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
+        make = _DeferredAdd if deferred else _Add
+        self.serve(make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
+
+    def force(self, told: _Told) -> None:
+        before = set(told.deferred)
+
+        def replied(replies: list[Any]) -> None:
+            if replies == [statuses.EOK]:
+                told.acknowledged |= before
+                self.forced_count += len(before)
+
+        self.serve(Force(told.ledger_id), _operation("ForceLedgerRequest"), replied)
 
     def fence(self, told: _Told) -> None:
         told.fence_asked = True
@@ -282,7 +309,7 @@ def _operation(name: str) -> type[Any]:
 
 
 def test_what_clients_were_told_is_true_after_every_crash() -> None:
-    crashes = acknowledged = fences = 0
+    crashes = acknowledged = fences = forced = 0
     for seed in range(HISTORIES):
         history = _History(seed)
         try:
@@ -293,9 +320,11 @@ def test_what_clients_were_told_is_true_after_every_crash() -> None:
         crashes += history.crashes
         acknowledged += history.acknowledged_count
         fences += history.fence_count
+        forced += history.forced_count
     assert crashes >= 1000
     assert acknowledged > 20_000
     assert fences > 300
+    assert forced > 1000
 
 
 def test_the_model_notices_a_sync_that_does_nothing() -> None:
