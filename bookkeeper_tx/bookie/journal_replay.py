@@ -21,12 +21,15 @@ from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.journal_files import file_path, list_journals
 from bookkeeper_tx.bookie.journal_reader import (
     SEARCH_SIZE,
+    WINDOW_SIZE,
+    Ending,
     Item,
     JournalFile,
     SealedScan,
     SpecialRecord,
     UnsealedScan,
     only_zeros,
+    read_batch,
 )
 from bookkeeper_tx.bookie.journal_records import SEAL_PAD, parse_blob
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
@@ -158,6 +161,8 @@ def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: L
     """Raise RefusedToStart if the bad bytes at ``end`` cannot be a torn last group."""
     damaged = f"journal file {journal_file.path} is damaged at offset {end.offset}"
     lost = "what was acknowledged there cannot be read"
+    if _has_another_salt(journal_file.file, end.offset):
+        raise RefusedToStart(f"{damaged}: {lost}, for the salt in its seal is not that of the file")
     later_group = _later_group(journal_file, end.offset)
     if later_group is not None:
         raise RefusedToStart(f"{damaged}: {lost}, for a good group follows at {later_group}")
@@ -167,6 +172,12 @@ def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: L
         later.close()
         if later.ours:  # we begin a file only when the one before it is whole
             raise RefusedToStart(f"{damaged}: {lost}, for {path} follows")
+
+
+def _has_another_salt(file: File, start: int) -> bool:
+    """Tell whether all is right with the group at ``start`` but the salt: a write that was torn does not leave that."""
+    batch = read_batch(file.read(WINDOW_SIZE, start), 0)
+    return batch.ending is Ending.PAD and _start_of_sealed(file, start + batch.end) == start
 
 
 def _later_group(journal_file: JournalFile, position: int) -> int | None:

@@ -403,6 +403,16 @@ def test_the_version_before_ours_refuses_a_file_of_version_7(disk: CrashingDisk)
     assert seal[4] == 0
 
 
+@pytest.mark.parametrize("offset", [spec.HEADER_SIZE + 16, FIRST_GROUP + 24 + 20])
+def test_a_damaged_salt_is_no_torn_group(disk: CrashingDisk, offset: int) -> None:
+    """Of the file, or of its only group."""
+    entry_record = entry(7, 0, 4)
+    assert len(entry_record) == 24
+    write(disk, [entry_record])
+    patch(disk, offset, b"?")
+    assert "salt" in refused(disk)
+
+
 def test_a_torn_scoped_group_is_cut_off(disk: CrashingDisk) -> None:
     journal = write(disk, [entry(SCOPED, 0)])
     whole = journal.mark
