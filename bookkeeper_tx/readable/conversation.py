@@ -25,19 +25,18 @@ def read(connection: Connection, verdicts: Verdicts) -> list[Said]:
 
 
 def _of_half(direction: Direction, half: Half, verdicts: Verdicts) -> Iterator[Said]:
-    stream, end, behind = Stream(direction, verdicts), 0, False
+    stream, end, encrypted = Stream(direction, verdicts), 0, False
     for stretch in half.stretches():
+        if encrypted:
+            break
         start: int | None = 0
         if stretch.missing is None or stretch.missing:
             start = first_frame(stretch.data, direction)
             yield Said(Note(end, _say_missing(direction, stretch.missing, start), failed=True), stretch.segments[0])
-        if start is None or behind:
-            end += len(stretch.data)
-            continue
-        for item in stream.read(stretch.data, start):
+        for item in stream.read(stretch.data, start) if start is not None else ():
             at = item.offset + (item.size if isinstance(item, Frame) else 0)
             yield Said(item, stretch.segment_at(at))
-            behind = behind or isinstance(item, Note)
+            encrypted = encrypted or isinstance(item, Note)
         end += len(stretch.data)
     if half.reset is not None:
         yield Said(Note(end, f"the {_SENDER[direction]} reset the connection"), half.reset)

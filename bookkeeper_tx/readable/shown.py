@@ -18,7 +18,7 @@ class Field:
 
     name: str
     offset: int
-    """Of its first byte, in all the bytes that went this way on the connection."""
+    """Of its first byte, in the bytes that went this way; behind what a capture lacks they are counted anew."""
     size: int
     """In bytes; of a V3 field with its tag and its length."""
     value: Value

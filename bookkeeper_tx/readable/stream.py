@@ -93,14 +93,22 @@ class Stream:
     def _dialect(self, body: bytes) -> str:
         """Tell V3 from V2, as a bookie does for requests; remembers that a request was not V3.
 
-        What is neither is shown as V3 if it starts as V3 messages do.
+        What can be read as neither is shown as V3 if it starts as V3 messages do.
         """
         if self.direction == "response":
             return "V3" if v3.is_v3("response", body) or _starts_as_v3(body) else "V2"
         if self.may_be_v3 and v3.is_v3("request", body):
             return "V3"
         was_v3, self.may_be_v3 = self.may_be_v3, False
-        return "V3" if was_v3 and _starts_as_v3(body) else "V2"
+        return "V3" if was_v3 and _starts_as_v3(body) and not self._is_v2(body) else "V2"
+
+    def _is_v2(self, body: bytes) -> bool:
+        """Tell whether this can be read as V2: the header may be one of version 10, which starts as V3 does."""
+        try:
+            V2Frames(self.verdicts, V3Frames(self.verdicts)).read(Sheet(body), self.direction, body, 0, len(body))
+        except Malformed:
+            return False
+        return True
 
 
 def first_frame(data: bytes, direction: Direction) -> int | None:

@@ -128,6 +128,16 @@ def test_what_is_malformed_ends_one_side_only() -> None:
     assert said(pcap(packets)) == ["request READ_ENTRY @4", "request  broken @4", "response READ_ENTRY @5"]
 
 
+def test_what_is_encrypted_is_passed_over_whole() -> None:
+    tls = bytes.fromhex("1603010200") + bytes(40)
+    start_tls = bytes.fromhex("0000000b0a06080310091805d20600")
+    packets = [*hello(), *requests(start_tls, tls), *requests(tls, start=1000), *requests(tls, start=3000)]
+    assert said(pcap(packets)) == [
+        "request START_TLS @4",
+        "TLS from here on: 45 bytes that cannot be read",
+    ]
+
+
 def test_a_reset_is_told() -> None:
     reset = packet(BOOKIE, CLIENT, captures.BOOKIE_ISN + 1, flags=captures.RST)
     assert said(pcap([*hello(), *requests(READ), reset])) == [TALK[0], "the bookie reset the connection"]
