@@ -44,8 +44,12 @@ import importlib.resources as resources
 for package, name in [
     ("protocol_specs.wire", "v3.proto"),
     ("protocol_specs.vectors", "wire.json"),
+    ("protocol_specs.kaitai", "bookkeeper_v2.ksy"),
     ("compat_tests.targets", "locks/ecj.lock"),
 ]:
     assert resources.files(package).joinpath(name).is_file(), name
 """
     run(python, "-c", script, cwd=tmp_path)
+    checked = run(python, "-m", "protocol_specs", "check", cwd=tmp_path)
+    assert editable or "not checked: this is no checkout" in checked
+    assert "WRONG" not in checked
