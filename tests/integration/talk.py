@@ -93,6 +93,14 @@ class Talk:
         connection.send(frame)
         return self._kept(label, frame, connection.receive(self._txn_id(frame)))
 
+    def ask_together(self, frames: Mapping[str, bytes]) -> None:
+        """Send V3 requests of different transactions at once, and wait for all replies, in whatever order."""
+        connection = self._connection("")
+        for frame in frames.values():
+            connection.send(frame)
+        for label, frame in frames.items():
+            self._kept(label, frame, connection.receive(self._txn_id(frame)))
+
     def send(self, frame: bytes, on: str = "") -> None:
         """Send a request whose reply may take its time; give it a moment to be looked at."""
         self._connection(on).send(frame)

@@ -25,7 +25,7 @@ from tests.integration import (
 from tests.integration.raw_v3 import brief, steadied, txn_id_of_reply
 from tests.integration.talk import Exchange, Outcome, Talk
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.releases(newest=True)]
 
 PLAIN = [
     *v3_table_entries.TABLE.exchanges,
@@ -130,7 +130,7 @@ def test_answers_like_java(exchange, java_release, javas, ours):
     compare(exchange, java_release, javas, ours)
 
 
-@pytest.mark.releases(since="4.17")
+@pytest.mark.releases(since="4.17", newest=True)
 @pytest.mark.parametrize("exchange", BATCHES, ids=lambda each: each.name)
 def test_reads_in_batches_like_java(exchange, java_release, javas, ours):
     compare(exchange, java_release, javas, ours)

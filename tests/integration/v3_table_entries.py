@@ -3,7 +3,7 @@
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
-from tests.integration.raw_v3 import KEY, OTHER_KEY, add, changed, entry, fence, read, request
+from tests.integration.raw_v3 import KEY, OTHER_KEY, add, changed, entry, fence, force, info, read, read_lac, request
 from tests.integration.talk import CLOSED, SILENT, Differs, Table, Talk
 
 TABLE = Table()
@@ -198,3 +198,15 @@ def fencing_an_unknown_ledger(talk: Talk) -> None:
     talk.ask("other password", fence(talk.ledger, key=OTHER_KEY))
     talk.ask("recovery add", add(talk.ledger, 0, flag=RECOVERY_ADD))
     talk.ask("fence of an entry", fence(talk.ledger, 0))
+
+
+@TABLE.exchange()
+def many_requests_at_once(talk: Talk) -> None:
+    """Replies may come in any order; each bears the transaction id of its request."""
+    adds = {f"add {entry_id}": add(talk.ledger, entry_id, txn_id=100 + entry_id) for entry_id in range(60)}
+    talk.ask_together(adds)
+    reads = {f"read {entry_id}": read(talk.ledger, entry_id, txn_id=500 + entry_id) for entry_id in range(70)}
+    talk.ask_together(reads)
+    again = {f"read {entry_id} again": read(talk.ledger, 3, txn_id=900 + entry_id) for entry_id in range(10)}
+    others = {"force": force(talk.ledger, txn_id=7), "last add confirmed": read_lac(talk.ledger, txn_id=8)}
+    talk.ask_together({**again, **others, "info": info(0, txn_id=7), "unknown ledger": read(-7, 0, txn_id=9)})
