@@ -85,7 +85,7 @@ class ClientConfig:
     batch_read_count: int = field(default=100, validator=ge(1))
     """Entries asked for by one batch request of a range read."""
     batch_read_capability_expiry_s: float = field(default=300.0, validator=gt(0))
-    """How long it is remembered whether a bookie serves batch read."""
+    """How long it is remembered whether a bookie serves batch read, and whether it knows ledger scopes."""
     explicit_lac_interval_s: float = field(default=0.0, validator=ge(0))
     """How often a writer publishes its last add confirmed when no append has carried it; 0: never by itself."""
     reconnect_delay_s: float = field(default=0.5, validator=ge(0))
