@@ -1,6 +1,7 @@
 """``bktx wire``: what is typed, piped or captured, and what is shown of it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,13 @@ def bktx(capsys: pytest.CaptureFixture[str]) -> Any:
 
 def test_a_frame_is_a_table(bktx: Any) -> None:
     assert bktx("decode", "--hex", ADD) == (0, SHOWN_ADD, "")
+
+
+def test_the_guide_shows_what_is_shown(bktx: Any) -> None:
+    code, out, _ = bktx("decode", "--hex", READ)
+    guide = Path(__file__).parent.parent.parent / "docs" / "guides" / "cli.md"
+    assert code == 0
+    assert f"```\n{out}```" in guide.read_text(encoding="utf-8")
 
 
 def test_what_is_malformed_is_shown_up_to_where_it_breaks(bktx: Any) -> None:
