@@ -21,6 +21,7 @@ from bookkeeper_tx.errors import (
     StorageFailed,
 )
 from bookkeeper_tx.model import DigestType
+from protocol_specs.metadata.bookie import BATCH_READ_V3
 from tests.client.puppets import Cluster
 
 HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request"]
@@ -61,14 +62,19 @@ def damage(cluster: Cluster, bookie: str, entry_id: int) -> None:
     st.sampled_from([(3, 3, 2), (3, 2, 2), (1, 1, 1)]),
     st.sampled_from(list(DigestType)),
     st.booleans(),
+    st.sampled_from(["v2", "v3"]),
 )
 def test_batch_reads_equal_single_reads(
-    data: Any, payloads: list[bytes], sizes: tuple[int, int, int], digest_type: DigestType, enabled: bool
+    data: Any, payloads: list[bytes], sizes: tuple[int, int, int], digest_type: DigestType, enabled: bool, protocol: str
 ) -> None:
-    config = ClientConfig(batch_read_enabled=enabled, batch_read_count=data.draw(st.integers(1, 12)))
+    count = data.draw(st.integers(1, 12))
+    config = ClientConfig(batch_read_enabled=enabled, batch_read_count=count, protocol=protocol)
     cluster, _, reader = written(payloads, sizes, config, digest_type)
     for bookie in cluster.bookies.values():
         bookie.batch = data.draw(st.sampled_from(HOW_BOOKIES_TAKE_IT))
+        bookie.extensions = (
+            frozenset({BATCH_READ_V3}) if bookie.batch == "serves" and data.draw(st.booleans()) else None
+        )
         bookie.batch_entries_max = data.draw(st.integers(1, 8))
         for stray in range(len(payloads), len(payloads) + 3):
             if bookie.ledgers:
@@ -186,10 +192,12 @@ def test_bad_request_from_a_bookie_that_serves_batches_is_a_read_error() -> None
     assert len(cluster.result(reader.read_batch(0, fallback=False))) == 10
 
 
-def test_entries_past_the_end_are_never_returned() -> None:
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+def test_entries_past_the_end_are_never_returned(protocol: str) -> None:
     """S15: whatever a bookie has and sends."""
-    cluster, _, reader = written([b"x"] * 3)
+    cluster, _, reader = written([b"x"] * 3, config=ClientConfig(protocol=protocol))
     for bookie in cluster.bookies.values():
+        bookie.extensions = frozenset({BATCH_READ_V3})
         for stray in range(3, 6):
             if bookie.ledgers:
                 bookie.ledgers[0].entries[stray] = EntryDigest(DigestType.CRC32C, b"").seal(0, stray, 2, 9, b"stray")
