@@ -66,13 +66,16 @@ CHANNEL = Machine(
     (
         Transition(_IDLE, "a request", "queue it, resolve, connect", _CONNECTING),
         Transition(_CONNECTING, "a request", "queue it", _CONNECTING),
-        Transition(_CONNECTING, "connected", "send the queue", _CONNECTED),
+        Transition(_CONNECTING, "connected, secured, authenticated", "send the queue", _CONNECTED),
         Transition(_CONNECTED, "a request", "send it", _CONNECTED),
         Transition(_CONNECTED, "the connection is lost", "fail what is in flight", _IDLE),
         Transition(_CONNECTING, "cannot connect", "fail the queue", _RESTING),
         Transition(_RESTING, "a request", "fail it", _RESTING),
         Transition(_RESTING, "the reconnect delay is over", "", _IDLE),
+        Transition(_IDLE, "close", "", _CLOSED),
+        Transition(_CONNECTING, "close", "fail the queue", _CLOSED),
         Transition(_CONNECTED, "close", "drop the connection", _CLOSED),
+        Transition(_RESTING, "close", "", _CLOSED),
         Transition(_CLOSED, "a request", "fail it", _CLOSED),
     ),
 )
@@ -108,6 +111,9 @@ LEDGER = Machine(
         Transition(_LEDGER_OPEN, "opened with recovery", "state only, before any fence", _IN_RECOVERY),
         Transition(_IN_RECOVERY, "another recovery begins", "nothing", _IN_RECOVERY),
         Transition(_IN_RECOVERY, "recovered", "last entry, length, new fragments", _LEDGER_CLOSED),
+        Transition(
+            _LEDGER_CLOSED, "copies are made elsewhere", "bookies replaced in place, in every state", _LEDGER_CLOSED
+        ),
         Transition(_LEDGER_CLOSED, "deleted", "in every state", _NONE),
     ),
 )

@@ -1,0 +1,74 @@
+"""What a client knows of a bookie goes through the table of the reference, row by row."""
+
+from collections.abc import Callable
+
+import pytest
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.client.capability import Capabilities, Capability
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
+from bookkeeper_tx.model import BookieId
+from protocol_specs.states import CAPABILITY, Transition
+
+BOOKIE = BookieId("127.0.0.1:3181")
+EXPIRY_S = 300
+
+
+class Known:
+    """What is known of one bookie, and who waits for it."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.capabilities = Capabilities(self.clock, EXPIRY_S)
+        self.told: list[BookKeeperError | None] = []
+
+    def wanted(self) -> None:
+        if self.capabilities.of(BOOKIE) is Capability.UNKNOWN:
+            self.capabilities.begin_probe(BOOKIE)
+        else:
+            self.capabilities.wait(BOOKIE, self.told.append)
+
+    def lost(self) -> None:
+        self.capabilities.unknown(BOOKIE, BookieUnavailable())
+
+    def expires(self) -> None:
+        self.clock.advance(EXPIRY_S - 1)
+        assert self.capabilities.of(BOOKIE) is not Capability.UNKNOWN
+        self.clock.advance(1)
+
+
+EVENTS: dict[str, Callable[[Known], None]] = {
+    "a batch read is wanted": Known.wanted,
+    "V3: batch-read-v3 is published": lambda known: known.capabilities.advertised(BOOKIE),
+    "V3: other extensions are published": lambda known: known.capabilities.lacks(BOOKIE),
+    "an answer, be it an error": lambda known: known.capabilities.serves(BOOKIE),
+    "bad request, or closed without an answer": lambda known: known.capabilities.lacks(BOOKIE),
+    "time-out, or no connection": Known.lost,
+    "the connection is lost": Known.lost,
+    "the knowledge expires": Known.expires,
+}
+
+
+def _brought_to(state: str) -> Known:
+    known = Known()
+    if state != "UNKNOWN":
+        known.wanted()
+    if state == "SERVES":
+        known.capabilities.serves(BOOKIE)
+    elif state == "LACKS":
+        known.capabilities.lacks(BOOKIE)
+    assert known.capabilities.of(BOOKIE).name == state
+    return known
+
+
+@pytest.mark.parametrize("row", CAPABILITY.transitions, ids=lambda row: f"{row.state}: {row.event}")
+def test_each_row(row: Transition) -> None:
+    known = _brought_to(row.state)
+    if row.state == "PROBED" and row.next != "PROBED":
+        known.wanted()
+    EVENTS[row.event](known)
+    assert known.capabilities.of(BOOKIE).name == row.next
+    ended = row.state == "PROBED" and row.next != "PROBED"
+    assert len(known.told) == ended, "who waits is told when the probe has ended, and only then"
+    if ended:
+        assert (known.told[0] is None) == (row.next != "UNKNOWN")
