@@ -64,6 +64,7 @@ class Capture:
             return None
         tcp = packet.data
         if not isinstance(tcp, dpkt.tcp.TCP):
+            self.unreadable += packet.p == dpkt.ip.IP_PROTO_TCP  # cut short inside the TCP header
             return None
         return Segment(
             number,

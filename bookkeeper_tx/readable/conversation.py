@@ -32,7 +32,8 @@ def _of_half(direction: Direction, half: Half, verdicts: Verdicts) -> Iterator[S
         start: int | None = 0
         if stretch.missing is None or stretch.missing:
             start = first_frame(stretch.data, direction)
-            yield Said(Note(end, _say_missing(direction, stretch.missing, start), failed=True), stretch.segments[0])
+            lost = stretch.missing is not None or start is None
+            yield Said(Note(end, _say_missing(direction, stretch.missing, start), lost), stretch.segments[0])
         for item in stream.read(stretch.data, start) if start is not None else ():
             at = item.offset + (item.size if isinstance(item, Frame) else 0)
             yield Said(item, stretch.segment_at(at))

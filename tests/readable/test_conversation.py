@@ -13,7 +13,7 @@ from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.readable import conversation
 from bookkeeper_tx.readable.capture import Capture
 from bookkeeper_tx.readable.reassembly import Connection, Reassembly
-from bookkeeper_tx.readable.shown import Frame
+from bookkeeper_tx.readable.shown import Frame, Note
 from bookkeeper_tx.readable.verdicts import Verdicts
 from tests.readable import captures
 from tests.readable.captures import BOOKIE, BOOKIE_6, CLIENT, CLIENT_6, hello, packet, pcap, replies, requests
@@ -114,6 +114,16 @@ def test_a_capture_from_the_middle_says_so() -> None:
     ]
 
 
+def test_only_what_is_lost_is_a_failure() -> None:
+    def failed(*packets: Any) -> list[bool]:
+        (connection,) = connections(pcap(packets))
+        return [each.item.failed for each in conversation.read(connection, Verdicts()) if isinstance(each.item, Note)]
+
+    assert failed(*requests(READ)) == [False]
+    assert failed(*requests(bytes(50))) == [True]
+    assert failed(*hello(), *requests(READ), *requests(READ, start=1 + 24 + 24)) == [True]
+
+
 def test_a_hole_is_told_and_reading_goes_on_behind_it() -> None:
     packets = [*hello(), *requests(READ), *requests(READ[3:] + READ, start=1 + 24 + 3)]
     assert said(pcap(packets)) == [
@@ -162,6 +172,28 @@ def test_what_is_no_ip_is_counted() -> None:
     capture = Capture(io.BytesIO(file.getvalue()))
     assert list(capture.segments()) == []
     assert capture.unreadable == 2
+
+
+@pytest.mark.parametrize("ends", [(CLIENT, BOOKIE), (CLIENT_6, BOOKIE_6)])
+def test_the_padding_of_short_packets_is_no_data(ends: Any) -> None:
+    file = io.BytesIO()
+    writer = dpkt.pcap.Writer(file, linktype=dpkt.pcap.DLT_EN10MB)
+    for data in (b"", b"ab"):
+        kind = b"\x86\xdd" if ":" in ends[0][0] else b"\x08\x00"
+        writer.writepkt(bytes(12) + kind + bytes(packet(*ends, 1, data)) + bytes(20), ts=0)
+    file.seek(0)
+    assert [segment.payload for segment in Capture(file).segments()] == [b"", b"ab"]
+
+
+@pytest.mark.parametrize("ends", [(CLIENT, BOOKIE), (CLIENT_6, BOOKIE_6)])
+def test_a_packet_that_is_cut_inside_its_header_is_counted(ends: Any) -> None:
+    file = io.BytesIO()
+    writer = dpkt.pcap.Writer(file, linktype=dpkt.pcap.DLT_RAW)
+    writer.writepkt(bytes(packet(*ends, 1, READ))[: -len(READ) - 10], ts=0)
+    file.seek(0)
+    capture = Capture(file)
+    assert list(capture.segments()) == []
+    assert capture.unreadable == 1
 
 
 def test_a_capture_that_ends_inside_a_packet() -> None:

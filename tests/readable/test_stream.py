@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.protocol import v3 as bookie_v3
 from bookkeeper_tx.readable.shown import UNREADABLE, Field, Frame, Item, Note, as_dictionary
 from bookkeeper_tx.readable.stream import Stream, first_frame
+from bookkeeper_tx.readable.v3 import is_v3
 from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import vectors
 from protocol_specs.ledger_id import join
@@ -144,6 +146,15 @@ def test_changed_vectors_do_no_harm(data: st.DataObject) -> None:
 
 
 # Telling V3 from V2 --------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_v3_is_what_the_bookie_takes_for_v3(data: st.DataObject) -> None:
+    case = data.draw(st.sampled_from(_messages()))
+    body = bytearray(case.values[2][4:])
+    for _ in range(data.draw(st.integers(0, 2))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    assert is_v3("request", bytes(body)) == (bookie_v3.parse(bytes(body)) is not None)
 
 
 def v3_request(operation: V3Operation = V3Operation.READ_LAC, **parts: Any) -> bytes:
