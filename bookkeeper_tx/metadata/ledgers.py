@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kazoo import exceptions
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, FirstError, gatherResults
 
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, NoSuchLedger
 from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
@@ -12,6 +12,9 @@ from bookkeeper_tx.metadata.zookeeper_paths import Branch, LedgerTree
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, create_with_parents
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from protocol_specs.metadata import ledger as ledger_spec
+
+_LISTED_AT_ONCE = 64
+"""Ranges asked for together: ledgers with random ids (UUIDs) have ranges of their own, each worth a round trip."""
 
 _NEW_VERSION = 0
 """The version of a node that was just created."""
@@ -113,27 +116,31 @@ class ZooKeeperLedgers:
                 pass  # somebody else was faster; the one above may still be empty
 
     async def ids(self, scope_id: int | None) -> list[int]:
-        """Return the ids of a scope, of all scopes for None, ascending: branches and ranges ascend like their names.
+        """Return the ids of a scope, of all scopes for None, ascending.
 
         As many ledgers as there may be: the time limit holds for each range, not for the whole.
         """
         tree = self._tree()
         await self._requests.within(self._requests.insist("sync", tree.root))
         found: list[int] = []
-        for branch in tree.branches(scope_id):
-            found += await self._list(tree, branch)
-        return found
+        branches = tree.branches(scope_id)
+        while branches:
+            # From the end, so that the branches that wait are those beside a few paths, and not a whole level.
+            some, branches = branches[-_LISTED_AT_ONCE:], branches[:-_LISTED_AT_ONCE]
+            for branch, names in zip(some, await self._children_of(some), strict=True):
+                if branch.holds_ledgers:
+                    ids = (tree.id_of(f"{branch.path}/{name}") for name in names)
+                    found += [ledger_id for ledger_id in ids if ledger_id is not None]
+                else:
+                    branches += [branch.child(name) for name in names if branch.form.is_range(name, branch.depth)]
+        return sorted(found)
 
-    async def _list(self, tree: LedgerTree, branch: Branch) -> list[int]:
-        children = sorted(await self._children(branch.path))
-        if branch.holds_ledgers:
-            ids = (tree.id_of(f"{branch.path}/{name}") for name in children)
-            return [ledger_id for ledger_id in ids if ledger_id is not None]
-        found: list[int] = []
-        for name in children:
-            if branch.form.is_range(name, branch.depth):
-                found += await self._list(tree, branch.child(name))
-        return found
+    async def _children_of(self, branches: list[Branch]) -> list[list[str]]:
+        asking = [self._children(branch.path) for branch in branches]
+        try:
+            return await gatherResults(asking, consumeErrors=True)
+        except FirstError as error:
+            error.subFailure.raiseException()
 
     def _children(self, path: str) -> Deferred[list[str]]:
         async def ask() -> list[str]:

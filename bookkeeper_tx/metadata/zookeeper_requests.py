@@ -89,8 +89,23 @@ async def create_with_parents(requests: Requests, path: str, data: bytes, parent
         except exceptions.NoNodeError:
             if not parents:
                 raise
-        for parent in reversed(parents):
-            await ensure(requests, parent)
+        await _ensure_all(requests, parents[::-1])
+
+
+async def _ensure_all(requests: Requests, chain: list[str]) -> None:
+    """Create those nodes of ``chain``, each the parent of the next, that are missing: in one transaction, since each is
+    one wait for the server's disk.  A node above them that vanishes meanwhile leaves things as they were.
+    """
+    while chain:
+        try:
+            results = await requests.session.commit([(path, b"") for path in chain])
+        except ConnectionLost:
+            await requests.pause(_PAUSE_AFTER_LOSS_S)
+            continue  # whatever was made is there when the next one comes
+        there = [isinstance(result, exceptions.NodeExistsError) for result in results]
+        if True not in there:
+            return
+        chain = chain[there.index(True) + 1 :]
 
 
 async def ensure(requests: Requests, path: str) -> None:

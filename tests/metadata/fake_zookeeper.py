@@ -168,14 +168,27 @@ class FakeSession:
 
     def commit(self, creates: Iterable[tuple[str, bytes]]) -> Deferred[list[Any]]:
         creates = list(creates)
+        if self.stopped:
+            return fail(MetadataUnavailable("the metadata store was stopped"))
+        if self.down:
+            waiting: Deferred[Any] = Deferred(self.waiting.remove)
+            self.waiting.append(waiting)
+            return waiting
 
-        def commit(_: object = None) -> list[Any]:
-            bad = [path for path, _ in creates if path in self.server.nodes]
-            if bad:
-                return [
-                    exceptions.NodeExistsError() if path in bad else exceptions.RolledBackError() for path, _ in creates
-                ]
-            return [self.server.create(path, data) for path, data in creates]
+        def commit() -> list[Any]:
+            """As the server: the first that fails is told, what came before is undone, the rest is not tried."""
+            made: list[str] = []
+            for path, data in creates:
+                self.server.requests.append(("commit", path))
+                try:
+                    made.append(self.server.create(path, data))
+                except exceptions.KazooException as error:
+                    for each in reversed(made):
+                        self.server.delete(each)
+                    rolled_back = [exceptions.RolledBackError() for _ in made]
+                    rest = [exceptions.RuntimeInconsistency() for _ in creates[len(made) + 1 :]]
+                    return [*rolled_back, error, *rest]
+            return made
 
         for loss in self._losses:
             if loss[0] == "commit":

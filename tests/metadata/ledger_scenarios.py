@@ -2,9 +2,11 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from attrs import evolve
+from twisted.internet.defer import Deferred, gatherResults
 
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists, MetadataConflict, NoSuchLedger
 from bookkeeper_tx.metadata import ledger_serialization
@@ -38,6 +40,21 @@ async def a_ledger_is_created_read_changed_and_deleted(cluster: Cluster, at: Cal
         with pytest.raises(NoSuchLedger, match="7"):
             await missing
     assert (await store.create_ledger(at(7), METADATA)).version == 0
+
+
+@ledger_scenario
+async def ledgers_come_and_go_in_one_range_under_two_clients(cluster: Cluster, at: Callable[[int], int]) -> None:
+    first, second = await cluster.open(), await cluster.open()
+    await first.initialize()
+
+    async def come_and_go(store: Any, number: int) -> None:
+        for _ in range(15):
+            await store.create_ledger(at(number), METADATA)
+            await store.delete_ledger(at(number))
+
+    clients = [Deferred.fromCoroutine(come_and_go(store, n)) for n, store in enumerate((first, second, first, second))]
+    await gatherResults(clients)
+    assert await first.list_ledgers(None) == []
 
 
 @ledger_scenario

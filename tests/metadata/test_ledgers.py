@@ -47,6 +47,24 @@ def test_create_with_a_lost_answer_of_text_metadata(world: World, ledger_id: int
     assert parse(world.server.nodes[path(ledger_id)].data, ledger_id) == created.metadata
 
 
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_create_whose_ranges_are_made_with_a_lost_answer(world: World, ledger_id: int, carried_out: bool) -> None:
+    store, session = world.open()
+    session.lose("commit", carried_out)
+    created = world.settle(store.create_ledger(ledger_id, METADATA))
+    assert world.server.nodes[path(ledger_id)].data == serialize(created.metadata)
+
+
+def test_ranges_that_are_there_are_left_as_they_are(world: World, ledger_id: int) -> None:
+    store, _ = world.open()
+    far = ledger_id + 10**5  # shares some of the ranges
+    result_of(store.create_ledger(ledger_id, METADATA))
+    before = {each: node.czxid for each, node in world.server.nodes.items()}
+    result_of(store.create_ledger(far, METADATA))
+    assert path(far) in world.server.nodes
+    assert {each: world.server.nodes[each].czxid for each in before} == before
+
+
 def test_somebody_elses_ledger_is_not_taken_for_the_own_one(world: World, ledger_id: int) -> None:
     store, session = world.open()
     other, _ = world.open()
