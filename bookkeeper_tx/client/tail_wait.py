@@ -125,13 +125,13 @@ class TailWait:
             self._ask_next()
         elif error is not None:
             self._failed(bookie_id, error)
-        elif value[0] > self._beyond:
-            self._reader.learn_last_add_confirmed(value[0])
-            self._finish(entry)
         else:
             self._answered = True
             self._errors.pop(bookie_id, None)
-            if at_once:
+            self._reader.learn_last_add_confirmed(value[0])
+            if value[0] > self._beyond:
+                self._finish(entry)
+            elif at_once:
                 self._later(AGAIN_S, self._poll, bookie_id)
             else:
                 self._poll(bookie_id)
@@ -152,6 +152,8 @@ class TailWait:
             # Too many long polls, that is: other requests are as welcome as ever.
             self._reader.context.bookies.suspect(bookie_id, error)
         self._errors[bookie_id] = error
+        # It may be another process, of another release, the next time.
+        self._reader.polled.discard(bookie_id)
         self._later(AGAIN_S, self._poll, bookie_id)
         self._ask_next()
         if len(self._errors) == len(self._ensemble):

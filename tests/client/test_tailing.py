@@ -124,6 +124,14 @@ def test_when_the_time_is_over_it_tells_what_is_known(tailed: Tailed) -> None:
     tailed.assert_nothing_is_left()
 
 
+def test_what_was_heard_on_the_way_is_kept(tailed: Tailed) -> None:
+    found = tailed.wait(beyond=50, timeout_s=20)
+    tailed.append(3)
+    tailed.advance(20)
+    assert found == [4]
+    assert tailed.reader.last_add_confirmed == 4
+
+
 def test_bookies_are_asked_one_after_another(tailed: Tailed) -> None:
     tailed.wait()
     assert len(set(tailed.polls())) == 1
