@@ -3,8 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
+
+# Nothing is asserted about time: a busy machine breaks no promise of ours.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def result_of(deferred: Deferred[Any]) -> Any:
