@@ -100,7 +100,7 @@ def poll_without_piggyback_woken_by_an_add(talk: Talk) -> None:
 @TABLE.exchange()
 def poll_not_woken_by_what_confirms_nothing(talk: Talk) -> None:
     _filled(talk, 2)
-    waiting = poll(talk.ledger, 0, 5 * SHORT_MS, txn_id=POLL)
+    waiting = poll(talk.ledger, 0, 15 * SHORT_MS, txn_id=POLL)
     talk.send(waiting)
     talk.ask("add", add(talk.ledger, 2, body=entry(talk.ledger, 2, 0)), on="writer")
     talk.no_answer_yet("still waiting", waiting)
