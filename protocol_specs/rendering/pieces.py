@@ -8,6 +8,7 @@ import construct
 
 from protocol_specs import tails
 from protocol_specs.entry import v1, v2
+from protocol_specs.entry.digest import BY_NUMBER
 from protocol_specs.rendering.layout import bare, bit_fields
 from protocol_specs.wire import framing
 from protocol_specs.wire.operations import Flag, Operation
@@ -60,10 +61,10 @@ def _field(name: str, subcon: Any, data: bytes, value: Any, digest_size: int | N
         start = 0
         for record in value:
             yield Piece(data[start : start + 4], f"length {len(record)}", depth)
-            yield from _entry(record, digest_size, depth + 1)
+            yield from entry_pieces(record, digest_size, depth + 1)
             start += 4 + len(record)
     elif name == "entry":
-        yield from _entry(data, digest_size, depth + 1)
+        yield from entry_pieces(data, digest_size, depth + 1)
     elif name in ("rest_of_entry", "rest"):
         yield from _rest_of_entry(data, digest_size, depth)
     elif name == "digest_and_payload":
@@ -72,9 +73,21 @@ def _field(name: str, subcon: Any, data: bytes, value: Any, digest_size: int | N
         yield Piece(data, _words(name, value), depth)
 
 
-def _entry(data: bytes, digest_size: int | None, depth: int) -> Iterator[Piece]:
-    kind = v2.ENTRY if data[0] & v2.NOT_V1 else v1.ENTRY
-    yield from pieces_of(kind, data, digest_size, depth)
+def entry_pieces(data: bytes, digest_size: int | None, depth: int) -> Iterator[Piece]:
+    """Cut an entry of either format; one of V2 says itself which digest it has."""
+    if not data[0] & v2.NOT_V1:
+        yield from pieces_of(v1.ENTRY, data, digest_size, depth)
+        return
+    yield from pieces_of(v2.ENTRY, data, BY_NUMBER[data[0] & v2.DIGEST_MASK].size, depth)
+
+
+def explicit_lac_pieces(data: bytes, depth: int) -> Iterator[Piece]:
+    """Cut an explicit last add confirmed of either format."""
+    kind = v2.LAC_METADATA if data[0] & v2.NOT_V1 else v1.LAC_METADATA
+    size = kind.sizeof()
+    yield from pieces_of(kind, data[:size], None, depth)
+    if data[size:]:
+        yield Piece(data[size:], "digest", depth)
 
 
 def _rest_of_entry(data: bytes, digest_size: int | None, depth: int) -> Iterator[Piece]:
@@ -104,6 +117,8 @@ def _words(name: str, value: Any) -> str:
         return header_words(value)
     if name == "status" and value in BY_V2_CODE:
         return f"{label} {value}: {BY_V2_CODE[value].name}"
+    if name == "flags":
+        return f"{label} {value:#04x}"
     if name in ("kind", "mask"):
         return f"{label} {'-' if value < 0 else ''}{abs(value):#x}"
     return f"{label} {value}"

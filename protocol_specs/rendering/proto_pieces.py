@@ -7,7 +7,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from protocol_specs import fields
 from protocol_specs.entry import v1
-from protocol_specs.rendering.pieces import Piece, pieces_of
+from protocol_specs.rendering.pieces import Piece, entry_pieces, explicit_lac_pieces, pieces_of
 from protocol_specs.wire import entry_list
 
 _VARINT, _LENGTH_DELIMITED = 0, 2
@@ -58,18 +58,16 @@ def _bytes(field: FieldDescriptor, head: bytes, body: bytes, depth: int) -> Iter
         yield Piece(head + body, f'{name} = "{body.decode()}"', depth)
     elif place in _ENTRY_FIELDS and len(body) >= v1.ENTRY_METADATA.sizeof():
         yield Piece(head, f"{name}: {len(body)} bytes, the entry", depth)
-        yield from pieces_of(v1.ENTRY, body, None, depth + 1)
+        yield from entry_pieces(body, None, depth + 1)
     elif place in _LAC_FIELDS and len(body) >= v1.LAC_METADATA.sizeof():
-        size = v1.LAC_METADATA.sizeof()
         yield Piece(head, f"{name}: {len(body)} bytes", depth)
-        yield from pieces_of(v1.LAC_METADATA, body[:size], None, depth + 1)
-        if body[size:]:
-            yield Piece(body[size:], "digest", depth + 1)
+        yield from explicit_lac_pieces(body, depth + 1)
     elif field.name.startswith("availability") and len(body) >= entry_list.HEADER_SIZE:
         yield Piece(head, f"{name}: {len(body)} bytes, the list", depth)
         yield from pieces_of(entry_list.ENTRY_LIST, body, None, depth + 1)
     else:
-        yield Piece(head + body, f"{name}: {len(body)} bytes", depth)
+        yield Piece(head, f"{name}: {len(body)} bytes", depth)
+        yield Piece(body, "", depth + 1)
 
 
 def _number(field: FieldDescriptor | None, value: int) -> Any:
