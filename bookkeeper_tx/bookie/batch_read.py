@@ -62,7 +62,7 @@ class BatchRead:
         ledger, status = known_ledger(self._storage, request.ledger_id)
 
         def read(updated_at_ms: int | None) -> None:
-            self._read(request, connection, statuses.EOK)
+            self._read(request, connection, statuses.EOK, updated_at_ms)
 
         if ledger is None:
             connection.send([request.error(status)])
@@ -71,14 +71,18 @@ class BatchRead:
         elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, read):
             connection.send([request.error(statuses.ETOOMANYREQUESTS)])
 
-    def _read(self, request: BatchReadRequest, connection: BookieProtocol, fenced: Status) -> None:
+    def _read(
+        self, request: BatchReadRequest, connection: BookieProtocol, fenced: Status, updated_at_ms: int | None = None
+    ) -> None:
         ledger, status = None, fenced
         if fenced is statuses.EOK:
             ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
             connection.send([request.error(status)])
             return
-        _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max).go_on()
+        batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max)
+        batch.updated_at_ms = updated_at_ms
+        batch.go_on()
 
 
 class _Batch:
@@ -94,6 +98,7 @@ class _Batch:
         "_runs",
         "_size_left",
         "_slices",
+        "updated_at_ms",
     )
 
     def __init__(
@@ -110,6 +115,8 @@ class _Batch:
         self._connection = connection
         self._ledger = ledger
         self._slices: list[Buffer] = []
+        self.updated_at_ms: int | None = None
+        """When the last add confirmed passed the reader's, if it has waited for that."""
         self._next_id = request.start_entry_id
         self._count_left = request.max_count if request.max_count > 0 else fields.ENTRY_ID_MAX
         self._size_left = min(request.max_size, size_max) - REPLY_SIZE
@@ -169,6 +176,8 @@ class _Batch:
     def _reply(self, status: Status) -> None:
         """Send what there is; an error after the first entry only ends the batch."""
         if self._slices:
-            self._connection.send(self._request.reply(self._slices, self._ledger.last_add_confirmed))
+            self._connection.send(
+                self._request.reply(self._slices, self._ledger.last_add_confirmed, self.updated_at_ms)
+            )
         else:
             self._connection.send([self._request.error(status)])

@@ -90,8 +90,14 @@ class BatchReadRequest(Protocol):
     timeout_ms: int
     """How long the reader would wait for that, in milliseconds."""
 
-    def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
-        """Encode the reply that carries ``slices`` of records."""
+    def reply(
+        self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
+    ) -> list[Buffer]:
+        """Encode the reply that carries ``slices`` of records.
+
+        ``updated_at_ms`` is when the last add confirmed passed the reader's, in milliseconds since the epoch, if that
+        ended a wait.
+        """
 
     def error(self, status: Status) -> bytes:
         """Encode the reply without entries."""

@@ -148,7 +148,9 @@ class BatchReadRequest:
         self.fencing = bool(framing.split_header(header)[2] & _FENCING)
         self.master_key = master_key
 
-    def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
+    def reply(
+        self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
+    ) -> list[Buffer]:
         return [self._reply(statuses.EOK, sum(map(len, slices))), *slices]
 
     def error(self, status: Status) -> bytes:

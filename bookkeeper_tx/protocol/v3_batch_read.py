@@ -62,7 +62,9 @@ class BatchReadRequest:
         self.previous_last_add_confirmed = request.previous_lac if polls else None
         self.timeout_ms = request.time_out
 
-    def reply(self, slices: Sequence[Buffer], last_add_confirmed: int) -> list[Buffer]:
+    def reply(
+        self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
+    ) -> list[Buffer]:
         whole, part = v3_replies.served(
             V3Operation.BATCH_READ_ENTRY,
             self._txn_id,
@@ -70,6 +72,7 @@ class BatchReadRequest:
             ledger_id=self._ledger_id,
             start_entry_id=self.start_entry_id,
             max_lac=None if self.fencing else last_add_confirmed,
+            lac_update_timestamp=updated_at_ms,
             ledger_scope_id=self._scope_id,
         )
         for records in slices:

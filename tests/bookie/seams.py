@@ -241,8 +241,11 @@ class BatchRead:
     master_key: bytes | None = None
     previous_last_add_confirmed: int | None = None
     timeout_ms: int = 0
+    updated_at_ms: int | None = None
+    """What came with the reply."""
 
-    def reply(self, slices: Sequence[Any], last_add_confirmed: int) -> list[bytes]:
+    def reply(self, slices: Sequence[Any], last_add_confirmed: int, updated_at_ms: int | None = None) -> list[bytes]:
+        self.updated_at_ms = updated_at_ms
         return [b"".join(slices)]
 
     def error(self, status: Status) -> Status:

@@ -15,7 +15,18 @@ from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.fields import FRAME_SIZE_MAX, LAST_ENTRY
 from protocol_specs.wire import status as statuses
-from tests.bookie.seams import KEY, OTHER_KEY, BatchRead, Client, MemoryJournal, MemoryStorage, entry, run_of, watch_of
+from tests.bookie.seams import (
+    KEY,
+    LEDGER,
+    OTHER_KEY,
+    BatchRead,
+    Client,
+    MemoryJournal,
+    MemoryStorage,
+    entry,
+    run_of,
+    watch_of,
+)
 
 
 class Bench:
@@ -25,7 +36,7 @@ class Bench:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.storage.store(*runs, cold=cold)
         self.clock = Clock()
-        watch = watch_of(self.clock)
+        watch = self.watch = watch_of(self.clock)
         storage: Any = self.storage
         fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch)  # type: ignore[arg-type]
         self.operation: Any = Operation(storage, StoredRuns(storage), fencing, watch, size_max, entry_size_max)
@@ -175,6 +186,17 @@ def test_a_batch_waits_for_the_last_add_confirmed_to_pass() -> None:
     bench.clock.advance(1)
     assert bench.answer() == [0, 1]
     assert bench.read(0, previous_last_add_confirmed=0, timeout_ms=1000, ledger_id=99) is statuses.ENOLEDGER
+
+
+def test_a_batch_that_an_update_has_let_go_says_when() -> None:
+    bench = Bench(run_of(0, 41, 41))
+    request: Any = BatchRead(0, previous_last_add_confirmed=0, timeout_ms=1000)
+    bench.operation.serve(request, bench.client)
+    bench.clock.advance(0.25)
+    bench.storage.store(run_of(2, 41))
+    ledger: Any = bench.storage.ledger(LEDGER)
+    bench.watch.advanced(ledger)
+    assert (bench.answer(), request.updated_at_ms) == ([0, 1, 2], 250)
 
 
 def test_too_many_batches_that_wait_are_refused() -> None:

