@@ -146,10 +146,7 @@ class V2ClientConnection(ClientConnection):
         return data
 
     def _refuse(self, token: Any, ledger_id: int) -> None:
-        error = IllegalOperation(
-            f"ledger {qualified_name(ledger_id)} has a scope, which V2 cannot say: use ClientConfig.protocol v3"
-        )
-        self._refused.append((token, error, None))
+        self._refused.append((token, out_of_reach(ledger_id), None))
 
     @staticmethod
     def _table(tables: dict[int, Correlation], ledger_id: int) -> Correlation:
@@ -312,3 +309,10 @@ class V2ClientConnection(ClientConnection):
         ranges, self._ranges = self._ranges, []
         for waiting in ranges:
             yield waiting.token
+
+
+def out_of_reach(ledger_id: int) -> IllegalOperation:
+    """Return the error of a request about a ledger of a scope other than 0, which V2 has no way to name."""
+    return IllegalOperation(
+        f"ledger {qualified_name(ledger_id)} has a scope, which V2 cannot say: use ClientConfig.protocol v3"
+    )

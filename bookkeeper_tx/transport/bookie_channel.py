@@ -9,11 +9,12 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
 from protocol_specs.codecs import Malformed
+from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
 
 NO_DEFERRED_SYNC = "V2 cannot say that the sync may be deferred: use ClientConfig.protocol v3"
@@ -173,7 +174,8 @@ class BookieChannel:
                 poll.finished, protocol.now + timeout_s, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback
             )
 
-        self._v3.send(request, poll.finished)
+        if not self._refused(ledger_id, poll.finished):
+            self._v3.send(request, poll.finished)
         return poll.cancel
 
     def write_last_add_confirmed(
@@ -220,7 +222,16 @@ class BookieChannel:
                 protocol.wake()
             getattr(protocol.connection, operation)(done, protocol.now + timeout_s, *arguments)
 
-        channel.send(request, done)
+        # Every request is about a ledger, but for the bookie's disk space.
+        if not arguments or not self._refused(arguments[0], done):
+            channel.send(request, done)
+
+    def _refused(self, ledger_id: int, done: Done) -> bool:
+        """Tell ``done`` of a ledger that a client of V2 cannot name, if ``ledger_id`` is of such a one."""
+        if ledger_id < SCOPED_MIN or self._main is self._v3:
+            return False
+        self._reactor.callLater(0, done, out_of_reach(ledger_id), None)
+        return True
 
     def _add_deferred(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int, done: Done

@@ -1,5 +1,6 @@
 """What a channel asks over V3: long polls, force, lists, deferred sync, and requests on connections of their own."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -146,7 +147,8 @@ def test_a_batch_read_goes_in_the_dialect_of_the_client() -> None:
     assert puppet.done == [("own", BookieUnavailable, None)]
 
 
-def test_a_bookie_is_asked_on_a_connection_of_its_own_whether_it_knows_scopes(puppet: Puppet) -> None:
+def test_a_bookie_is_asked_on_a_connection_of_its_own_whether_it_knows_scopes() -> None:
+    puppet = puppet_of("v3")
     puppet.channel.read_last_add_confirmed(ids.join(5, 6), puppet.token("probe"), own_connection=True)
     puppet.accept()
     assert requests(puppet.sent())[0].read_lac_request.ledger_scope_id == 5
@@ -155,17 +157,39 @@ def test_a_bookie_is_asked_on_a_connection_of_its_own_whether_it_knows_scopes(pu
     assert puppet.transport.aborted
 
 
-@pytest.mark.parametrize("operation", ["add", "read", "range", "batch"])
-def test_v2_sends_nothing_of_a_scoped_ledger(operation: str) -> None:
+SCOPED = ids.join(5, 6)
+ASK: dict[str, Callable[[BookieChannel, Any], Any]] = {
+    "add": lambda channel, done: channel.add_entry(SCOPED, 2, ENTRY, KEY, done),
+    "deferred add": lambda channel, done: channel.add_entry(SCOPED, 2, ENTRY, KEY, done, deferred_sync=True),
+    "read": lambda channel, done: channel.read_entry(SCOPED, 2, done),
+    "range": lambda channel, done: channel.read_range(SCOPED, 2, 4, done),
+    "batch": lambda channel, done: channel.batch_read(SCOPED, 2, 4, 1000, done),
+    "own batch": lambda channel, done: channel.batch_read(SCOPED, 2, 4, 1000, done, own_connection=True),
+    "lac": lambda channel, done: channel.read_last_add_confirmed(SCOPED, done),
+    "write lac": lambda channel, done: channel.write_last_add_confirmed(SCOPED, 2, KEY, b"", done),
+    "wait": lambda channel, done: channel.wait_last_add_confirmed(SCOPED, 2, 1000, True, done),
+    "force": lambda channel, done: channel.force_ledger(SCOPED, done),
+    "list": lambda channel, done: channel.list_entries(SCOPED, done),
+}
+
+
+@pytest.mark.parametrize("operation", ASK)
+def test_a_client_of_v2_sends_nothing_of_a_scoped_ledger(operation: str) -> None:
     puppet = puppet_of("v2")
-    ledger_id, done = ids.join(5, 6), puppet.token("it")
-    {
-        "add": lambda: puppet.channel.add_entry(ledger_id, 2, ENTRY, KEY, done),
-        "read": lambda: puppet.channel.read_entry(ledger_id, 2, done),
-        "range": lambda: puppet.channel.read_range(ledger_id, 2, 4, done),
-        "batch": lambda: puppet.channel.batch_read(ledger_id, 2, 4, 1000, done),
-    }[operation]()
+    ASK[operation](puppet.channel, puppet.token("it"))
+    assert puppet.done == [], "never before the call has returned"
+    puppet.reactor.advance(0)
+    assert puppet.done == [("it", IllegalOperation, None)]
+    assert puppet.attempts == 0
+
+
+@pytest.mark.parametrize("operation", ["add", "read"])
+def test_nor_over_a_connection_that_there_is(operation: str) -> None:
+    puppet = puppet_of("v2")
+    puppet.read("first")
     puppet.accept()
+    puppet.sent()
+    ASK[operation](puppet.channel, puppet.token("it"))
     assert puppet.sent() == b""
     puppet.reactor.pump([0.5])
     assert puppet.done == [("it", IllegalOperation, None)]
