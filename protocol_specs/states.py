@@ -58,6 +58,37 @@ AUTHENTICATION = Machine(
     ),
 )
 
+_NEW, _ASKING_TLS, _SECURING, _AUTHENTICATING, _COMPLETE, _FAILED = (
+    "NEW",
+    "ASKING_TLS",
+    "SECURING",
+    "AUTHENTICATING",
+    "COMPLETE",
+    "FAILED",
+)
+
+HANDSHAKE = Machine(
+    "What a client does on a new connection before its first request",
+    (_NEW, _ASKING_TLS, _SECURING, _AUTHENTICATING, _COMPLETE, _FAILED),
+    (
+        Transition(_NEW, "TLS is wanted", "START_TLS, in V3", _ASKING_TLS),
+        Transition(_NEW, "only a plugin", "its first token", _AUTHENTICATING),
+        Transition(_NEW, "neither", "", _COMPLETE),
+        Transition(_ASKING_TLS, "EOK", "ClientHello", _SECURING),
+        Transition(_ASKING_TLS, "another status", "drop the connection", _FAILED),
+        Transition(_ASKING_TLS, "EOK, and bytes behind it", "drop the connection", _FAILED),
+        Transition(_SECURING, "TLS is up, and a plugin", "its first token", _AUTHENTICATING),
+        Transition(_SECURING, "TLS is up", "", _COMPLETE),
+        Transition(_AUTHENTICATING, "a token", "the provider's answer", _AUTHENTICATING),
+        Transition(_AUTHENTICATING, "another reply", "", _AUTHENTICATING),
+        Transition(_AUTHENTICATING, "the provider is done", "", _COMPLETE),
+        Transition(_AUTHENTICATING, '"AuthDisabledPlugin"', "", _COMPLETE),
+        Transition(_AUTHENTICATING, "a token of another plugin", "drop the connection", _FAILED),
+        Transition(_AUTHENTICATING, "V3: another status", "drop the connection", _FAILED),
+        Transition(_AUTHENTICATING, "the provider refuses", "drop the connection", _FAILED),
+    ),
+)
+
 _IDLE, _CONNECTING, _CONNECTED, _RESTING = "IDLE", "CONNECTING", "CONNECTED", "RESTING"
 
 CHANNEL = Machine(
@@ -121,6 +152,7 @@ LEDGER = Machine(
 MACHINES = {
     "detection": DETECTION,
     "authentication": AUTHENTICATION,
+    "handshake": HANDSHAKE,
     "channel": CHANNEL,
     "batch-read-capability": CAPABILITY,
     "ledger": LEDGER,
