@@ -1,6 +1,7 @@
 """Frames for people, as tables, and for programs, as JSON."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import click
@@ -15,6 +16,8 @@ BYTES_SHOWN = 32
 
 TEXT_SHOWN = 60
 """Characters of a value that is text."""
+
+LINE_ENDS = re.compile(r"[\r\n\t]")
 
 WITH_TEXT = ("payload", "unreadable")
 """Fields that may hold anything, text too."""
@@ -107,6 +110,6 @@ def _meaning(field: Field) -> str:
     if field.meaning or not isinstance(field.value, bytes) or field.name not in WITH_TEXT:
         return field.meaning
     text = field.value[:TEXT_SHOWN].decode("ascii", "replace")
-    if not text or not text.isprintable() or not text.isascii():
+    if not text or not text.isascii() or not LINE_ENDS.sub("", text).isprintable():
         return ""
     return repr(text) + ("…" if len(field.value) > TEXT_SHOWN else "")

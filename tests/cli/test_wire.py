@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.cli import main, wire_input
+from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.model import DigestType
 from protocol_specs import declarations
 from tests.readable import captures
 
@@ -105,6 +107,19 @@ def test_the_guide_shows_what_is_shown(bktx: Any) -> None:
 
 def test_what_is_malformed_is_shown_up_to_where_it_breaks(bktx: Any) -> None:
     assert bktx("decode", "--hex", READ + "00000004 02090000" + READ) == (1, SHOWN_BROKEN, "")
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [(b"a line\n", r"'a line\n'"), (b"\0\1\2", ""), ("é".encode(), ""), (b"", ""), (b"x" * 70, f"'{'x' * 60}'…")],
+)
+def test_payloads_that_are_text_are_shown_as_such(bktx: Any, payload: bytes, text: str) -> None:
+    entry = EntryDigest(DigestType.CRC32C, b"testPasswd").seal(1, 2, 1, 5, payload)
+    frame = (24 + len(entry)).to_bytes(4, "big") + bytes.fromhex("02010000") + bytes(20) + entry
+    code, out, _ = bktx("decode", "--hex", frame.hex())
+    shown = out.splitlines()[-1].split(maxsplit=4)
+    assert (code, shown[2]) == (0, "payload")
+    assert shown[4:] == ([text] if text else [])
 
 
 def test_json_has_everything(bktx: Any) -> None:
