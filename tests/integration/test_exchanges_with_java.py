@@ -14,7 +14,6 @@ from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from tests.integration import (
-    raw_v2,
     read_only_table,
     v2_table,
     v3_table_entries,
@@ -22,7 +21,7 @@ from tests.integration import (
     v3_table_other,
     v3_table_restarts,
 )
-from tests.integration.raw_v3 import brief, steadied, txn_id_of_reply
+from tests.integration.comparison import differences
 from tests.integration.talk import Exchange, Outcome, Talk
 
 pytestmark = [pytest.mark.java, pytest.mark.releases(newest=True)]
@@ -109,50 +108,12 @@ def javas(java_release, zookeeper, tmp_path_factory) -> Iterator[Outcomes]:
         yield talk_to(Site(bookie.port, read_only.port, bookie.restart, crash))
 
 
-def told(outcome: Outcome) -> str:
-    """An outcome in a few words."""
-    if isinstance(outcome, str):
-        return outcome
-    return raw_v2.brief(outcome) if txn_id_of_reply(outcome) is None else brief(outcome)
-
-
-def same(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes are the same, byte for byte but for what no two bookies agree on."""
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    if txn_id_of_reply(one) is None or txn_id_of_reply(other) is None:
-        return one == other
-    return steadied(one) == steadied(other)
-
-
 @pytest.mark.parametrize("exchange", [*PLAIN, *RESTARTS, *READ_ONLY], ids=lambda each: each.name)
 def test_answers_like_java(exchange, java_release, javas, ours):
-    compare(exchange, java_release, javas, ours)
+    assert not differences(exchange, release_number(java_release), javas[exchange.name], ours[exchange.name])
 
 
 @pytest.mark.releases(since="4.17", newest=True)
 @pytest.mark.parametrize("exchange", BATCHES, ids=lambda each: each.name)
 def test_reads_in_batches_like_java(exchange, java_release, javas, ours):
-    compare(exchange, java_release, javas, ours)
-
-
-def compare(exchange: Exchange, java_release: str, javas: Outcomes, ours: Outcomes) -> None:
-    """Say every step that differs and is not known to, and every one that does not differ as it is known to."""
-    release = release_number(java_release)
-    of_java, of_ours = javas[exchange.name], ours[exchange.name]
-    assert of_java.keys() == of_ours.keys()
-    assert exchange.differs.keys() <= of_java.keys()
-    wrong = []
-    for label, outcome in of_java.items():
-        known = exchange.difference(label, release)
-        if known is None and not same(outcome, of_ours[label]):
-            wrong.append(f"{label}: Java {_shown(outcome)}, ours {_shown(of_ours[label])}")
-        elif known is not None and same(outcome, of_ours[label]):
-            wrong.append(f"{label}: {known.code} is no more: both {_shown(outcome)}")
-        elif known is not None and (told(outcome), told(of_ours[label])) != (known.java, known.ours):
-            wrong.append(f"{label}: not {known}: Java {_shown(outcome)}, ours {_shown(of_ours[label])}")
-    assert not wrong, "\n".join(wrong)
-
-
-def _shown(outcome: Outcome) -> str:
-    return told(outcome) if isinstance(outcome, str) else f"{told(outcome)} ({outcome.hex()[:200]})"
+    assert not differences(exchange, release_number(java_release), javas[exchange.name], ours[exchange.name])
