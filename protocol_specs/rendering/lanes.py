@@ -17,6 +17,7 @@ MARGIN = 20
 HEAD = 30
 STEP = 34
 _LETTER = 6.3
+_HEAD_LETTER = 9
 
 _ARROW = re.compile(r"(?P<source>[^:]+?) (?P<line>-->|->) (?P<target>[^:]+?): (?P<words>.+)")
 
@@ -64,7 +65,7 @@ def draw(title: str, columns: Sequence[str], lanes: Sequence[Lane], boxed: bool 
     height = HEAD + 2 * MARGIN + STEP * len(lanes)
     parts = []
     for name, x in places.items():
-        half = max(50, len(name) * _LETTER / 2 + 12)
+        half = max(50, len(name) * _HEAD_LETTER / 2 + 10)
         parts.append(svg.line(x, MARGIN + HEAD, x, height - 10, svg.FAINT, "3 3"))
         parts.append(svg.box(x - half, MARGIN, 2 * half, HEAD, "#d9e8ff", 12 if boxed else 3))
         parts.append(svg.text(x, MARGIN + 20, name, 13))
