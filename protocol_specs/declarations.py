@@ -12,6 +12,7 @@ import construct
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from protocol_specs.disk import cookie
 from protocol_specs.metadata import formats_pb2
 from protocol_specs.wire import v3_pb2
 
@@ -31,7 +32,7 @@ class Declaration(NamedTuple):
     name: str
     """Where it is, as in ``wire/v2.READ_REQUEST_FRAME`` and ``wire/v3.ReadRequest``."""
     value: Any
-    """A construct, or the class of a protobuf message."""
+    """A construct, the class of a protobuf message, or the names of the fields of a text."""
     sentence: str
     """What it is, in a line; empty where its name says it all."""
 
@@ -50,6 +51,7 @@ def all_of_them() -> list[Declaration]:
         for module in pkgutil.iter_modules(package.__path__):
             if not module.name.endswith("_pb2"):
                 found += _constructs(f"{room}/{module.name}")
+    found.append(Declaration("disk/cookie", cookie.FIELDS, "The cookie: whose directory this is, as lines of text"))
     for file, module_of_messages in MESSAGES.items():
         found += _messages(file, module_of_messages)
     return found

@@ -79,6 +79,8 @@ def show(found: Declaration, as_json: bool) -> None:
 def _rows(found: Declaration) -> list[Shown]:
     if found.is_message:
         return _message_rows(found.value)
+    if isinstance(found.value, tuple):
+        return [Shown("", "", "text", name, "") for name in found.value]
     if not hasattr(found.value, "subcons") and layout.bit_fields(found.value) is None:
         return [Shown("0", _size(found.value), type(found.value).__name__, "", "")]
     return [Shown(*row[1:4], row.name, row.meaning) for row in layout.rows_of(found.value)]

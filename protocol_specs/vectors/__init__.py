@@ -1,7 +1,7 @@
 """Golden bytes, as JSON so that any language can use them.
 
 Each file is a list.  A message is ``name``, ``spec`` (the declaration, as in ``wire/v2.READ_REQUEST_FRAME``), ``hex``,
-``fields`` (decoded; byte strings in hex, enums as numbers) and ``provenance``.  An exchange with a Java bookie is
+``fields`` (decoded; byte strings in hex, enums as numbers) and ``provenance``.  An exchange with a bookie is
 ``name``, ``provenance`` and, for request and reply alike, the frame in hex (``request``), ``request_spec`` and
 ``request_fields``.  Frames include their length word.
 """

@@ -136,12 +136,12 @@ def _plain(value: Any) -> Any:
 
 
 def _message(case: Case, kind: type[Message]) -> list[str]:
-    data, wrong = case.data, []
+    data, wrong = case.data, list[str]()
     if case.spec in FRAMED:
         data = framing.FRAME.parse(case.data).body
     message = kind.FromString(data)
     if not message.IsInitialized():
-        wrong.append("a required field is missing")
+        return ["a required field is missing"]
     if values_of(message) != case.fields:
         wrong.append(f"it reads {values_of(message)}")
     if message.SerializeToString() != data:
@@ -184,7 +184,7 @@ def _value(value: Any) -> Any:
 def _sealed(case: Case, declaration: Construct) -> list[str]:
     """Check an entry or an explicit last add confirmed, which says its digest type and the ledger's password."""
     fields, names = dict(case.fields), [subcon.name for subcon in declaration.subcons]
-    size = next(digest.size for digest in DIGESTS if digest.name == fields["digest_type"])
+    size = {digest.name: digest.size for digest in DIGESTS}[fields["digest_type"]]
     head = Struct(*(subcon for subcon in declaration.subcons if subcon.name != "digest_and_payload"))
     start = head.sizeof()
     found = _plain(head.parse(case.data))
