@@ -12,7 +12,7 @@ from typing import Any
 
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, IllegalOperation, RequestTimedOut
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 
@@ -27,8 +27,12 @@ class BlockingChannel:
     """
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
-        """Connect; raises :class:`BookieUnavailable`."""
+        """Connect; raises :class:`BookieUnavailable`, and IllegalOperation if ``config`` asks for TLS or a plugin."""
         self._config = config or ClientConfig()
+        if self._config.tls is not None or self._config.auth is not None:
+            raise IllegalOperation(
+                "a blocking channel speaks neither TLS nor authenticates: take BookKeeper, the client on Twisted"
+            )
         self._peer = f"{host}:{port}"
         try:
             self._socket = socket.create_connection((host, port), timeout=self._config.connect_timeout_s)

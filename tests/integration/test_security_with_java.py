@@ -49,7 +49,9 @@ def java_bookie(targets: JavaTargets, secrets: Secrets, zookeeper: Any) -> Calla
 
     def bookie(release: str, security: str) -> JavaBookie:
         if (release, security) not in started:
-            settings = {**(secrets.bookie_tls() if "tls" in security else {})}
+            # The Netty of 4.14 reads no key that is encrypted as they are today.
+            identity = secrets.client if release.startswith("4.14") else secrets.bookie
+            settings = {**(secrets.bookie_tls(identity) if "tls" in security else {})}
             settings |= secrets.bookie_sasl if "sasl" in security else {}
             started[release, security] = targets.bookie(
                 release, cluster=new_cluster(zookeeper), settings=settings, properties=secrets.jaas
@@ -110,7 +112,8 @@ def test_our_client_sees_javas_certificate(
     seen = PlainClient()  # a bookie without authentication lets every plugin pass
     with OurClient(bookie.cluster.uri, protocol=protocol, tls=secrets.client_tls(), auth=seen) as client:
         append(client.create_ledger(), [b"x"])
-    assert {peer.certificate for peer in seen.peers} == {secrets.bookie.der}
+    expected = secrets.client if java_release.startswith("4.14") else secrets.bookie
+    assert {peer.certificate for peer in seen.peers} == {expected.der}
 
 
 def refusal(uri: str, **settings: Any) -> BookKeeperError:

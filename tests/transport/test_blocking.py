@@ -4,7 +4,9 @@ import socket
 
 import pytest
 
-from bookkeeper_tx.errors import BookieUnavailable, Unauthorized
+from bookkeeper_tx.config import ClientConfig, TlsConfig
+from bookkeeper_tx.errors import BookieUnavailable, IllegalOperation, Unauthorized
+from bookkeeper_tx.protocol.sasl import SaslClient
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.wire.operations import Flag
 
@@ -57,3 +59,9 @@ def test_an_interrupted_channel_gives_no_answer_to_another_question(bookie, monk
             channel.read_entry(5, 7)
     with pytest.raises(BookieUnavailable, match="make another"):
         channel.read_entry(5, 8)
+
+
+def test_neither_tls_nor_authentication_is_left_out_in_silence() -> None:
+    for config in (ClientConfig(tls=TlsConfig(trust_path="t")), ClientConfig(auth=SaslClient("a", "b"))):
+        with pytest.raises(IllegalOperation, match="blocking"):
+            BlockingChannel("127.0.0.1", 1, config)
