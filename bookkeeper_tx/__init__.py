@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.client.ledger_writer import LedgerWriter as LedgerWriter
     from bookkeeper_tx.config import BookieConfig as BookieConfig
     from bookkeeper_tx.config import ClientConfig as ClientConfig
+    from bookkeeper_tx.config import TlsConfig as TlsConfig
     from bookkeeper_tx.digest import EntryDigest as EntryDigest
     from bookkeeper_tx.entry_run import EntryRun as EntryRun
     from bookkeeper_tx.errors import BookKeeperError as BookKeeperError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.model import LedgerId as LedgerId
     from bookkeeper_tx.model import LedgerMetadata as LedgerMetadata
     from bookkeeper_tx.model import LedgerState as LedgerState
+    from bookkeeper_tx.protocol.sasl import SaslClient as SaslClient
     from bookkeeper_tx.transport.blocking import BlockingChannel as BlockingChannel
 
 _ROOMS = {
@@ -32,6 +34,7 @@ _ROOMS = {
     "LedgerWriter": "client.ledger_writer",
     "BookieConfig": "config",
     "ClientConfig": "config",
+    "TlsConfig": "config",
     "EntryDigest": "digest",
     "EntryRun": "entry_run",
     "BookKeeperError": "errors",
@@ -41,6 +44,7 @@ _ROOMS = {
     "LedgerId": "model",
     "LedgerMetadata": "model",
     "LedgerState": "model",
+    "SaslClient": "protocol.sasl",
     "BlockingChannel": "transport.blocking",
 }
 
