@@ -152,9 +152,9 @@ def test_a_v2_client_is_told_to_speak_v3(two: Two) -> None:
 # With a Java bookie --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def mixed(java_release: str, zookeeper: Any, tmp_path: Path) -> Iterator[MixedCluster]:
-    with mixed_cluster(zookeeper, java_release, tmp_path) as made:
+@pytest.fixture(scope="module")
+def mixed(java_release: str, zookeeper: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedCluster]:
+    with mixed_cluster(zookeeper, java_release, tmp_path_factory.mktemp("mixed")) as made:
         yield made
 
 
@@ -182,9 +182,10 @@ def test_a_java_bookie_is_no_replacement_in_a_scoped_ledger(mixed: MixedCluster)
         writer = wait_for(client.bookkeeper.create_ledger, 2, 2, 2, ledger_id=plain.ledger_id, scope_id=SCOPE_ID)
         assert set(writer.metadata.last_fragment.ensemble) == set(mixed.our_bookies.bookie_ids)
         append(writer, SCOPED)
-        mixed.our_bookies.kill(0)
+        mixed.our_bookies.stop_bookie(0)
         with pytest.raises(LedgerScopeNotSupported, match=mixed.java_bookie.bookie_id):
             append(writer, [b"nobody takes this"])
+        mixed.our_bookies.restart(0)
         assert len(list(wait_for(client.bookkeeper.entries_of, plain.ledger_id, mixed.java_bookie.bookie_id))) == 1
 
 

@@ -15,7 +15,6 @@ from kazoo.client import KazooClient
 from twisted.internet import reactor
 
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper_paths import LAYOUTS
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.driver_process import JavaError
@@ -53,7 +52,7 @@ class LaidOutCluster(Cluster):
         return f"zk+{self.layout}://{self.zookeeper}{self.root}"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [HIERARCHICAL, pytest.param(LONG_HIERARCHICAL, marks=pytest.mark.full)])
 def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
     cluster = LaidOutCluster(zookeeper.hosts, f"/{uuid.uuid4()}/ledgers", layout)
     assert on_store(cluster, lambda store: store.initialize()) is True
