@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 from twisted.internet import reactor
 
 from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.driver_process import JavaError
