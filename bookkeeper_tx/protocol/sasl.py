@@ -12,11 +12,7 @@ from attrs import field, frozen
 from bookkeeper_tx.authentication import Answer, Completed, ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, InvalidConfig
 from bookkeeper_tx.protocol.digest_md5 import DigestClient, DigestServer, Random
-
-PLUGIN_NAME = "sasl"
-
-SERVICE = HOST = REALM = "bookkeeper"
-"""What DIGEST-MD5 calls service, host and realm: Java has the same word for all, on every bookie."""
+from protocol_specs.wire.auth import SASL_NAME, SASL_PLUGIN
 
 ALLOWED_IDS = ".*bookkeeper.*"
 """Java's default for the names of users that a bookie lets in."""
@@ -40,7 +36,7 @@ class SaslBookie:
     random: Random = field(default=os.urandom, repr=False)
     """Source of nonces."""
 
-    plugin_name = PLUGIN_NAME
+    plugin_name = SASL_PLUGIN
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslBookieProvider":
         return SaslBookieProvider(self, peer, completed)
@@ -58,7 +54,7 @@ class SaslBookieProvider:
     def process(self, token: bytes, answer: Answer) -> None:
         """Answer the first token, whatever it is, with the challenge, and the second with the proof."""
         if self._server is None:
-            self._server = DigestServer(self._plugin.users.get, SERVICE, HOST, REALM, self._plugin.random)
+            self._server = DigestServer(self._plugin.users.get, SASL_NAME, SASL_NAME, SASL_NAME, self._plugin.random)
             answer(None, self._server.challenge())
             return
         proof = self._server.check(token)
@@ -85,7 +81,7 @@ class SaslClient:
     random: Random = field(default=os.urandom, repr=False)
     """Source of nonces."""
 
-    plugin_name = PLUGIN_NAME
+    plugin_name = SASL_PLUGIN
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
         return SaslClientProvider(self, peer, completed)
@@ -95,7 +91,7 @@ class SaslClientProvider:
     """A client's side of one exchange."""
 
     def __init__(self, plugin: SaslClient, peer: ConnectionPeer, completed: Completed) -> None:
-        self._client = DigestClient(plugin.username, plugin.password, SERVICE, HOST, plugin.random)
+        self._client = DigestClient(plugin.username, plugin.password, SASL_NAME, SASL_NAME, plugin.random)
         self._peer = peer
         self._completed = completed
 
@@ -109,7 +105,7 @@ class SaslClientProvider:
             answer(None, self._client.respond(token))
             return
         self._client.check(token)
-        self._peer.principal = SERVICE
+        self._peer.principal = SASL_NAME
         self._completed(None)
 
     def close(self) -> None:

@@ -5,3 +5,10 @@ AUTH_DISABLED_PLUGIN = "AuthDisabledPlugin"
 
 It says "go on": the payload is empty, whatever the request named and carried.
 """
+
+SASL_PLUGIN = "sasl"
+"""The plugin that Java brings along: DIGEST-MD5, or Kerberos."""
+
+SASL_NAME = "bookkeeper"
+"""What DIGEST-MD5 calls service, host and realm: one word for all, on every bookie, so that ``digest-uri`` is
+``bookkeeper/bookkeeper``."""

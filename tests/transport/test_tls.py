@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from bookkeeper_tx.config import TlsConfig
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error, reason_of
 from tests.certificates import Authority, Identity
+from tests.cli.bktx_process import environment
 
 
 @pytest.fixture
@@ -213,3 +216,12 @@ def test_what_does_not_go_together() -> None:
     ):
         with pytest.raises(InvalidConfig):
             TlsConfig(**fields)  # type: ignore[arg-type]
+
+
+def test_without_pyopenssl_it_is_said_what_to_install() -> None:
+    program = "import sys; sys.modules['OpenSSL'] = None; import bookkeeper_tx.transport.tls"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment()
+    )
+    assert "InvalidConfig: TLS needs pyOpenSSL" in ended.stderr
+    assert "pip install bookkeeper_tx[tls]" in ended.stderr
