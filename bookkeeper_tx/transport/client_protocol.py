@@ -202,8 +202,9 @@ class ClientProtocol(Protocol):
                 return TlsFailed(f"TLS with {self._host} failed: {reason_of(reason.value)}")
         if self._handshake is not None:
             state = self._handshake.state
-            kind = AuthenticationFailed if state is State.AUTHENTICATING else TlsFailed
-            return kind(f"the bookie closed the connection while {state.value}: {reason.getErrorMessage()}")
+            if state is State.AUTHENTICATING:
+                return AuthenticationFailed("the bookie closed the connection on our credentials: they may be wrong")
+            return TlsFailed(f"the bookie closed the connection while {state.value}: {reason.getErrorMessage()}")
         return BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
 
     # IPushProducer: what the transport tells us when the bookie does not take what we send.
