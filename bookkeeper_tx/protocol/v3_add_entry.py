@@ -6,6 +6,7 @@ counts: whether it is 0, for then the entry is of format V1, and else of V2.
 
 from collections.abc import Sequence
 
+from bookkeeper_tx.entry_format import V2
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.protocol import v3_replies
 from bookkeeper_tx.protocol.messages import Answered
@@ -26,7 +27,7 @@ _pack_length = codecs.RECORD_LENGTH.pack_fixed
 _unpack_ids = ENTRY_IDS.unpack_fixed
 _OPERATION, _VERSION = int(V3Operation.ADD_ENTRY), int(v3.VERSION)
 _RECOVERY_ADD, _DEFERRED_SYNC = int(AddRequest.RECOVERY_ADD), int(v3.WriteFlag.DEFERRED_SYNC)
-_ENTRY_SIZE_MIN = fields.ENTRY_SIZE_MIN
+_ENTRY_SIZE_MIN, _SCOPED_ENTRY_SIZE_MIN = fields.ENTRY_SIZE_MIN, V2.entry_size_min
 
 
 class AddRequests:
@@ -102,13 +103,15 @@ class AddRequests:
 
 
 def _ids_of(body: bytes, scope_id: int) -> tuple[int, int] | None:
-    """Return ledger id and entry id in an entry; None for one that is not of format V2 in a scope other than 0.
+    """Return ledger id and entry id in an entry; None for one that is not a whole one of V2 in a scope other than 0.
 
     In scope 0 one of format V2 has a negative ledger id, and is refused for that.
     """
     if not scope_id:
         ids: tuple[int, int] = _unpack_ids(body)
         return ids
+    if len(body) < _SCOPED_ENTRY_SIZE_MIN:
+        return None
     try:
         ledger_id, entry_id = version.ids_of(body)
     except Malformed:

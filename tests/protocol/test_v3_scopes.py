@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.protocol import v3
+from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
@@ -98,6 +99,7 @@ BAD_IN_A_SCOPE = [
     ENTRY,
     v2_entry(0),
     v2_entry(5)[:24],
+    v2_entry(5)[:32],
     v2_entry(5, first_byte=0xB3),
     v2_entry(5, first_byte=0x83),
     v2_entry(5, first_byte=0x23),
@@ -142,3 +144,17 @@ def test_adds_of_a_scope_are_a_run_too() -> None:
 
 def _body(entry_id: int) -> dict[str, bytes]:
     return {"master_key": KEY, "body": v2_entry(5, entry_id=entry_id)}
+
+
+def test_a_cut_entry_does_not_take_those_before_it_along() -> None:
+    """All of a run are answered the same, so what will be refused must not get into one."""
+    frames = b""
+    for entry_id, size in ((4, None), (5, None), (6, 32)):
+        body = v2_entry(5, entry_id=entry_id)[:size]
+        part = {"ledger_id": 9, "entry_id": entry_id, "master_key": KEY, "body": body, "ledger_scope_id": 5}
+        frame = frame_of(2, add_request=part)
+        frames += len(frame).to_bytes(4, "big") + frame
+    added, cut = ServerConnection().receive(frames)
+    assert isinstance(added, v3.AddRequests)
+    assert (added.entries.first_entry_id, added.entries.count) == (4, 2)
+    assert isinstance(cut, Answered)
