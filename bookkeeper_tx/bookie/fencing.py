@@ -46,8 +46,6 @@ class Fencing:
         except BookKeeperError as error:
             then(status_of(error))
             return
-        if is_new:
-            self._watch.roused(ledger)
         if ledger_id in self._waiting:
             self._waiting[ledger_id].append(then)
         elif is_new or ledger_id in self._unrecorded:
@@ -56,6 +54,8 @@ class Fencing:
             self._journal.append(records, partial(self._synced, ledger_id))
         else:
             then(statuses.EOK)
+        if is_new:
+            self._watch.roused(ledger)  # last: what waited goes on at once, and must find the fence on its way
 
     def _synced(self, ledger_id: int, error: BaseException | None) -> None:
         if error is None:

@@ -110,6 +110,18 @@ def test_a_fence_ends_the_waits_for_the_last_add_confirmed_and_a_second_one_does
         assert ended == [None]
 
 
+def test_who_waited_finds_the_fence_on_its_way() -> None:
+    """Asked from there, a second fence would otherwise be told of one that the journal has not heard of."""
+    bench, client = Bench(), Client()
+    outcomes: list[Any] = []
+    poller: Any = client
+    bench.watch.wait(LEDGER, 5, 1000, poller, lambda _: bench.fencing.fence(LEDGER, KEY, outcomes.append))
+    bench.fence()
+    assert outcomes == []
+    bench.journal.sync()
+    assert outcomes == [statuses.EOK]
+
+
 class FencesAndAdds(RuleBasedStateMachine):
     """Whatever the order of adds, fences, syncs and failures: what was told is in the journal, as replay reads it."""
 
