@@ -82,7 +82,6 @@ _TEXTS: dict[str, Callable[[str], str]] = {
     "fields": lambda name: tables.fields(declaration_of(name)),
     "numbers": lambda name: tables.numbers(declaration_of(name)),
     "message": lambda name: proto.message(declaration_of(name)),
-    "enum": lambda name: proto.enum(declaration_of(name).DESCRIPTOR),
     "v3-operations": lambda name: tables.v3_operations(),
     "example": examples.example,
     "exchange": examples.exchange,

@@ -60,15 +60,7 @@ def message(kind: type[Message]) -> str:
     return table(["number", "field", "type", "label", "meaning"], rows)
 
 
-def enum(descriptor: EnumDescriptor) -> str:
-    """Return the table of an enumeration."""
-    said = said_of(_path(descriptor))
-    prefix = _name(descriptor)
-    rows = [[str(value.number), value.name, said[f"{prefix}.{value.name}"][1]] for value in descriptor.values]
-    return table(["number", "name", "meaning"], rows)
-
-
-def _path(descriptor: Descriptor | EnumDescriptor) -> str:
+def _path(descriptor: Descriptor) -> str:
     return descriptor.file.name.removeprefix("protocol_specs/")
 
 
@@ -81,6 +73,9 @@ def _type(field: FieldDescriptor) -> str:
         return "map"
     if field.message_type is not None:
         return _name(field.message_type)
+    if field.enum_type is not None and field.enum_type.containing_type is not None:
+        # Declared for this message alone: no other table says what its numbers are.
+        return "enum: " + ", ".join(f"{value.number} {value.name}" for value in field.enum_type.values)
     if field.enum_type is not None:
         return _name(field.enum_type)
     return _TYPES[field.type]
