@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.model import LedgerId as LedgerId
     from bookkeeper_tx.model import LedgerMetadata as LedgerMetadata
     from bookkeeper_tx.model import LedgerState as LedgerState
-    from bookkeeper_tx.protocol.sasl import SaslClient as SaslClient
+    from bookkeeper_tx.security.sasl import SaslClient as SaslClient
     from bookkeeper_tx.transport.blocking import BlockingChannel as BlockingChannel
 
 _ROOMS = {
@@ -44,7 +44,7 @@ _ROOMS = {
     "LedgerId": "model",
     "LedgerMetadata": "model",
     "LedgerState": "model",
-    "SaslClient": "protocol.sasl",
+    "SaslClient": "security.sasl",
     "BlockingChannel": "transport.blocking",
 }
 

@@ -8,8 +8,8 @@ from enum import Enum
 from attrs import field, frozen
 from attrs.validators import ge, gt, in_, le
 
-from bookkeeper_tx.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
 from protocol_specs import fields
 
 MIB = 1024 * 1024

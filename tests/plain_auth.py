@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from bookkeeper_tx.authentication import Answer, Completed, ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed
+from bookkeeper_tx.security.authentication import Answer, Completed, ConnectionPeer
 
 Later = Callable[[Callable[[], None]], object]
 """Has something done, at once or later."""

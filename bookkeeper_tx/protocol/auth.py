@@ -18,9 +18,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, ProtocolViolation
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent
+from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 
 
 class AuthRequest(Protocol):

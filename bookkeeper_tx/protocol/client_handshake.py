@@ -23,10 +23,10 @@ from typing import Any, Protocol
 
 from google.protobuf.message import DecodeError
 
-from bookkeeper_tx.authentication import ClientAuthProvider, ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, ProtocolViolation, TlsFailed
 from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
+from bookkeeper_tx.security.authentication import ClientAuthProvider, ClientAuthProviderFactory, ConnectionPeer
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing, v3, v3_pb2

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol import v2, v2_handshake, v3, v3_handshake
 from bookkeeper_tx.protocol.auth import AuthRequest, ServerGate
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
+from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing

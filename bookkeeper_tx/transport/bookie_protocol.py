@@ -12,10 +12,10 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from bookkeeper_tx.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.protocol.auth import ServerGate
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, ConnectionEvent, Request, StartTls
+from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 
 RECEIVE_SIZE = 256 * 1024

@@ -10,7 +10,6 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from bookkeeper_tx.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookieUnavailable,
@@ -23,6 +22,7 @@ from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State
 from bookkeeper_tx.protocol.completion import Completion
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
 
 RECEIVE_SIZE = 256 * 1024

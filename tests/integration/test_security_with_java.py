@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError
-from bookkeeper_tx.protocol.sasl import SaslClient
+from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java_bookie import JavaBookie

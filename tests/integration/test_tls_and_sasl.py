@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, succeed
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, NoSuchLedger, TlsFailed, Unauthorized
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.protocol.sasl import SaslClient
+from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from tests.certificates import Authority

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.authentication import ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, ProtocolViolation
 from bookkeeper_tx.protocol import v2, v2_handshake, v3
 from bookkeeper_tx.protocol.auth import ServerGate
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent, StartTls
+from bookkeeper_tx.security.authentication import ConnectionPeer
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.v3_pb2 import AuthMessage

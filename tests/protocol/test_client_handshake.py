@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.authentication import ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, ProtocolViolation, TlsFailed
 from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.protocol.client_handshake import TOKEN_FRAME_SIZE_MAX, ClientHandshake, State
-from bookkeeper_tx.protocol.sasl import SaslBookie, SaslClient
+from bookkeeper_tx.security.authentication import ConnectionPeer
+from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.v3_pb2 import AuthMessage

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bookkeeper_tx.authentication import Answer, ClientAuthProvider, Completed, ConnectionPeer
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State
+from bookkeeper_tx.security.authentication import Answer, ClientAuthProvider, Completed, ConnectionPeer
 from protocol_specs.states import HANDSHAKE, Transition
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx import jaas
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.security import jaas
 
 TEXT = r"""
 // who may come

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import AuthenticationFailed
-from bookkeeper_tx.protocol import digest_md5
-from bookkeeper_tx.protocol.digest_md5 import DigestClient, DigestServer
+from bookkeeper_tx.security import digest_md5
+from bookkeeper_tx.security.digest_md5 import DigestClient, DigestServer
 
 USERS = {"bookkeeper-reader": "secret", "bookkeeper-ünï": 'p"ä\\ss', "bookkeeper-日本": "語"}
 EXAMPLE = {"realm": "elwood.innosoft.com", "nonce": "OA6MG9tEQGm2hh", "cnonce": "OA6MHXh6VqTrRk", "nc": "00000001"}

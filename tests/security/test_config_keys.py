@@ -9,7 +9,7 @@ from bookkeeper_tx.bookie.config_file import read_config_file
 from bookkeeper_tx.client_config_file import read_client_config_file
 from bookkeeper_tx.config import ClientConfig, TlsConfig, WireProtocol
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.protocol.sasl import SaslBookie, SaslClient
+from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 
 TLS = "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory\n"
 BOOKIE_TLS = f"""{TLS}tlsProvider=OpenSSL

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from bookkeeper_tx.authentication import Answer, Completed, ConnectionPeer
 from bookkeeper_tx.errors import AuthenticationFailed, InvalidConfig
-from bookkeeper_tx.protocol.digest_md5 import DigestClient, DigestServer, Random
+from bookkeeper_tx.security.authentication import Answer, Completed, ConnectionPeer
+from bookkeeper_tx.security.digest_md5 import DigestClient, DigestServer, Random
 from protocol_specs.wire.auth import SASL_NAME, SASL_PLUGIN
 
 ALLOWED_IDS = ".*bookkeeper.*"

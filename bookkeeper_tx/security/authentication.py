@@ -2,7 +2,7 @@
 
 A plugin is named; client and bookie must have the same one.  For each connection its factory makes a provider, which
 exchanges tokens with the provider of the other side, the client's first, for as many rounds as they need.  Providers
-answer at once or later, always on the thread that called them.  ``bookkeeper_tx.protocol.sasl`` is one plugin.
+answer at once or later, always on the thread that called them.  ``bookkeeper_tx.security.sasl`` is one plugin.
 """
 
 from collections.abc import Callable
