@@ -9,7 +9,7 @@ from attrs import evolve
 
 from bookkeeper_tx.cli.main import Session
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client_config_file import read_client_config_file
+from bookkeeper_tx.client.config_file import read_client_config_file
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.metadata.store import open_metadata_store
 from protocol_specs.ledger_id import SCOPED_MIN

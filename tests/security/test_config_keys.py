@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.config_file import read_config_file
-from bookkeeper_tx.client_config_file import read_client_config_file
-from bookkeeper_tx.config import ClientConfig, TlsConfig, WireProtocol
+from bookkeeper_tx.client.config_file import read_client_config_file
+from bookkeeper_tx.config import ClientConfig, TlsConfig
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 
@@ -113,11 +113,3 @@ def test_sasl_of_a_client(files: Files) -> None:
     assert isinstance(plugin, SaslClient)
     assert (plugin.username, plugin.password) == ("a", "b")
     assert "password" not in repr(plugin)
-
-
-def test_other_keys_of_a_client(files: Files) -> None:
-    config = files.client("useV2WireProtocol=false\nreadEntryTimeoutSec=7\nbatchReadEnabled=false\nthrottle=5\n")
-    assert (config.protocol, config.read_timeout_s, config.batch_read_enabled) == (WireProtocol.V3, 7, False)
-    assert [warning.partition(": ")[2] for warning in files.warnings] == [
-        "throttle is not implemented and does nothing"
-    ]
