@@ -31,6 +31,8 @@ class LedgerId(int):
         Raises InvalidArgument for what is no ledger id.
         """
         for half in (ledger_id, scope_id):
+            if not isinstance(half, int) or isinstance(half, bool):
+                raise InvalidArgument(f"ledger id {ledger_id!r} of scope {scope_id!r}: both must be integers")
             if not -(2**63) <= half < 2**63 and (scope_id or half < ids.SCOPED_MIN or half > ids.QUALIFIED_ID_MAX):
                 raise InvalidArgument(f"ledger id {ledger_id!r} of scope {scope_id!r}: each half has 64 bits, signed")
         if ledger_id < 0 and not scope_id:

@@ -1,6 +1,7 @@
 """Ledger ids of 128 bits, and how messages call them."""
 
 import pickle
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -50,6 +51,13 @@ def test_a_scoped_ledger_is_called_by_its_qualified_name() -> None:
 def test_what_is_no_id(ledger_id: int, scope_id: int) -> None:
     with pytest.raises(InvalidArgument):
         LedgerId(ledger_id, scope_id)
+
+
+@pytest.mark.parametrize("value", [1.5, "7", None, True])
+def test_an_id_is_made_of_integers(value: Any) -> None:
+    for halves in ((value, 1), (1, value)):
+        with pytest.raises(InvalidArgument, match="integers"):
+            LedgerId(*halves)
 
 
 @pytest.mark.parametrize("name", ["", "g", NAME + "0", "8000000000000000", "ffffffffffffffff", " 1", "-1", "0x1"])
