@@ -25,6 +25,10 @@ Done = Callable[[BookKeeperError | None, Any], Any]
 class Channel(Protocol):
     """Requests to one bookie, whatever connections they need."""
 
+    @property
+    def connections_made(self) -> int:
+        """How many connections for adds there have been: while it stays the same, it is the same bookie process."""
+
     def add_entry(
         self,
         ledger_id: int,

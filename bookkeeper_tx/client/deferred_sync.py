@@ -1,17 +1,26 @@
 """Adds whose sync is deferred: acknowledged when bookies have them, confirmed when they were forced.
 
 An entry is durable once its ledger was forced after it was acknowledged; only then the last add confirmed passes it.
+By the same bookie process, that is: one that was killed in between may have lost what it acknowledged, and knows
+nothing of it when it is asked to force.  So the connection must be the same as well.
 The ensemble of such a ledger cannot change, since entries up to the last acknowledged one may lie on the bookie that
 has failed and not be durable on the others (docs/protocol/force-ledger.md).
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds, PendingAdd, Slot
 from bookkeeper_tx.client.context import Channel, Done
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, IllegalOperation, LedgerFenced, Unauthorized
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    ClientClosed,
+    IllegalOperation,
+    LedgerFenced,
+    Unauthorized,
+)
 from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs import fields
 
@@ -25,16 +34,46 @@ def require_deferred_sync(config: ClientConfig) -> None:
 class _DeferringChannel:
     """A channel whose adds defer their sync."""
 
-    __slots__ = ("_add_entry", "force_ledger")
+    __slots__ = ("_acknowledged", "_channel", "_connection")
 
     def __init__(self, channel: Channel) -> None:
-        self._add_entry = channel.add_entry
-        self.force_ledger: Callable[[int, Done], None] = channel.force_ledger
+        self._channel = channel
+        self._acknowledged = 0
+        """How many adds."""
+        self._connection: int | None = None
+        """The number of the connection that acknowledged the first add that is not forced."""
+
+    @property
+    def reconnected(self) -> bool:
+        """Whether a connection was lost between an acknowledgement and the force that was to follow."""
+        return self._connection is not None and self._channel.connections_made != self._connection
 
     def add_entry(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
     ) -> None:
-        self._add_entry(ledger_id, entry_id, entry, master_key, done, flags, True)
+        added = partial(self._added, done)
+        self._channel.add_entry(ledger_id, entry_id, entry, master_key, added, flags, True)
+
+    def force_ledger(self, ledger_id: int, done: Done) -> None:
+        self._channel.force_ledger(ledger_id, partial(self._forced, done, self._acknowledged))
+
+    def _added(self, done: Done, error: BookKeeperError | None, value: Any) -> None:
+        if error is None:
+            self._acknowledged += 1
+            if self._connection is None:
+                self._connection = self._channel.connections_made
+        done(error, value)
+
+    def _forced(self, done: Done, acknowledged: int, error: BookKeeperError | None, value: Any) -> None:
+        if error is None:
+            if self.reconnected:
+                error = BookieUnavailable(
+                    "the connection was lost after adds that were not forced yet, and the bookie may have lost them: "
+                    "close the ledger and create another"
+                )
+            elif acknowledged == self._acknowledged:
+                self._connection = None
+        done(error, value)
 
 
 class DeferredSyncAdds(Adds):
@@ -48,7 +87,13 @@ class DeferredSyncAdds(Adds):
 
     async def force(self) -> None:
         entry_id, length = self.acknowledged_entry_id, self._acknowledged_length
-        await super().force()
+        try:
+            await super().force()
+        except BookKeeperError as error:
+            channels: list[Any] = [slot.channel for slot in self._slots]
+            if any(channel.reconnected for channel in channels):
+                self.fail(error)
+            raise
         if entry_id > self.last_add_confirmed:
             self.last_add_confirmed, self.length = entry_id, length
 

@@ -38,6 +38,10 @@ class ScopedChannel:
         self._channel = channel
         self._ledger_id = ledger_id
 
+    @property
+    def connections_made(self) -> int:
+        return self._channel.connections_made
+
     # The requests ----------------------------------------------------------------------------------------------------
 
     def add_entry(

@@ -69,6 +69,11 @@ class BookieChannel:
         self._own: set[Channel] = set()
         self._closed = False
 
+    @property
+    def connections_made(self) -> int:
+        """How many connections for adds there have been."""
+        return self._main.connections_made
+
     def add_entry(
         self,
         ledger_id: int,

@@ -73,6 +73,8 @@ class Channel:
         self._state = ChannelState.IDLE
         self.protocol: ClientProtocol | None = None
         """The connection while there is one: callers in a hurry make their requests on it."""
+        self.connections_made = 0
+        """How many have taken requests until now."""
         self._queue: list[tuple[Callable[[ClientProtocol], None], Done]] = []
         self._failure: BookKeeperError = BookieUnavailable()
         self._closed: list[Deferred[None]] = []
@@ -154,6 +156,7 @@ class Channel:
             return
         self._state = ChannelState.CONNECTED
         self._securing = None
+        self.connections_made += 1
         self.protocol = protocol
         queue, self._queue = self._queue, []
         for request, _ in queue:

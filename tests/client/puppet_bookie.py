@@ -63,6 +63,8 @@ class PuppetBookie:
 
     bookie_id: str
     ledgers: dict[int, StoredLedger] = field(factory=dict)
+    connections_made: int = 1
+    """How many connections each client has made to it."""
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
@@ -172,6 +174,10 @@ class PuppetChannel:
         self._bookie = bookie
         self._in_flight: dict[int, Callable[[BookKeeperError], None]] = {}
         self._next = 0
+
+    @property
+    def connections_made(self) -> int:
+        return self._bookie.connections_made
 
     def add_entry(
         self,

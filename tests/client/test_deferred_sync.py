@@ -103,6 +103,53 @@ def test_the_ensemble_cannot_change(error: Any) -> None:
     assert cluster.metadata(writer.ledger_id).last_entry_id == 0, "what was forced is kept"
 
 
+def reconnect(cluster: Cluster, bookie_id: str) -> None:
+    """Have the connection to a bookie lost, and made again by whatever is asked next."""
+    cluster.bookies[bookie_id].connections_made += 1
+
+
+def test_what_was_acknowledged_on_another_connection_is_not_forced_on_this_one() -> None:
+    """The bookie may have been killed in between, and lost it."""
+    cluster, writer = deferring()
+    append(cluster, writer)
+    cluster.result(writer.force())
+    append(cluster, writer)
+    reconnect(cluster, writer.metadata.last_fragment.ensemble[1])
+    with pytest.raises(BookieUnavailable, match="connection was lost after adds that were not forced"):
+        cluster.result(writer.force())
+    assert writer.last_add_confirmed == 0
+    for again in (writer.force, lambda: writer.append(b"more")):
+        with pytest.raises(BookieUnavailable):
+            cluster.result(again())
+    cluster.result(writer.close())
+    assert cluster.metadata(writer.ledger_id).last_entry_id == 0, "what was forced is kept"
+
+
+def test_that_goes_for_adds_acknowledged_while_a_force_was_under_way() -> None:
+    cluster, writer = deferring((1, 1, 1))
+    append(cluster, writer)
+    forcing = writer.force()
+    cluster.network.run(until=lambda: cluster.network.messages[0].text.startswith("reply"))
+    held = cluster.network.messages.pop(0)
+    append(cluster, writer)
+    held.arrive()
+    cluster.result(forcing)
+    reconnect(cluster, writer.metadata.last_fragment.ensemble[0])
+    with pytest.raises(BookieUnavailable):
+        cluster.result(writer.force())
+    assert writer.last_add_confirmed == 0
+
+
+def test_a_connection_lost_after_a_force_does_no_harm() -> None:
+    cluster, writer = deferring()
+    for _ in range(2):
+        append(cluster, writer)
+        cluster.result(writer.force())
+        for bookie_id in writer.metadata.last_fragment.ensemble:
+            reconnect(cluster, bookie_id)
+    assert writer.last_add_confirmed == 1
+
+
 def test_a_fenced_writer_says_so() -> None:
     cluster, writer = deferring()
     append(cluster, writer)

@@ -129,9 +129,12 @@ def test_a_lost_connection_fails_what_is_in_flight_and_is_made_again(puppet: Pup
     puppet.accept()
     puppet.lose()
     assert puppet.done == [("a", BookieUnavailable, None)]
+    assert puppet.channel.connections_made == 1
     puppet.read("b")
     assert puppet.attempts == 2
+    assert puppet.channel.connections_made == 1, "not yet"
     puppet.accept()
+    assert puppet.channel.connections_made == 2
     assert len(puppet.sent()) == 24
 
 
