@@ -119,7 +119,7 @@ class StorageFailed(RemoteError):
 
 
 class Unauthorized(RemoteError):
-    """Unauthorized: wrong or missing ledger password."""
+    """Unauthorized: the ledger's password is wrong or missing, or the bookie wants authentication (SASL) first."""
 
 
 class BadVersion(RemoteError):

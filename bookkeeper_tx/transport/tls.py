@@ -23,12 +23,21 @@ try:
     from service_identity.pyopenssl import verify_hostname, verify_ip_address
     from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
 except ImportError as error:
-    raise InvalidConfig(f"TLS needs pyOpenSSL ({error}): pip install bookkeeper_tx[tls]") from error
+    raise InvalidConfig(f"TLS needs pyOpenSSL ({error}): pip install 'bookkeeper_tx[tls]'") from error
 
 log = Logger()
 
 _VERSIONS = {"TLSv1.2": SSL.TLS1_2_VERSION, "TLSv1.3": SSL.TLS1_3_VERSION}
 """Oldest first; older ones are not spoken."""
+
+
+_MEANS = {
+    "certificate verify failed": "theirs is expired, or from no authority in the trust store",
+    "tlsv1 alert unknown ca": "they do not trust the authority of our certificate",
+    "tlsv13 alert certificate required": "they want a certificate: tlsCertificatePath, with tlsClientAuthentication",
+    "sslv3 alert handshake failure": "they want a certificate (tlsCertificatePath), or other versions of TLS",
+}
+"""What to look at, where OpenSSL's words do not tell."""
 
 
 class _Contexts:
@@ -138,7 +147,8 @@ def reason_of(error: BaseException) -> str:
     """Return what OpenSSL says went wrong, in words."""
     if not error.args or not isinstance(error.args[0], list):
         return str(error) or type(error).__name__
-    return "; ".join(str(entry[-1]) for entry in error.args[0])
+    said = "; ".join(words for entry in error.args[0] if (words := str(entry[-1])))
+    return f"{said}: {_MEANS[said]}" if said in _MEANS else said
 
 
 def _is_address(host: str) -> bool:

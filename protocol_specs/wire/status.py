@@ -25,7 +25,14 @@ ENOLEDGER = Status("ENOLEDGER", 1, 402, -7, True, "This bookie has no such ledge
 ENOENTRY = Status("ENOENTRY", 2, 403, -13, True, "This bookie knows the ledger but has no such entry.")
 EBADREQ = Status("EBADREQ", 100, 404, -1, True, "The bookie could not make sense of the request.")
 EIO = Status("EIO", 101, 501, -1, True, "The bookie's storage failed.")
-EUA = Status("EUA", 102, 502, -102, False, "Unauthorized: wrong or missing ledger password.")
+EUA = Status(
+    "EUA",
+    102,
+    502,
+    -102,
+    False,
+    "Unauthorized: the ledger's password is wrong or missing, or the bookie wants authentication (SASL) first.",
+)
 EBADVERSION = Status("EBADVERSION", 103, 503, -16, False, "The bookie does not speak this protocol version.")
 EFENCED = Status("EFENCED", 104, 504, -101, False, "The ledger is fenced: a reader has taken it over.")
 EREADONLY = Status("EREADONLY", 105, 505, -104, True, "The bookie is read-only.")

@@ -78,7 +78,7 @@ def test_tls_of_a_client(files: Files) -> None:
         (BOOKIE_TLS.replace("tlsKeyStoreType=PEM", "tlsKeyStoreType=JKS"), "set tlsKeyStoreType = PEM"),
         (BOOKIE_TLS.replace("tlsTrustStoreType=pem\n", ""), "set tlsTrustStoreType = PEM"),
         (BOOKIE_TLS.replace("TLSv1.3,", "SSLv3,"), "SSLv3"),
-        (BOOKIE_TLS.replace("tlsTrustStore=/t.pem", ""), "trust store"),
+        (BOOKIE_TLS.replace("tlsTrustStore=/t.pem", ""), "tlsTrustStore"),
         (BOOKIE_TLS + "tlsEnabledCipherSuites=TLS_X\n", "cipher suites cannot be chosen"),
         (TLS.replace("TLSContextFactory", "Own"), "only TLSContextFactory"),
         (SASL_BOOKIE, r"java\.security\.auth\.login\.config"),
