@@ -5,6 +5,7 @@ from typing import Any, BinaryIO
 import click
 
 from bookkeeper_tx.cli import options, wire_input, wire_report, wire_spec
+from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.readable import conversation, direction
 from bookkeeper_tx.readable.shown import Direction
@@ -86,6 +87,8 @@ def decode(
 
 
 def _decode_bytes(data: bytes, way: str, verdicts: Verdicts, report: wire_report.Report) -> None:
+    if not data:
+        raise InvalidArgument("there are no bytes to decode")
     told: Direction | None = direction.guess(data) if way == "auto" else "request" if way == "request" else "response"
     if told is None:
         report.remark("nothing tells which way this went; shown as requests (--direction response)")

@@ -186,6 +186,12 @@ def test_a_direction_that_nothing_tells_is_said(bktx: Any) -> None:
     assert "nothing tells which way this went" in err
 
 
+def test_no_bytes_at_all_are_an_error(bktx: Any) -> None:
+    code, out, err = bktx("decode", "--hex", "# only a comment")
+    assert (code, out) == (1, "")
+    assert "there are no bytes to decode" in err
+
+
 @pytest.mark.parametrize("arguments", [(), ("--hex", READ, "setup.cfg")])
 def test_one_source_is_needed(bktx: Any, arguments: tuple[str, ...]) -> None:
     code, _, err = bktx("decode", *arguments)
