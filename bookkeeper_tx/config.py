@@ -54,13 +54,13 @@ class TlsConfig:
             raise InvalidConfig(f"TLS versions {', '.join(sorted(unknown))}: only TLSv1.2 and TLSv1.3 are spoken")
         if (self.certificate_path is None) != (self.key_path is None):
             raise InvalidConfig(
-                "TLS needs certificate and key: tlsCertificatePath and tlsKeyStore, of a client clientKeyStore"
+                "TLS needs certificate and key: tlsCertificatePath, tlsKeyStore (a client: clientKeyStore)"
             )
         if self.client_authentication and self.certificate_path is None:
             raise InvalidConfig("TLS with client authentication needs a certificate of one's own: tlsCertificatePath")
         if (self.client_authentication or self.certificate_path is None) and self.trust_path is None:
             raise InvalidConfig(
-                "TLS needs the certificates of trusted authorities: tlsTrustStore, of a client clientTrustStore"
+                "TLS needs trusted authorities' certificates: tlsTrustStore (a client: clientTrustStore)"
             )
 
 
