@@ -1,17 +1,15 @@
 """Reading one entry: one replica after another until one gives an entry that matches its digest."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.context import Channel
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import Entry
-
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
 
 
 class EntryRead:
@@ -23,7 +21,7 @@ class EntryRead:
 
     __slots__ = ("_asked", "_attempts", "_reader", "deferred", "entry_id")
 
-    def __init__(self, reader: "LedgerReader", entry_id: int, asked: Replicas | None = None) -> None:
+    def __init__(self, reader: LedgerView, entry_id: int, asked: Replicas | None = None) -> None:
         self._reader = reader
         self.entry_id = entry_id
         self._asked = asked
@@ -92,7 +90,7 @@ class _Attempts:
 
     __slots__ = ("_at", "_entry_id", "_order", "_reader", "error", "replicas", "retried")
 
-    def __init__(self, reader: "LedgerReader", entry_id: int, replicas: Replicas, order: Sequence[int]) -> None:
+    def __init__(self, reader: LedgerView, entry_id: int, replicas: Replicas, order: Sequence[int]) -> None:
         self._reader = reader
         self._entry_id = entry_id
         self.replicas = replicas
@@ -122,7 +120,7 @@ class StoredEntryRead(EntryRead):
     __slots__ = ("_done",)
 
     def __init__(
-        self, reader: "LedgerReader", entry_id: int, done: Callable[[BookKeeperError | None, bytes, bytes], None]
+        self, reader: LedgerView, entry_id: int, done: Callable[[BookKeeperError | None, bytes, bytes], None]
     ) -> None:
         super().__init__(reader, entry_id)
         self._done = done

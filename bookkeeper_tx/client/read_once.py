@@ -1,22 +1,18 @@
 """Reading with one request as many entries as one bookie gives."""
 
-from typing import TYPE_CHECKING
-
 from twisted.internet.defer import Deferred, fail
 
 from bookkeeper_tx.client.batch_read import require_batch_read
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
 
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
-
 
 def read_batch(
-    reader: "LedgerReader", start: int, max_count: int, max_size: int, fallback: bool, end: int
+    reader: LedgerView, start: int, max_count: int, max_size: int, fallback: bool, end: int
 ) -> "Deferred[LedgerEntries]":
     """Read from ``start`` on, of the entries up to ``end``; without ``fallback`` by batch read or not at all."""
     for name, value in (("start_entry_id", start), ("max_count", max_count), ("max_size", max_size)):

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
-
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
 
 
 class ReadStyle(Enum):
@@ -63,7 +61,7 @@ class PrefixRead:
 
     def __init__(
         self,
-        reader: "LedgerReader",
+        reader: LedgerView,
         first_entry_id: int,
         last_entry_id: int,
         max_size: int,

@@ -2,25 +2,25 @@
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred, fail
 
 from bookkeeper_tx.client.batch_read import require_batch_read
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError
 
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
+SEGMENT_SIZE = 1024 * 1024
+"""Bytes that one segment aims at."""
 
 SEGMENTS_IN_FLIGHT = 4
 """Enough to keep client and bookie busy at the same time; each may hold ``SEGMENT_SIZE`` bytes."""
 
 
-def read_range(reader: "LedgerReader", first: int, last: int, batch: bool, end: int) -> "Deferred[LedgerEntries]":
+def read_range(reader: LedgerView, first: int, last: int, batch: bool, end: int) -> "Deferred[LedgerEntries]":
     """Read ``first`` … ``last``, of the entries up to ``end``; with ``batch`` by batch reads where there are any."""
     if not isinstance(first, int) or not 0 <= first <= end:
         return fail(reader.out_of_range("first_entry_id", first, last=end))
@@ -34,6 +34,15 @@ def read_range(reader: "LedgerReader", first: int, last: int, batch: bool, end: 
     read = RangeRead(reader, first, last, style)
     read.start()
     return read.deferred
+
+
+def segment_count(reader: LedgerView, style: ReadStyle) -> int:
+    """Return how many entries one segment asks for."""
+    config = reader.context.config
+    if style is not ReadStyle.SINGLES:
+        return config.batch_read_count
+    share = max(1, config.outstanding_reads_max // SEGMENTS_IN_FLIGHT)
+    return min(share, reader.single_reads_for(SEGMENT_SIZE))
 
 
 class _Segment:
@@ -51,7 +60,7 @@ class _Segment:
 class RangeRead:
     """One range read under way; ``deferred`` fires with :class:`LedgerEntries` when every entry is there."""
 
-    def __init__(self, reader: "LedgerReader", first_entry_id: int, last_entry_id: int, style: ReadStyle) -> None:
+    def __init__(self, reader: LedgerView, first_entry_id: int, last_entry_id: int, style: ReadStyle) -> None:
         self._reader = reader
         self._first = first_entry_id
         self._next = first_entry_id
@@ -66,7 +75,7 @@ class RangeRead:
         """Send the first requests."""
         while self._in_flight < SEGMENTS_IN_FLIGHT and self._next <= self._last and not self._failed:
             reader = self._reader
-            count = reader.segment_count(self._style)
+            count = segment_count(reader, self._style)
             segment = _Segment(self._next, min(self._last, self._next + count - 1))
             self._next = segment.last + 1
             self._segments.append(segment)

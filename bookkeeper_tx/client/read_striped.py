@@ -1,19 +1,16 @@
 """Reading a prefix of a range of a striped ledger: no bookie holds a run of entries, so each is read on its own."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import StoredEntryRead
 from bookkeeper_tx.client.read_prefix import PrefixDone, PrefixRead, ReadStyle, count_within
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
-
 
 def start_prefix_read(
-    reader: "LedgerReader", first_entry_id: int, last_entry_id: int, max_size: int, style: ReadStyle, done: PrefixDone
+    reader: LedgerView, first_entry_id: int, last_entry_id: int, max_size: int, style: ReadStyle, done: PrefixDone
 ) -> None:
     """Read a verified, non-empty prefix of a range in the way that the ledger allows."""
     if reader.quorum.striped:
@@ -28,7 +25,7 @@ class StripedPrefixRead:
     __slots__ = ("_done", "_entries", "_errors", "_first", "_max_size", "_missing", "_payloads", "_reader")
 
     def __init__(
-        self, reader: "LedgerReader", first_entry_id: int, last_entry_id: int, max_size: int, done: PrefixDone
+        self, reader: LedgerView, first_entry_id: int, last_entry_id: int, max_size: int, done: PrefixDone
     ) -> None:
         self._reader = reader
         self._first = first_entry_id

@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.digest import EntryDigest
@@ -219,9 +220,7 @@ class Recovery:
         if entry_id in known.lengths:
             return known.lengths[entry_id]
         # It may lie in an earlier fragment; like any acknowledged entry it can be read from any replica that has it.
-        from bookkeeper_tx.client.ledger_reader import LedgerReader
-
-        reader = LedgerReader(self._context, self._ledger_id, self._versioned, self._digest, entry_id)
+        reader = LedgerView(self._context, self._ledger_id, self._versioned, self._digest, entry_id)
         read = EntryRead(reader, entry_id)
         read.start()
         try:

@@ -8,11 +8,12 @@ tells that the ledger was closed or goes on elsewhere, ends or redirects the wai
 
 from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.errors import (
     BookKeeperError,
     DigestMismatch,
@@ -23,9 +24,6 @@ from bookkeeper_tx.errors import (
     TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId, Entry, ledger_name
-
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
 
 POLL_MAX_S = 30.0
 """Longest single long poll: by then a connection that is dead without having said so is noticed."""
@@ -44,7 +42,7 @@ class TailWait:
     is known then.  It fails when no bookie has answered by then, or when the ledger is deleted.
     """
 
-    def __init__(self, reader: "LedgerReader", beyond: int, timeout_s: float) -> None:
+    def __init__(self, reader: LedgerView, beyond: int, timeout_s: float) -> None:
         self._reader = reader
         self._clock = reader.context.clock
         self._beyond = beyond
@@ -172,7 +170,7 @@ class TailWait:
         """No bookie takes a long poll: ask all of them with plain reads."""
         if self._reading is None and self._clock.seconds() >= self._read_due_s:
             self._read_due_s = self._clock.seconds() + AGAIN_S
-            self._reading = self._reader.read_last_add_confirmed(explicit=False)
+            self._reading = Deferred.fromCoroutine(self._reader.ask_last_add_confirmed(explicit=False))
             self._reading.addCallbacks(self._read_it, self._read_failed)
 
     def _read_it(self, _: int) -> None:

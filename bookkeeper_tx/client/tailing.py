@@ -2,17 +2,17 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
 
+from bookkeeper_tx.client.ledger_view import LedgerView
+from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.tail_wait import TailWait
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
-
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.ledger_reader import LedgerReader
 
 TAIL_WAIT_S = 60.0
 """How long :func:`tail` waits for bookies of which none answers."""
@@ -21,14 +21,12 @@ WAIT_MAX_S = 86400.0
 """Longest wait that can be asked for: a day."""
 
 
-def wait_last_add_confirmed(reader: "LedgerReader", beyond: int, timeout_s: float) -> "Deferred[int]":
+def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> "Deferred[int]":
     """Wait until the last add confirmed is past ``beyond``, the ledger is closed, or the time is over."""
     return _wait(reader, beyond, timeout_s).addCallback(lambda answer: answer[0])
 
 
-def read_when_confirmed(
-    reader: "LedgerReader", entry_id: int, timeout_s: float
-) -> "Deferred[tuple[int, Entry | None]]":
+def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
     """Wait in the same way until ``entry_id`` is confirmed, and read it."""
     if not isinstance(entry_id, int) or not 0 <= entry_id <= fields.ENTRY_ID_MAX:
         return fail(InvalidArgument(f"entry_id {entry_id!r} must be an integer of at least 0"))
@@ -37,12 +35,14 @@ def read_when_confirmed(
         last_add_confirmed, entry = answer
         if entry is not None or entry_id > last_add_confirmed:
             return answer
-        return reader.read_entry(entry_id).addCallback(lambda found: (last_add_confirmed, found))
+        reading = EntryRead(reader, entry_id)
+        reading.start()
+        return reading.deferred.addCallback(lambda found: (last_add_confirmed, found))
 
     return _wait(reader, entry_id - 1, timeout_s).addCallback(read)
 
 
-def _wait(reader: "LedgerReader", beyond: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
+def _wait(reader: LedgerView, beyond: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
     if not isinstance(beyond, int) or not fields.NO_ENTRY <= beyond <= fields.ENTRY_ID_MAX:
         return fail(InvalidArgument(f"beyond {beyond!r} must be an integer of at least {fields.NO_ENTRY}"))
     if not 0 < timeout_s <= WAIT_MAX_S:
@@ -52,19 +52,19 @@ def _wait(reader: "LedgerReader", beyond: int, timeout_s: float) -> "Deferred[tu
     return TailWait(reader, beyond, timeout_s).start()
 
 
-async def tail(reader: "LedgerReader", first_entry_id: int) -> AsyncGenerator[Entry, None]:
+async def tail(reader: LedgerView, first_entry_id: int) -> AsyncGenerator[Entry, None]:
     """Iterate over the entries from ``first_entry_id`` on as they are confirmed, until the ledger is closed."""
     cursor = first_entry_id
     while True:
         while cursor <= reader.last_add_confirmed:
-            async with aclosing(reader.entries(cursor, reader.last_add_confirmed)) as pieces:
+            async with aclosing(read_pieces(reader, cursor, reader.last_add_confirmed)) as pieces:
                 async for piece in pieces:
                     for each in piece:
                         cursor = each.entry_id + 1
                         yield each
         if reader.closed:
             return
-        _, entry = await reader.read_last_add_confirmed_and_entry(cursor, TAIL_WAIT_S)
+        _, entry = await read_when_confirmed(reader, cursor, TAIL_WAIT_S)
         if entry is not None:
             cursor += 1
             yield entry

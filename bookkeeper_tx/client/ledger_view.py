@@ -1,0 +1,201 @@
+"""A ledger as a reader knows it: what the operations of reading are given."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.quorum import Quorum
+from bookkeeper_tx.client.replicas import Replicas
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
+from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
+from protocol_specs import fields
+
+ENTRY_SIZE_GUESS = 1024
+"""Payload bytes an entry is taken to have before any has been seen."""
+
+
+class LedgerView:
+    """The metadata of a ledger, which may change while it is read; its end, its replicas, the size of its entries."""
+
+    def __init__(
+        self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest, last_add_confirmed: int
+    ) -> None:
+        self.ledger_id = ledger_id
+        self.context = context
+        self._digest = digest
+        self.verify = digest.verify
+        self.verify_run = digest.verify_run
+        metadata = versioned.metadata
+        self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._ensemble_size = metadata.ensemble_size
+        self._suspects = context.bookies.suspects
+        self._versioned = versioned
+        self._replicas: list[Replicas] = []
+        self._current: Replicas
+        self._last_add_confirmed = last_add_confirmed
+        self._stale = not metadata.closed
+        """Whether the metadata may have changed since it was read; at first, as it was read before it was watched."""
+        self._stop_watching: Callable[[], None] | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self.polled: set[BookieId] = set()
+        """The bookies that have answered a long poll, or were sent one."""
+        self._entry_size = float(ENTRY_SIZE_GUESS)
+        self._adopt(versioned)
+        if metadata.closed and metadata.last_entry_id >= 0:
+            self._entry_size = max(1.0, metadata.length / (metadata.last_entry_id + 1))
+        elif not metadata.closed:
+            self._stop_watching = context.store.watch_ledger(ledger_id, self._changed)
+
+    # What is known ---------------------------------------------------------------------------------------------------
+
+    @property
+    def metadata(self) -> LedgerMetadata:
+        """The ledger's metadata as this reader last knew it."""
+        return self._versioned.metadata
+
+    @property
+    def closed(self) -> bool:
+        """Whether the ledger is known to be closed: then nothing will be appended to it."""
+        return self.metadata.closed
+
+    @property
+    def last_add_confirmed(self) -> int:
+        """Id of the last entry that may be read, NO_ENTRY if there is none."""
+        return self._last_add_confirmed
+
+    @property
+    def length(self) -> int:
+        """Payload bytes of a closed ledger; 0 while it is not closed."""
+        return self.metadata.length
+
+    def close(self) -> None:
+        """Stop watching the metadata.  The ledger itself is not touched; reads go on working."""
+        if self._stop_watching is not None:
+            self._stop_watching()
+            self._stop_watching = None
+
+    # For the operations ----------------------------------------------------------------------------------------------
+
+    def replicas_of(self, entry_id: int) -> Replicas:
+        """Return the replicas of the fragment that ``entry_id`` lies in."""
+        current = self._current
+        if current.first_entry_id <= entry_id <= current.last_entry_id:
+            return current
+        for replicas in reversed(self._replicas):
+            if replicas.first_entry_id <= entry_id:
+                break
+        self._current = replicas
+        return replicas
+
+    def single_reads_for(self, size: int) -> int:
+        """Return how many single reads are worth sending for a reply of ``size`` bytes."""
+        entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_OVERHEAD
+        worth = int((size - REPLY_OVERHEAD) / entry) + 1
+        return max(1, min(worth, self.context.config.outstanding_reads_max))
+
+    def learn_size(self, payloads: Sequence[bytes]) -> None:
+        """Remember how large entries are here."""
+        self._entry_size = max(1.0, sum(map(len, payloads)) / len(payloads))
+
+    def after_failure(
+        self, entry_id: int, tried: Replicas, again: Callable[[], None], give_up: Callable[[], None]
+    ) -> None:
+        """Every replica has failed: read the metadata again and try ``again`` if others store the entry now."""
+        if self.closed and not self._stale:
+            give_up()
+            return
+
+        def refreshed(_: Any) -> None:
+            if self.replicas_of(entry_id).bookies != tried.bookies:
+                again()
+            else:
+                give_up()
+
+        Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote).addCallback(refreshed)
+
+    @property
+    def stale(self) -> bool:
+        """Whether the metadata may have changed since it was read."""
+        return self._stale
+
+    def when_changed(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call ``listener`` whenever the metadata may have changed; call what is returned to end that."""
+        self._listeners.append(listener)
+        return partial(_discard, self._listeners, listener)
+
+    def learn_last_add_confirmed(self, last_add_confirmed: int) -> None:
+        """Take what a bookie says, unless the ledger is closed: then it ends where the metadata says."""
+        if not self.closed and last_add_confirmed <= fields.ENTRY_ID_MAX:
+            self._last_add_confirmed = max(self._last_add_confirmed, last_add_confirmed)
+
+    async def ask_last_add_confirmed(self, explicit: bool) -> int:
+        """Ask a covering set of bookies for the last add confirmed, and keep it; a closed ledger knows its own."""
+        if self._stale:
+            await self.refresh()
+        if self.closed:
+            return self._last_add_confirmed
+        fragment = self.metadata.last_fragment
+        read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self._digest, explicit=explicit)
+        self.learn_last_add_confirmed((await read.start()).last_add_confirmed)
+        return self._last_add_confirmed
+
+    async def refresh(self) -> None:
+        """Read the metadata again."""
+        self._stale = False
+        try:
+            self._adopt(await self.context.store.read_ledger(self.ledger_id))
+        except BaseException:
+            # The change that was to be read is still to be read.
+            self._stale = True
+            raise
+
+    def out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:
+        last = self._last_add_confirmed if last is None else last
+        if not isinstance(value, int):
+            return InvalidArgument(f"{name} {value!r} must be an integer")
+        ledger = ledger_name(self.ledger_id)
+        if last < first:
+            return InvalidArgument(f"{name} {value!r}: ledger {ledger} has no entry to read there yet")
+        end = f"the last entry of ledger {ledger}"
+        if not self.closed:
+            end += " that is confirmed; read_last_add_confirmed() may find more"
+        return InvalidArgument(f"{name} {value}: must be from {first} to {last}, {end}")
+
+    # Inner part ------------------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        self._stale = True
+        for listener in list(self._listeners):
+            listener()
+
+    def _adopt(self, versioned: Versioned) -> None:
+        self._versioned = versioned
+        fragments = versioned.metadata.fragments
+        nexts = [fragment.first_entry_id for fragment in fragments[1:]] + [None]
+        self._replicas = [
+            Replicas(self.context, self.ledger_id, self.quorum, fragment, following)
+            for fragment, following in zip(fragments, nexts, strict=True)
+        ]
+        self._current = self._replicas[-1]
+        if versioned.metadata.closed:
+            self._last_add_confirmed = versioned.metadata.last_entry_id
+            self.close()
+        else:
+            # A fragment starts behind the last add confirmed of its time.
+            self._last_add_confirmed = max(self._last_add_confirmed, fragments[-1].first_entry_id - 1)
+
+
+def _ignore_remote(failure: Any) -> None:
+    """The error of the read is the one to report, not that of this second attempt."""
+    failure.trap(BookKeeperError)
+
+
+def _discard(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
+    if listener in listeners:
+        listeners.remove(listener)
