@@ -57,6 +57,11 @@ class _DeferringChannel:
     def force_ledger(self, ledger_id: int, done: Done) -> None:
         self._channel.force_ledger(ledger_id, partial(self._forced, done, self._acknowledged))
 
+    def write_last_add_confirmed(
+        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
+    ) -> None:
+        self._channel.write_last_add_confirmed(ledger_id, last_add_confirmed, master_key, body, done)
+
     def _added(self, done: Done, error: BookKeeperError | None, value: Any) -> None:
         if error is None:
             self._acknowledged += 1

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
@@ -23,10 +24,10 @@ from tests.client.puppets import Cluster
 V3 = ClientConfig(protocol="v3")
 
 
-def deferring(sizes: tuple[int, int, int] = (3, 3, 2)) -> tuple[Cluster, LedgerWriter]:
+def deferring(sizes: tuple[int, int, int] = (3, 3, 2), config: ClientConfig = V3) -> tuple[Cluster, LedgerWriter]:
     """A cluster and a writer that defers syncs."""
     cluster = Cluster()
-    client = cluster.client(V3)
+    client = cluster.client(config)
     plain = cluster.result(client.create_ledger(*sizes))
     versioned = cluster.state.ledgers[plain.ledger_id]
     digest = EntryDigest(DigestType.CRC32C, b"")
@@ -101,6 +102,26 @@ def test_the_ensemble_cannot_change(error: Any) -> None:
         cluster.result(writer.force())
     cluster.result(writer.close())
     assert cluster.metadata(writer.ledger_id).last_entry_id == 0, "what was forced is kept"
+
+
+def test_what_was_forced_is_published_to_readers() -> None:
+    cluster, writer = deferring()
+    append(cluster, writer, 2)
+    assert cluster.result(writer.write_last_add_confirmed()) == -1, "nothing is confirmed yet"
+    cluster.result(writer.force())
+    assert cluster.result(writer.write_last_add_confirmed()) == 1
+    assert cluster.result(cluster.client(V3).open_ledger_no_recovery(writer.ledger_id)).last_add_confirmed == 1
+
+
+def test_what_was_forced_is_published_by_itself() -> None:
+    cluster, writer = deferring(config=evolve(V3, explicit_lac_interval_s=1))
+    append(cluster, writer, 2)
+    cluster.clock.advance(1)
+    assert not any("write-lac" in each for bookie in cluster.bookies.values() for each in bookie.requests)
+    cluster.result(writer.force())
+    cluster.clock.advance(1)
+    cluster.network.run()
+    assert cluster.result(cluster.client(V3).open_ledger_no_recovery(writer.ledger_id)).last_add_confirmed == 1
 
 
 def reconnect(cluster: Cluster, bookie_id: str) -> None:
