@@ -12,7 +12,8 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.bookie_watcher import SUSPICION_S
-from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import (

@@ -5,7 +5,8 @@ from typing import Any, Protocol, cast
 from attrs import frozen
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.context import ClientContext, Done
+from bookkeeper_tx.client.channel import Done
+from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 

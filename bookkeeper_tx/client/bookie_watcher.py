@@ -6,7 +6,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from bookkeeper_tx.client.context import MetadataStore
+from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.client.placement import Placement
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import BookieId

@@ -9,13 +9,15 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.bookie_info import BookieDisk, bookie_info
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
-from bookkeeper_tx.client.context import Channels, ClientContext, MetadataStore
+from bookkeeper_tx.client.channel import Channels
+from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
 from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id, require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
+from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.client.placement import Placement
 from bookkeeper_tx.client.quorum import Quorum

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds, PendingAdd, Slot
-from bookkeeper_tx.client.context import Channel, Done
+from bookkeeper_tx.client.channel import Channel, Done
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     BookieUnavailable,

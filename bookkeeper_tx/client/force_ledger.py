@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.context import Channel
+from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
 

@@ -7,7 +7,8 @@ from typing import Any
 from attrs import frozen
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import (

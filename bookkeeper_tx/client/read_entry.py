@@ -5,7 +5,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.context import Channel
+from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch

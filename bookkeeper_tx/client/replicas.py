@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from bookkeeper_tx.client.context import Channel, ClientContext
+from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import (
     BookieUnavailable,

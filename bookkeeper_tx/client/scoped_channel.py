@@ -7,11 +7,14 @@ on a connection of its own, whose answer repeats the scope or does not.
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.client.capability import Capability
+from bookkeeper_tx.client.capability import Capabilities, Capability
+from bookkeeper_tx.client.channel import Channel, Done
+from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.errors import (
     BookKeeperError,
     LedgerScopeNotSupported,
@@ -22,9 +25,6 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
-if TYPE_CHECKING:
-    from bookkeeper_tx.client.context import Channel, ClientContext, Done
-
 ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
 """Errors of a bookie that has looked for the ledger, in the scope that was checked."""
 
@@ -32,8 +32,18 @@ ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
 class ScopedChannel:
     """A channel for requests about one ledger of a scope other than 0; requests wait for what is found out."""
 
-    def __init__(self, context: "ClientContext", bookie_id: BookieId, channel: "Channel", ledger_id: int) -> None:
-        self._context = context
+    def __init__(
+        self,
+        scopes: Capabilities,
+        store: MetadataStore,
+        clock: IReactorTime,
+        bookie_id: BookieId,
+        channel: Channel,
+        ledger_id: int,
+    ) -> None:
+        self._scopes = scopes
+        self._store = store
+        self._clock = clock
         self._bookie_id = bookie_id
         self._channel = channel
         self._ledger_id = ledger_id
@@ -50,7 +60,7 @@ class ScopedChannel:
         entry_id: int,
         entry: bytes,
         master_key: bytes,
-        done: "Done",
+        done: Done,
         flags: int = 0,
         deferred_sync: bool = False,
     ) -> None:
@@ -60,11 +70,11 @@ class ScopedChannel:
         )
 
     def read_entry(
-        self, ledger_id: int, entry_id: int, done: "Done", flags: int = 0, master_key: bytes | None = None
+        self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None:
         self._when_known(done, lambda: self._channel.read_entry(ledger_id, entry_id, done, flags, master_key))
 
-    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: "Done") -> None:
+    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done) -> None:
         self._when_known(done, lambda: self._channel.read_range(ledger_id, first_entry_id, last_entry_id, done))
 
     def batch_read(
@@ -81,17 +91,17 @@ class ScopedChannel:
         arguments = (ledger_id, start_entry_id, max_count, max_size, done, flags, master_key, own_connection)
         self._when_known(done, lambda: self._channel.batch_read(*arguments))
 
-    def read_last_add_confirmed(self, ledger_id: int, done: "Done", own_connection: bool = False) -> None:
+    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None:
         self._when_known(done, lambda: self._channel.read_last_add_confirmed(ledger_id, done, own_connection))
 
     def write_last_add_confirmed(
-        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: "Done"
+        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
     ) -> None:
         arguments = (ledger_id, last_add_confirmed, master_key, body, done)
         self._when_known(done, lambda: self._channel.write_last_add_confirmed(*arguments))
 
     def wait_last_add_confirmed(
-        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: "Done"
+        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
     ) -> Callable[[], None]:
         given_up: list[bool] = []
         give_up: list[Callable[[], None]] = []
@@ -109,50 +119,50 @@ class ScopedChannel:
         self._when_known(lambda error, value: None if given_up else done(error, value), ask)
         return cancel
 
-    def force_ledger(self, ledger_id: int, done: "Done") -> None:
+    def force_ledger(self, ledger_id: int, done: Done) -> None:
         self._when_known(done, lambda: self._channel.force_ledger(ledger_id, done))
 
-    def list_entries(self, ledger_id: int, done: "Done") -> None:
+    def list_entries(self, ledger_id: int, done: Done) -> None:
         self._when_known(done, lambda: self._channel.list_entries(ledger_id, done))
 
     # Whether the bookie knows scopes ---------------------------------------------------------------------------------
 
-    def _when_known(self, done: "Done", request: Callable[[], Any]) -> None:
-        scopes, bookie_id = self._context.scopes, self._bookie_id
+    def _when_known(self, done: Done, request: Callable[[], Any]) -> None:
+        scopes, bookie_id = self._scopes, self._bookie_id
         capability = scopes.of(bookie_id)
         if capability is Capability.SERVES:
             request()
         elif capability is Capability.LACKS:
-            self._context.clock.callLater(0, done, self._not_supported(), None)
+            self._clock.callLater(0, done, self._not_supported(), None)
         else:
             if capability is Capability.UNKNOWN:
                 scopes.begin_probe(bookie_id)
             scopes.wait(bookie_id, partial(self._known, done, request))
             if capability is Capability.UNKNOWN:
-                self._context.store.bookie_info(bookie_id).addCallbacks(self._published, self._not_published)
+                self._store.bookie_info(bookie_id).addCallbacks(self._published, self._not_published)
 
-    def _known(self, done: "Done", request: Callable[[], Any], error: BookKeeperError | None) -> None:
+    def _known(self, done: Done, request: Callable[[], Any], error: BookKeeperError | None) -> None:
         if error is None:
             self._when_known(done, request)
         else:
-            self._context.clock.callLater(0, done, error, None)
+            self._clock.callLater(0, done, error, None)
 
     def _published(self, info: BookieServiceInfo) -> None:
         if info.extensions is None:
             self._channel.read_last_add_confirmed(self._ledger_id, self._probed, own_connection=True)
         elif LEDGER_SCOPE_ID in info.extensions:
-            self._context.scopes.advertised(self._bookie_id)
+            self._scopes.advertised(self._bookie_id)
         else:
-            self._context.scopes.lacks(self._bookie_id)
+            self._scopes.lacks(self._bookie_id)
 
     def _not_published(self, failure: Failure) -> None:
         error = failure.value
         if not isinstance(error, BookKeeperError):
             error = BookKeeperError(f"what bookie {self._bookie_id} publishes cannot be told: {error!r}")
-        self._context.scopes.unknown(self._bookie_id, error)
+        self._scopes.unknown(self._bookie_id, error)
 
     def _probed(self, error: BookKeeperError | None, _: Any) -> None:
-        scopes = self._context.scopes
+        scopes = self._scopes
         if error is None or isinstance(error, ANSWERS):
             scopes.serves(self._bookie_id)
         elif isinstance(error, LedgerScopeNotSupported):

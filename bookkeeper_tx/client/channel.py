@@ -1,0 +1,72 @@
+"""What a client expects of its connections."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+Done = Callable[[BookKeeperError | None, Any], Any]
+"""Called exactly once with an error or a value, never before the call that was given it has returned."""
+
+
+class Channel(Protocol):
+    """Requests to one bookie, whatever connections they need."""
+
+    @property
+    def connections_made(self) -> int:
+        """How many connections for adds there have been: while it stays the same, it is the same bookie process."""
+
+    def add_entry(
+        self,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        done: Done,
+        flags: int = 0,
+        deferred_sync: bool = False,
+    ) -> None: ...
+
+    def read_entry(
+        self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
+    ) -> None: ...
+
+    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done) -> None: ...
+
+    def batch_read(
+        self,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        done: Callable[[BookKeeperError | None, EntryRun], Any],
+        flags: int = 0,
+        master_key: bytes | None = None,
+        own_connection: bool = False,
+    ) -> None: ...
+
+    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None: ...
+
+    def wait_last_add_confirmed(
+        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
+    ) -> Callable[[], None]: ...
+
+    def force_ledger(self, ledger_id: int, done: Done) -> None: ...
+
+    def list_entries(self, ledger_id: int, done: Done) -> None: ...
+
+    def write_last_add_confirmed(
+        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
+    ) -> None: ...
+
+
+class Channels(Protocol):
+    """The channels to all bookies."""
+
+    def channel(self, bookie_id: BookieId) -> Channel: ...
+
+    def close(self) -> Deferred[None]: ...
