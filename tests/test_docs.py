@@ -183,7 +183,7 @@ def test_tests_that_a_page_names_exist(page: Path) -> None:
 
 
 def test_every_page_of_the_reference_names_its_tests() -> None:
-    exempt = {"overview", "message-flow", "conventions", "framing", "releases", "errata"}
+    exempt = {"overview", "message-flow", "conventions", "releases", "errata"}
     without = [page.stem for page in REFERENCE if not TEST.search(_prose_with_code(page))]
     assert set(without) <= exempt
 
@@ -201,6 +201,18 @@ def test_the_rules_are_in_capitals_that_conventions_explains() -> None:
     text = (ROOT / "docs/protocol/conventions.md").read_text(encoding="utf-8")
     assert "BCP 14" in text
     assert sum(page.read_text(encoding="utf-8").count(" MUST ") for page in REFERENCE) > 30
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda path: path.stem)
+def test_every_rule_stands_in_a_section_with_a_name_that_stays(page: Path) -> None:
+    nameless, before, named = [], "", False
+    for line in filter(None, page.read_text(encoding="utf-8").splitlines()):
+        if HEADING.match(line):
+            named = bool(LABEL.match(before))
+        elif re.search(r"\b(MUST|SHOULD|MAY)\b", line) and not named:
+            nameless.append(line)
+        before = line
+    assert nameless == []
 
 
 @pytest.mark.parametrize("page", REFERENCE, ids=lambda path: path.stem)
