@@ -99,7 +99,11 @@ def answered(request: Any, answers: list[Any]) -> bytes:
 
 
 @given(
-    st.lists(adds(), max_size=12) | st.lists(reads(), max_size=12) | st.lists(adds() | reads(), max_size=9), st.data()
+    st.lists(adds(), max_size=12)
+    | st.lists(reads(), max_size=12)
+    | st.lists(adds() | reads(), max_size=9)
+    | regular_reads(),
+    st.data(),
 )
 def test_a_run_is_its_requests(frames: list[bytes], data: st.DataObject) -> None:
     alone, together = received(frames), received([b"".join(frames)])
