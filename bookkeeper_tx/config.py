@@ -164,6 +164,9 @@ class BookieConfig:
     """Serve TLS to clients that ask for it; None refuses it.  It is not required of any: that is a plugin's job."""
     auth: BookieAuthProviderFactory | None = None
     """The plugin that clients must authenticate with; None takes everybody (``bookieAuthProviderFactoryClass``)."""
+    handshake_timeout_s: float = field(default=30.0, validator=gt(0))
+    """How long TLS and authentication together may take a client before it is closed (``handshakeTimeoutMs``, a key of
+    ours: Java waits for ever)."""
 
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:

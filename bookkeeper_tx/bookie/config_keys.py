@@ -25,8 +25,9 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "httpServerEnabled": ("http_server_enabled", "boolean"),
     "httpServerPort": ("http_server_port", "port"),
     "httpServerHost": ("http_server_host", "text"),
+    "handshakeTimeoutMs": ("handshake_timeout_s", "milliseconds"),
 }
-"""Key → field of BookieConfig, and how its value is written."""
+"""Key → field of BookieConfig, and how its value is written; the last is not Java's."""
 
 HANDLED: Final = frozenset({"zkServers", "zkLedgersRootPath", "indexDirectories", "ledgerStorageClass"})
 """Keys that have code of their own in ``config_file``."""

@@ -155,13 +155,13 @@ class BookieService(Service):
         self._tell(f"bookie {address.bookie_id} listening on {config.listen}:{address.port}")
 
     def _security(self) -> Security:
-        config = self._config
-        if config.tls is None:
-            return Security(config.auth)
-        # Only here, because it needs pyOpenSSL.
-        from bookkeeper_tx.transport.tls import ServerTls
+        config, tls = self._config, None
+        if config.tls is not None:
+            # Only here, because it needs pyOpenSSL.
+            from bookkeeper_tx.transport.tls import ServerTls
 
-        return Security(config.auth, ServerTls(config.tls, self._reactor))
+            tls = ServerTls(config.tls, self._reactor)
+        return Security(config.auth, tls, self._reactor, config.handshake_timeout_s)
 
     def _former_id(self, directories: Directories) -> str | None:
         path = os.path.join(directories.ledger, COOKIE_NAME)

@@ -7,7 +7,7 @@ V2 AUTH, V3 AUTH                    the provider's token; when that refuses: V2 
 the same with another plugin name   V2 close, V3 EUA
 V2 add, V2 read                     EUA
 any other V2 request                close
-V3 START_TLS                        as on any connection
+V3 START_TLS                        as on any connection; EBADREQ once it has sent a token
 any other V3 request                EUA at the top level, under the request's header
 ==================================  ======================================================
 
@@ -52,6 +52,7 @@ class ServerGate:
         self._peer = peer
         self._emit = emit
         self._pending: AuthRequest | None = None
+        self._ended = False
         self.opened = False
         """Whether the client has authenticated."""
         self.refused = False
@@ -63,25 +64,30 @@ class ServerGate:
 
         Raises ProtocolViolation when it is not due, or when it is in V2 and for another plugin.
         """
+        if self._ended:
+            raise ProtocolViolation("a token came after the client was refused")
         if self._pending is not None:
             raise ProtocolViolation("a token came before the one before it was answered")
         if request.plugin_name != self._plugin_name:
             self._refuse_plugin(request)
             return
         self._pending = request
-        answer = partial(self._answered, request)
         try:
-            self._provider.process(request.token, answer)
+            self._provider.process(request.token, partial(self._answered, request))
         except Exception as error:
-            answer(error, b"")
+            self._refuse(request, error)
 
     def secured(self) -> None:
         """Tell the provider that the connection is inside TLS."""
-        self._provider.secured()
+        try:
+            self._provider.secured()
+        except Exception as error:
+            self._completed(error)
 
     def close(self) -> None:
         """Tell the provider that the connection is gone; what it answers later is dropped."""
         self._pending = None
+        self._ended = True
         self._provider.close()
 
     def _refuse_plugin(self, request: AuthRequest) -> None:
@@ -97,8 +103,13 @@ class ServerGate:
         self._pending = None
         if error is None:
             self._emit(Answered(request.reply(self._plugin_name, token)))
-            return
-        self.refused = True
+        else:
+            self._refuse(request, error)
+
+    def _refuse(self, request: AuthRequest, error: Exception) -> None:
+        self._pending = None
+        self._ended = self.refused = True
+        self.opened = False
         if request.refused is not None:
             self._emit(Answered(request.refused))
         self._emit(ConnectionBroken(AuthenticationFailed(f"the client was refused: {error}")))

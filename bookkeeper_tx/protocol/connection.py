@@ -18,6 +18,10 @@ from protocol_specs.wire.operations import Operation, V3Operation
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 LENGTH = fields.FRAME_LENGTH_SIZE
 
+UNAUTHENTICATED_SIZE_MAX = 64 * 1024
+"""Longest frame in bytes of a client that has to authenticate first: who is unknown may not have a bookie hold more.
+Kerberos tokens are the longest, with 12 KiB or so."""
+
 
 class ServerConnection:
     """Reads requests of both dialects.
@@ -32,6 +36,8 @@ class ServerConnection:
         self._broken = False
         self._offers_tls = False
         self._awaits_tls = False
+        self._token_in_clear = False
+        """Whether a token has come in clear behind START_TLS."""
         self._gate: ServerGate | None = None
         """Set until the client has authenticated, where it has to."""
         self._requests: list[Request] | None = None
@@ -61,7 +67,9 @@ class ServerConnection:
             else:
                 self._requests.append(event)
 
+        self._broken = True  # a plugin that raises has not let anybody in
         self._gate = ServerGate(factory, peer, in_order)
+        self._broken = False
         return self._gate
 
     def secured(self) -> None:
@@ -98,12 +106,15 @@ class ServerConnection:
         while end - position >= LENGTH:
             length = self._frames.check(_unpack_length(buffer, position)[0])
             frame_end = position + LENGTH + length
-            if frame_end > end:
-                break
             if self._gate is not None:
                 if self._gate.opened and not self._awaits_tls:
                     self._gate = None
                     continue
+                if length > UNAUTHENTICATED_SIZE_MAX:
+                    raise ProtocolViolation(f"a frame of {length} bytes of a client that has not authenticated")
+            if frame_end > end:
+                break
+            if self._gate is not None:
                 self._read_unauthenticated(self._gate, buffer, position, frame_end, requests)
                 position = frame_end
                 continue
@@ -146,7 +157,9 @@ class ServerConnection:
     ) -> None:
         """Read one request in front of authentication.
 
-        Java's client sends its first token in clear right behind START_TLS, to be answered inside TLS.
+        Java's client sends its first token in clear right behind START_TLS, to be answered inside TLS.  Nothing else of
+        an exchange may be both in clear and inside TLS: the login of one who sits in between would become that of the
+        client whose TLS he passes on.
         """
         request: AuthRequest | StartTls | Answered
         message = v3.parse(buffer[start + LENGTH : frame_end]) if self._may_be_v3 else None
@@ -155,13 +168,15 @@ class ServerConnection:
         else:
             self._may_be_v3 = False
             request = v2_handshake.read_unauthenticated(buffer, start, frame_end)
-        if self._awaits_tls and (gate.opened or isinstance(request, StartTls | Answered)):
+        if self._awaits_tls and (self._token_in_clear or isinstance(request, StartTls | Answered)):
             raise _in_clear()
         if isinstance(request, StartTls):
             requests.append(self._start_tls(request, len(buffer) - frame_end))
         elif isinstance(request, Answered):
             requests.append(request)
         else:
+            self._token_in_clear = self._awaits_tls
+            self._offers_tls = False
             gate.process(request)
 
     def _read_v2(self, buffer: bytes, start: int, end: int, frame_end: int) -> tuple[Request, int]:

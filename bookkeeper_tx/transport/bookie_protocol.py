@@ -6,12 +6,20 @@ from hashlib import sha256
 from typing import Any
 
 from attrs import frozen
-from twisted.internet.interfaces import IAddress, IHandshakeListener, IPushProducer, ITCPTransport
+from twisted.internet.interfaces import (
+    IAddress,
+    IDelayedCall,
+    IHandshakeListener,
+    IPushProducer,
+    IReactorTime,
+    ITCPTransport,
+)
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from bookkeeper_tx.errors import AuthenticationFailed
 from bookkeeper_tx.protocol.auth import ServerGate
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, ConnectionEvent, Request, StartTls
@@ -35,6 +43,10 @@ class Security:
     """The plugin that they have to authenticate with."""
     tls: Any = None
     """The ``transport.tls.ServerTls`` of those that ask for it."""
+    clock: IReactorTime | None = None
+    """What measures the time; needed with either."""
+    timeout_s: float = 30.0
+    """How long both together may take a client."""
 
 
 @implementer(IPushProducer, IHandshakeListener)
@@ -66,6 +78,7 @@ class BookieProtocol(Protocol):
         """The reply to START_TLS should the client's certificate not authorize it."""
         self._securing = False
         """Whether the TLS handshake goes on: a write would have it stop reading, and wait for ever."""
+        self._handshake_timeout: IDelayedCall | None = None
         self._pauses = 0
         self._waiting: deque[Request] = deque()
         """Read, and to be served in this order when nobody asks for a pause."""
@@ -80,7 +93,12 @@ class BookieProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self.connected_to_client = True
-        self._secure()
+        try:
+            self._secure()
+        except Exception:
+            self.log.failure("the plugin failed on a new client, closing the connection")
+            self._abort()
+            return
         self.transport.setTcpNoDelay(True)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
@@ -95,10 +113,29 @@ class BookieProtocol(Protocol):
             self._connection.offer_tls()
         if self._security.auth is not None:
             self._gate = self._connection.require_authentication(self._security.auth, self.peer, self._told_later)
+            self._limit_handshake()
+
+    def _limit_handshake(self) -> None:
+        if self._handshake_timeout is None:
+            clock, timeout_s = self._security.clock, self._security.timeout_s
+            assert clock is not None
+            self._handshake_timeout = clock.callLater(timeout_s, self._handshake_overdue)
+
+    def _handshake_overdue(self) -> None:
+        """Close a connection that nobody can use by now, or that waits for its client to take the last word."""
+        self._handshake_timeout = None
+        if self._securing or not self.connected_to_client or (self._gate is not None and not self._gate.opened):
+            self.log.info(
+                "closing the connection from {peer}: not through TLS and authentication after {limit} s",
+                peer=self.peer.address,
+                limit=self._security.timeout_s,
+            )
+            self._abort()
 
     def dataReceived(self, data: bytes) -> None:
-        self._waiting.extend(self._connection.receive(data))
-        self._serve_waiting()
+        if self.connected_to_client:
+            self._waiting.extend(self._connection.receive(data))
+            self._serve_waiting()
 
     def serve_next(self, request: Request) -> None:
         """Serve ``request``, the rest of one, before all that came after it, when the client has taken its replies."""
@@ -146,6 +183,7 @@ class BookieProtocol(Protocol):
         self._start_tls_failed = request.failed
         self._connection.secured()
         self._securing = True
+        self._limit_handshake()
         self.transport.startTLS(self._security.tls)  # type: ignore[attr-defined]
 
     def handshakeCompleted(self) -> None:
@@ -224,16 +262,34 @@ class BookieProtocol(Protocol):
         self._waiting.clear()
         if self._start_tls_failed and not self.peer.secure:
             self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason.getErrorMessage())
-        if self._gate is not None:
-            self._gate.close()
+        if self._handshake_timeout is not None:
+            self._handshake_timeout.cancel()
+            self._handshake_timeout = None
         when_lost, self._when_lost = self._when_lost or [], None
         for function in when_lost:
             function()
         self._forget(self)
+        if self._gate is not None:
+            self._gate.close()
 
     def _break(self, error: Exception) -> None:
-        self.log.info("closing the connection from {peer}: {error}", peer=self.transport.getPeer(), error=error)
-        self._abort()
+        self.log.info("closing the connection from {peer}: {error}", peer=self.peer.address, error=error)
+        if isinstance(error, AuthenticationFailed) and not self._securing:
+            self._close()
+        else:
+            self._abort()
+
+    def _close(self) -> None:
+        """Close the connection once the client has taken what it was told."""
+        self._send_held()
+        self.connected_to_client = False
+        self._waiting.clear()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection once its replies are sent."""
+        self.transport.unregisterProducer()  # type: ignore[attr-defined]  # TLS would wait for it to be done
+        self.transport.loseConnection()
 
     def _abort(self) -> None:
         self._send_held()
@@ -281,4 +337,4 @@ class BookieFactory(Factory):
     def disconnect_all(self) -> None:
         """Close every connection once its replies are sent."""
         for protocol in list(self._protocols):
-            protocol.transport.loseConnection()
+            protocol.disconnect()

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from bookkeeper_tx.errors import AuthenticationFailed, ProtocolViolation
 from bookkeeper_tx.protocol import v2, v2_handshake, v3
 from bookkeeper_tx.protocol.auth import ServerGate
-from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.connection import UNAUTHENTICATED_SIZE_MAX, ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent, StartTls
-from bookkeeper_tx.security.authentication import ConnectionPeer
+from bookkeeper_tx.security.authentication import Answer, Completed, ConnectionPeer
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.v3_pb2 import AuthMessage
-from tests.plain_auth import PlainBookie
+from tests.plain_auth import PlainBookie, PlainBookieProvider
 
 V2_READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
 V2_READ_REFUSED = bytes.fromhex("00000018020200000000006600000000000000010000000000000002")
@@ -181,6 +181,43 @@ def test_what_comes_after_the_end_is_dropped() -> None:
     assert (guarded.later, guarded.plugin.closed) == ([], 1)
 
 
+def test_a_provider_that_raises_behind_its_answer_refuses() -> None:
+    class Mistaken(PlainBookieProvider):
+        def process(self, token: bytes, answer: Answer) -> None:
+            super().process(token, answer)
+            raise RuntimeError("behind the answer")
+
+    class Plugin(PlainBookie):
+        def new_provider(self, peer: ConnectionPeer, completed: Completed) -> PlainBookieProvider:
+            return Mistaken(self, peer, completed)
+
+    guarded = Guarded(Plugin({"reader": "secret"}))
+    events = guarded.receive(v3_auth(GOOD), V3_READ)
+    assert [type(event) for event in events[:3]] == [Answered, Answered, ConnectionBroken]
+    assert not guarded.gate.opened
+
+
+def test_one_wrong_password_is_the_last() -> None:
+    """Or a client could send a thousand in one piece."""
+    plugin = PlainBookie({"reader": "secret"})
+    guarded = Guarded(plugin)
+    events = guarded.receive(v3_auth(b"reader\0wrong"), v3_auth(GOOD))
+    assert [type(event) for event in events] == [Answered, ConnectionBroken, ConnectionBroken]
+    assert guarded.peer.principal is None
+    assert guarded.receive(V3_READ) == []
+
+
+def test_a_long_frame_is_not_waited_for_before_authentication() -> None:
+    longest = UNAUTHENTICATED_SIZE_MAX.to_bytes(4, "big")
+    too_long = (UNAUTHENTICATED_SIZE_MAX + 1).to_bytes(4, "big")
+    assert Guarded().receive(longest) == []
+    for guarded in (Guarded(), Guarded(tls=True)):
+        (broken,) = guarded.receive(too_long)
+        assert str(UNAUTHENTICATED_SIZE_MAX + 1) in str(broken.error)
+    guarded = Guarded()
+    assert len(guarded.receive(v2_auth(GOOD), too_long)) == 1, "it may be as long as any behind the token"
+
+
 # TLS -----------------------------------------------------------------------------------------------------------------
 
 
@@ -222,6 +259,20 @@ def test_whom_that_token_lets_in_is_served_inside_tls_only() -> None:
     guarded = Guarded(tls=True)
     broken = guarded.receive(START_TLS, v3_auth(GOOD), V3_READ)[-1]
     assert isinstance(broken.error, ProtocolViolation)
+
+
+def test_only_one_token_comes_in_clear_behind_it() -> None:
+    guarded = Guarded(PlainBookie({"reader": "secret"}, rounds=2), tls=True)
+    broken = guarded.receive(START_TLS, v2_auth(b""), v2_auth(GOOD))[-1]
+    assert isinstance(broken.error, ProtocolViolation)
+    assert not guarded.gate.opened
+
+
+def test_who_has_begun_to_authenticate_in_clear_gets_no_tls() -> None:
+    """What somebody in between has proven is not to count for the client whose TLS he passes on."""
+    for rounds in (1, 2):
+        guarded = Guarded(PlainBookie({"reader": "secret"}, rounds=rounds), tls=True)
+        assert status(guarded.receive(v3_auth(GOOD), START_TLS)[1]).status == 404
 
 
 def test_tls_inside_tls_is_refused() -> None:

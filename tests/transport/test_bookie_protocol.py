@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
+from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v2 import ReadRequests
+from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieFactory, BookieProtocol, Security
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
@@ -22,12 +25,17 @@ class Transport(StringTransport):
     """Remembers how the connection ended and whether reading is paused."""
 
     aborted = False
+    closed = False
 
     def setTcpNoDelay(self, enabled: bool) -> None:
         assert enabled
 
     def abortConnection(self) -> None:
         self.aborted = True
+
+    def loseConnection(self) -> None:
+        assert self.producer is None, "TLS would wait for it"
+        self.closed = True
 
 
 def connected(served: list[object]) -> tuple[BookieFactory, BookieProtocol, Transport]:
@@ -209,8 +217,12 @@ class TlsTransport(Transport):
         return None
 
 
-def secure(served: list[object], security: Security) -> tuple[BookieProtocol, TlsTransport]:
-    factory = BookieFactory(ServerConnection, lambda request, _: served.append(request), security)
+def security(**fields: Any) -> Security:
+    return Security(**{"clock": Clock(), **fields})
+
+
+def secure(served: list[object], asked: Security) -> tuple[BookieProtocol, TlsTransport]:
+    factory = BookieFactory(ServerConnection, lambda request, _: served.append(request), asked)
     protocol, transport = factory.buildProtocol(None), TlsTransport()
     protocol.makeConnection(transport)
     return protocol, transport
@@ -218,13 +230,13 @@ def secure(served: list[object], security: Security) -> tuple[BookieProtocol, Tl
 
 def test_the_reply_to_start_tls_goes_out_in_clear_and_others_wait_for_the_handshake() -> None:
     served: list[object] = []
-    protocol, transport = secure(served, Security(tls="the bookie's"))
+    protocol, transport = secure(served, security(tls="the bookie's"))
     protocol.dataReceived(READ)
     assert len(served) == 1
     protocol.dataReceived(START_TLS)
     assert transport.aborted, "behind V2 it is too late"
 
-    protocol, transport = secure(served, Security(tls="the bookie's"))
+    protocol, transport = secure(served, security(tls="the bookie's"))
     protocol.dataReceived(START_TLS)
     assert (transport.value(), transport.creator) == (TLS_STARTED, "the bookie's")
     protocol.send([b"answer to an earlier request"])
@@ -236,7 +248,7 @@ def test_the_reply_to_start_tls_goes_out_in_clear_and_others_wait_for_the_handsh
 
 def test_a_client_whose_certificate_does_not_authorize_it_is_told_so() -> None:
     plugin = PlainBookie({}, role=b"another certificate")
-    protocol, transport = secure([], Security(auth=plugin, tls="the bookie's"))
+    protocol, transport = secure([], security(auth=plugin, tls="the bookie's"))
     protocol.dataReceived(START_TLS)
     transport.clear()
     protocol.handshakeCompleted()
@@ -248,7 +260,7 @@ def test_a_client_whose_certificate_does_not_authorize_it_is_told_so() -> None:
 def test_requests_are_served_once_the_client_has_authenticated() -> None:
     served: list[object] = []
     plugin = PlainBookie({"reader": "secret"})
-    protocol, transport = secure(served, Security(auth=plugin))
+    protocol, transport = secure(served, security(auth=plugin))
     protocol.dataReceived(READ + v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0secret") + READ)
     assert (len(served), protocol.peer.principal) == (1, "reader")
     assert transport.value().startswith(bytes.fromhex("000000180202000000000066"))
@@ -259,8 +271,136 @@ def test_requests_are_served_once_the_client_has_authenticated() -> None:
 def test_a_provider_that_answers_later() -> None:
     served: list[object] = []
     jobs: list[Any] = []
-    protocol, transport = secure(served, Security(auth=PlainBookie({"reader": "secret"}, later=jobs.append)))
+    protocol, transport = secure(served, security(auth=PlainBookie({"reader": "secret"}, later=jobs.append)))
     protocol.dataReceived(v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0wrong"))
     assert transport.value() == b""
     jobs.pop()()
+    assert transport.closed
+
+
+def status_of(reply: bytes) -> int:
+    return int(v3_pb2.Response.FromString(reply[4:]).status)
+
+
+def v3_auth(token: bytes) -> bytes:
+    header = v3_pb2.PacketHeader(version=3, operation=5, txn_id=1)
+    message = v3_pb2.AuthMessage(auth_plugin_name="plain", payload=token)
+    body = v3_pb2.Request(header=header, auth_request=message).SerializeToString()
+    return len(body).to_bytes(4, "big") + body
+
+
+def test_a_refused_client_gets_its_answer_before_the_end() -> None:
+    served: list[object] = []
+    clock = Clock()
+    protocol, transport = secure(served, security(auth=PlainBookie({"reader": "secret"}), clock=clock))
+    protocol.dataReceived(v3_auth(b"reader\0wrong"))
+    assert status_of(transport.value()) == statuses.EUA.v3
+    assert (transport.closed, transport.aborted) == (True, False)
+    protocol.dataReceived(v3_auth(b"reader\0secret") + READ)
+    assert (served, status_of(transport.value())) == ([], statuses.EUA.v3), "nothing is read any more"
+    clock.advance(30)
+    assert transport.aborted, "it did not take the answer"
+
+
+class Failing:
+    """A plugin that fails where it is told to."""
+
+    plugin_name = "failing"
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def new_provider(self, peer: Any, completed: Any) -> "Failing":
+        self.called("new_provider")
+        return self
+
+    def called(self, name: str) -> None:
+        if self.where == name:
+            raise RuntimeError("a mistake in the plugin")
+
+    def process(self, token: bytes, answer: Any) -> None:
+        answer(None, b"before the mistake")
+        self.called("process")
+
+    def secured(self) -> None:
+        self.called("secured")
+
+    def close(self) -> None:
+        self.called("close")
+
+
+def test_nobody_is_served_when_the_plugin_fails_on_a_new_client() -> None:
+    served: list[object] = []
+    protocol, transport = secure(served, security(auth=Failing("new_provider")))
     assert transport.aborted
+    protocol.dataReceived(READ)
+    assert served == []
+    protocol.connectionLost()
+
+
+def test_a_connection_whose_plugin_failed_reads_nothing() -> None:
+    connection = ServerConnection()
+    with pytest.raises(RuntimeError):
+        connection.require_authentication(Failing("new_provider"), ConnectionPeer(""), [].append)
+    assert connection.receive(READ) == []
+
+
+def test_a_plugin_that_fails_once_it_is_inside_tls_lets_nobody_in() -> None:
+    served: list[object] = []
+    protocol, transport = secure(served, security(auth=Failing("secured"), tls="the bookie's"))
+    protocol.dataReceived(START_TLS)
+    transport.clear()
+    protocol.handshakeCompleted()
+    assert status_of(transport.value()) == statuses.EIO.v3
+    protocol.dataReceived(READ)
+    assert served == []
+
+
+def test_a_plugin_that_fails_at_the_end_leaves_nothing_behind() -> None:
+    factory = BookieFactory(ServerConnection, lambda *_: None, security(auth=Failing("close")))
+    protocol = factory.buildProtocol(None)
+    protocol.makeConnection(Transport())
+    lost: list[str] = []
+    protocol.call_when_lost(lambda: lost.append("told"))
+    with pytest.raises(RuntimeError):
+        protocol.connectionLost()
+    assert (lost, factory._protocols) == (["told"], set())
+
+
+@pytest.mark.parametrize("sent", [b"", READ, v3_auth(b"not yet")[:-1]])
+def test_a_client_that_does_not_authenticate_in_time_is_closed(sent: bytes) -> None:
+    clock = Clock()
+    protocol, transport = secure([], security(auth=PlainBookie({}, rounds=9), clock=clock, timeout_s=10))
+    protocol.dataReceived(sent)
+    clock.advance(9)
+    assert not transport.aborted
+    clock.advance(1)
+    assert transport.aborted
+
+
+def test_a_client_that_does_not_end_its_tls_handshake_is_closed() -> None:
+    clock = Clock()
+    protocol, transport = secure([], security(tls="the bookie's", clock=clock))
+    clock.advance(1000)
+    protocol.dataReceived(START_TLS)
+    clock.advance(29)
+    assert not transport.aborted
+    clock.advance(1)
+    assert transport.aborted
+
+
+def test_no_time_runs_for_a_client_that_is_through() -> None:
+    clock = Clock()
+    protocol, transport = secure([], security(auth=PlainBookie({"reader": "secret"}), tls="the bookie's", clock=clock))
+    protocol.dataReceived(START_TLS)
+    protocol.handshakeCompleted()
+    protocol.dataReceived(v3_auth(b"reader\0secret"))
+    clock.advance(1000)
+    assert not transport.aborted
+
+
+def test_no_call_is_left_when_a_client_goes() -> None:
+    clock = Clock()
+    protocol, _ = secure([], security(auth=PlainBookie({}), clock=clock))
+    protocol.connectionLost()
+    assert clock.getDelayedCalls() == []
