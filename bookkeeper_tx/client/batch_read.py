@@ -73,7 +73,7 @@ class BatchAttempt:
     def start(self) -> None:
         """Send the request, or wait for the probe that somebody else has sent."""
         capabilities = self._context.capabilities
-        capability = capabilities.of(self._bookie_id)
+        capability = capabilities.of(self._bookie_id, self._channel.interruptions)
         if capability is Capability.SERVES:
             self._send(self._replied, own_connection=False)
         elif capability is Capability.LACKS:

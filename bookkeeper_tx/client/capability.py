@@ -41,11 +41,23 @@ class Capabilities:
         self._expiry_s = expiry_s
         self._known: dict[BookieId, _Knowledge] = {}
         self._waiting: dict[BookieId, list[Callable[[BookKeeperError | None], None]]] = {}
+        self._interruptions: dict[BookieId, int] = {}
+        """How many there were when the bookie was last looked up, if any."""
         self._ever_served: set[BookieId] = set()
 
-    def of(self, bookie_id: BookieId) -> Capability:
-        """Return what is known of ``bookie_id`` now."""
+    def of(self, bookie_id: BookieId, interruptions: int) -> Capability:
+        """Return what is known of ``bookie_id`` now.
+
+        ``interruptions`` is how often the connection to it was lost or could not be made: behind the next one may be
+        another process, of an older release.
+        """
         known = self._known.get(bookie_id)
+        if interruptions != self._interruptions.get(bookie_id, 0):
+            self._interruptions[bookie_id] = interruptions
+            self._ever_served.discard(bookie_id)
+            if known is not None and known.capability is Capability.SERVES:
+                del self._known[bookie_id]
+                known = None
         if known is not None:
             if known.expires_s > self._clock.seconds():
                 return known.capability
@@ -53,7 +65,10 @@ class Capabilities:
         return Capability.PROBED if bookie_id in self._waiting else Capability.UNKNOWN
 
     def ever_served(self, bookie_id: BookieId) -> bool:
-        """Return whether the bookie has answered such a request before: then "bad request" is about the request."""
+        """Return whether the bookie has answered such a request, and there was no interruption since.
+
+        Then "bad request" is about the request.
+        """
         return bookie_id in self._ever_served
 
     def begin_probe(self, bookie_id: BookieId) -> None:

@@ -17,8 +17,9 @@ class Channel(Protocol):
     """Requests to one bookie, whatever connections they need."""
 
     @property
-    def connections_made(self) -> int:
-        """How many connections for adds there have been: while it stays the same, it is the same bookie process."""
+    def interruptions(self) -> int:
+        """How often the connection for adds was lost, or could not be made: while it stays the same, and there is one,
+        it is the same bookie process."""
 
     def add_entry(
         self,

@@ -34,19 +34,19 @@ def require_deferred_sync(config: ClientConfig) -> None:
 class _DeferringChannel:
     """A channel whose adds defer their sync."""
 
-    __slots__ = ("_acknowledged", "_channel", "_connection")
+    __slots__ = ("_acknowledged", "_channel", "_interruptions")
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._acknowledged = 0
         """How many adds."""
-        self._connection: int | None = None
-        """The number of the connection that acknowledged the first add that is not forced."""
+        self._interruptions: int | None = None
+        """How many there had been when the first add was acknowledged that is not forced."""
 
     @property
-    def reconnected(self) -> bool:
+    def interrupted(self) -> bool:
         """Whether a connection was lost between an acknowledgement and the force that was to follow."""
-        return self._connection is not None and self._channel.connections_made != self._connection
+        return self._interruptions is not None and self._channel.interruptions != self._interruptions
 
     def add_entry(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
@@ -65,19 +65,19 @@ class _DeferringChannel:
     def _added(self, done: Done, error: BookKeeperError | None, value: Any) -> None:
         if error is None:
             self._acknowledged += 1
-            if self._connection is None:
-                self._connection = self._channel.connections_made
+            if self._interruptions is None:
+                self._interruptions = self._channel.interruptions
         done(error, value)
 
     def _forced(self, done: Done, acknowledged: int, error: BookKeeperError | None, value: Any) -> None:
         if error is None:
-            if self.reconnected:
+            if self.interrupted:
                 error = BookieUnavailable(
                     "the connection was lost after adds that were not forced yet, and the bookie may have lost them: "
                     "close the ledger and create another"
                 )
             elif acknowledged == self._acknowledged:
-                self._connection = None
+                self._interruptions = None
         done(error, value)
 
 
@@ -96,7 +96,7 @@ class DeferredSyncAdds(Adds):
             await super().force()
         except BookKeeperError as error:
             channels: list[Any] = [slot.channel for slot in self._slots]
-            if any(channel.reconnected for channel in channels):
+            if any(channel.interrupted for channel in channels):
                 self.fail(error)
             raise
         if entry_id > self.last_add_confirmed:

@@ -49,8 +49,8 @@ class ScopedChannel:
         self._ledger_id = ledger_id
 
     @property
-    def connections_made(self) -> int:
-        return self._channel.connections_made
+    def interruptions(self) -> int:
+        return self._channel.interruptions
 
     # The requests ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class ScopedChannel:
 
     def _when_known(self, done: Done, request: Callable[[], Any]) -> None:
         scopes, bookie_id = self._scopes, self._bookie_id
-        capability = scopes.of(bookie_id)
+        capability = scopes.of(bookie_id, self._channel.interruptions)
         if capability is Capability.SERVES:
             request()
         elif capability is Capability.LACKS:

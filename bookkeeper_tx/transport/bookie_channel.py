@@ -70,9 +70,9 @@ class BookieChannel:
         self._closed = False
 
     @property
-    def connections_made(self) -> int:
-        """How many connections for adds there have been."""
-        return self._main.connections_made
+    def interruptions(self) -> int:
+        """How often the connection for adds was lost, or could not be made."""
+        return self._main.interruptions
 
     def add_entry(
         self,

@@ -73,8 +73,8 @@ class Channel:
         self._state = ChannelState.IDLE
         self.protocol: ClientProtocol | None = None
         """The connection while there is one: callers in a hurry make their requests on it."""
-        self.connections_made = 0
-        """How many have taken requests until now."""
+        self.interruptions = 0
+        """How often a connection was lost, or could not be made, until now."""
         self._queue: list[tuple[Callable[[ClientProtocol], None], Done]] = []
         self._failure: BookKeeperError = BookieUnavailable()
         self._closed: list[Deferred[None]] = []
@@ -156,7 +156,6 @@ class Channel:
             return
         self._state = ChannelState.CONNECTED
         self._securing = None
-        self.connections_made += 1
         self.protocol = protocol
         queue, self._queue = self._queue, []
         for request, _ in queue:
@@ -166,6 +165,7 @@ class Channel:
         self._securing = None
         if self._state is ChannelState.CLOSED:
             return
+        self.interruptions += 1
         if isinstance(failure.value, AuthenticationFailed | TlsFailed | LocalError):
             self._failure = failure.value
         else:
@@ -176,6 +176,7 @@ class Channel:
     def _lost(self, protocol: ClientProtocol, error: BookKeeperError) -> None:
         self.protocol = None
         if self._state is ChannelState.CONNECTED:
+            self.interruptions += 1
             # A connection that worked may be made again at once: the bookie may just have restarted.
             self._state = ChannelState.IDLE
             if isinstance(error, TlsFailed):

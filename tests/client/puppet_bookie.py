@@ -63,8 +63,8 @@ class PuppetBookie:
 
     bookie_id: str
     ledgers: dict[int, StoredLedger] = field(factory=dict)
-    connections_made: int = 1
-    """How many connections each client has made to it."""
+    interruptions: int = 0
+    """How often the connection of each client to it was lost."""
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
@@ -176,8 +176,8 @@ class PuppetChannel:
         self._next = 0
 
     @property
-    def connections_made(self) -> int:
-        return self._bookie.connections_made
+    def interruptions(self) -> int:
+        return self._bookie.interruptions
 
     def add_entry(
         self,

@@ -183,6 +183,17 @@ def test_a_bookie_that_was_replaced_by_an_old_one_does_harm_once() -> None:
     assert requests(cluster, "batch")[-1].endswith(" own")
 
 
+@pytest.mark.parametrize("take", ["closes", "bad request"])
+def test_behind_another_connection_a_bookie_may_be_an_old_one(take: str) -> None:
+    cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
+    assert len(cluster.result(reader.read_batch(0))) == 10
+    for bookie in cluster.bookies.values():
+        bookie.interruptions, bookie.batch = 1, take
+    for _ in range(2):
+        assert len(cluster.result(reader.read_batch(0))) == 10
+    assert [each.endswith(" own") for each in requests(cluster, "batch")] == [True, True]
+
+
 def test_bad_request_from_a_bookie_that_serves_batches_is_a_read_error() -> None:
     cluster, _, reader = written([b"x"] * 10)
     cluster.result(reader.read_batch(0))
@@ -337,6 +348,16 @@ def test_a_bookie_that_publishes_nothing_is_probed_in_v3_as_in_v2(take: str) -> 
     for _ in range(2):
         assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
     assert [("own" in each) for each in requests(cluster, "batch")] == ([True, False] if take == "serves" else [True])
+
+
+def test_a_bookie_of_another_release_may_publish_less_in_v3() -> None:
+    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    cluster.result(reader.read_batch(0, fallback=False))
+    sent = len(requests(cluster, "batch"))
+    for bookie in cluster.bookies.values():
+        bookie.interruptions, bookie.extensions, bookie.batch = 1, frozenset(), "bad request"
+    assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert len(requests(cluster, "batch")) == sent
 
 
 def test_a_bookie_that_publishes_more_than_it_can_is_remembered() -> None:

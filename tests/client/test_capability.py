@@ -21,9 +21,14 @@ class Known:
         self.clock = Clock()
         self.capabilities = Capabilities(self.clock, EXPIRY_S)
         self.told: list[BookKeeperError | None] = []
+        self.interruptions = 0
+
+    @property
+    def capability(self) -> Capability:
+        return self.capabilities.of(BOOKIE, self.interruptions)
 
     def wanted(self) -> None:
-        if self.capabilities.of(BOOKIE) is Capability.UNKNOWN:
+        if self.capability is Capability.UNKNOWN:
             self.capabilities.begin_probe(BOOKIE)
         else:
             self.capabilities.wait(BOOKIE, self.told.append)
@@ -31,9 +36,12 @@ class Known:
     def lost(self) -> None:
         self.capabilities.unknown(BOOKIE, BookieUnavailable())
 
+    def interrupted(self) -> None:
+        self.interruptions += 1
+
     def expires(self) -> None:
         self.clock.advance(EXPIRY_S - 1)
-        assert self.capabilities.of(BOOKIE) is not Capability.UNKNOWN
+        assert self.capability is not Capability.UNKNOWN
         self.clock.advance(1)
 
 
@@ -44,7 +52,7 @@ EVENTS: dict[str, Callable[[Known], None]] = {
     "an answer, be it an error": lambda known: known.capabilities.serves(BOOKIE),
     "bad request, or closed without an answer": lambda known: known.capabilities.lacks(BOOKIE),
     "time-out, or no connection": Known.lost,
-    "the connection is lost": Known.lost,
+    "the connection is lost": Known.interrupted,
     "the knowledge expires": Known.expires,
 }
 
@@ -57,7 +65,7 @@ def _brought_to(state: str) -> Known:
         known.capabilities.serves(BOOKIE)
     elif state == "LACKS":
         known.capabilities.lacks(BOOKIE)
-    assert known.capabilities.of(BOOKIE).name == state
+    assert known.capability.name == state
     return known
 
 
@@ -67,7 +75,7 @@ def test_each_row(row: Transition) -> None:
     if row.state == "PROBED" and row.next != "PROBED":
         known.wanted()
     EVENTS[row.event](known)
-    assert known.capabilities.of(BOOKIE).name == row.next
+    assert known.capability.name == row.next
     ended = row.state == "PROBED" and row.next != "PROBED"
     assert len(known.told) == ended, "who waits is told when the probe has ended, and only then"
     if ended:

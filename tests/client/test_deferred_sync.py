@@ -126,7 +126,7 @@ def test_what_was_forced_is_published_by_itself() -> None:
 
 def reconnect(cluster: Cluster, bookie_id: str) -> None:
     """Have the connection to a bookie lost, and made again by whatever is asked next."""
-    cluster.bookies[bookie_id].connections_made += 1
+    cluster.bookies[bookie_id].interruptions += 1
 
 
 def test_what_was_acknowledged_on_another_connection_is_not_forced_on_this_one() -> None:

@@ -106,6 +106,20 @@ def test_nothing_is_sent_to_a_bookie_that_knows_no_scopes(extensions: Any) -> No
     assert LEDGER not in cluster.bookies["b2"].ledgers
 
 
+@pytest.mark.parametrize("extensions", [frozenset({"tls"}), None], ids=["published", "probed"])
+def test_behind_another_connection_a_bookie_may_know_no_scopes(extensions: Any) -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}))
+    writer = writer_of(cluster)
+    cluster.result(writer.append(b"three have it"))
+    cluster.network.run()
+    older = cluster.bookies["b2"]
+    older.interruptions, older.extensions, older.knows_scopes = 1, extensions, False
+    older.requests.clear()
+    assert cluster.result(writer.append(b"two are enough")) == 1
+    cluster.network.run()
+    assert older.requests == ([] if extensions else [f"b2 lac {LEDGER} own"])
+
+
 def test_too_few_bookies_that_know_scopes_fail_the_append() -> None:
     cluster = scoped(None, knows=False)
     writer = writer_of(cluster)

@@ -43,7 +43,7 @@ def _falls_back_amid_appends(uri: str, bookie_id: str) -> None:
         stream = AppendStream(ours.create_ledger(), lambda index: pattern(index, 100), WINDOW)
         found = wait_for(lambda: Deferred.fromCoroutine(_probe(ours, stream, closed.ledger_id)))
         assert found == patterns(50, 20)[: len(found)]
-        assert ours.bookkeeper._context.capabilities.of(bookie_id) is Capability.LACKS
+        assert ours.bookkeeper._context.capabilities.of(bookie_id, 0) is Capability.LACKS
 
         wait_for(stream.stop)
         assert stream.error is None

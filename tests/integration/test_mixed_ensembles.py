@@ -78,7 +78,7 @@ def test_every_bookie_serves_or_lacks_batch_read(java_release, mixed):
 
 def _known(ours, mixed):
     capabilities = ours.bookkeeper._context.capabilities
-    found = {bookie_id: capabilities.of(bookie_id) for bookie_id in mixed.bookie_ids}
+    found = {bookie_id: capabilities.of(bookie_id, 0) for bookie_id in mixed.bookie_ids}
     return {bookie_id: known for bookie_id, known in found.items() if known is not Capability.UNKNOWN}
 
 

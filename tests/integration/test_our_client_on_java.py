@@ -77,7 +77,7 @@ def test_reads_in_batches(site, ours, sizes):
     wait_for(writer.close)
     reader = ours.open_ledger(writer.ledger_id)
     assert read(reader, 0, 999, batch=True) == read(reader, 0, 999) == payloads
-    assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id) is Capability.SERVES
+    assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id, 0) is Capability.SERVES
 
     entries = wait_for(reader.read_batch, 10, max_count=20, fallback=False)
     assert 1 <= len(entries) <= 20
@@ -107,7 +107,7 @@ def test_reads_singly_where_batch_read_is_lacking(site, ours):
     wait_for(writer.close)
     reader = ours.open_ledger(writer.ledger_id)
     assert read(reader, 0, 499, batch=True) == payloads
-    assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id) is Capability.LACKS
+    assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id, 0) is Capability.LACKS
     assert wait_for(reader.read_batch, 490, max_count=5).payloads == payloads[490:495]
     with pytest.raises(BatchReadNotSupported):
         wait_for(reader.read_batch, 0, fallback=False)

@@ -220,7 +220,7 @@ def test_batch_read_is_found_lacking_and_harms_nothing(site):
     reader = site.ours.open_ledger(closed.ledger_id)
     with pytest.raises(BatchReadNotSupported):
         wait_for(reader.read_batch, 0, fallback=False)
-    assert site.ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id) is Capability.LACKS
+    assert site.ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id, 0) is Capability.LACKS
     found = wait_for(reader.read_batch, 10, max_count=20).payloads
     assert found == patterns(100, 100)[10 : 10 + len(found)]
     assert read(reader, 0, 99, batch=True) == patterns(100, 100)

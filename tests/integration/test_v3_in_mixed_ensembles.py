@@ -40,8 +40,8 @@ def test_batch_read_goes_to_those_that_serve_it(mixed, ours):
         assert found
     assert read(reader, 0, COUNT - 1, batch=True) == payloads
     capabilities = ours.bookkeeper._context.capabilities
-    assert {capabilities.of(bookie_id) for bookie_id in mixed.our_bookies.bookie_ids} == {Capability.SERVES}
-    assert capabilities.of(mixed.java_bookie.bookie_id) in (Capability.LACKS, Capability.UNKNOWN)
+    assert {capabilities.of(bookie_id, 0) for bookie_id in mixed.our_bookies.bookie_ids} == {Capability.SERVES}
+    assert capabilities.of(mixed.java_bookie.bookie_id, 0) in (Capability.LACKS, Capability.UNKNOWN)
     assert len(writer.metadata.fragments) == 1
 
 
