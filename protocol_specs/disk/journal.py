@@ -80,7 +80,6 @@ bytes and then the salt instead: its ``start`` is 0.
 
 SEAL_PAD = Struct(*PAD_HEADER.subcons, *SEAL.subcons)
 SEAL_PAD_SIZE = SEAL_PAD.sizeof()
-SEAL_MARK_SIZE = len(SEAL_MAGIC) + SEAL_SALT_SIZE
 
 
 def seal_pad_size(position: int) -> int:

@@ -21,7 +21,6 @@ TEXT_LINES = 1
 TEXT_PROTOBUF = 2
 BINARY_PROTOBUF = 3
 FORMAT_VERSIONS = (TEXT_LINES, TEXT_PROTOBUF, BINARY_PROTOBUF)
-DEFAULT_FORMAT_VERSION = BINARY_PROTOBUF
 
 BINARY_BODY = Prefixed(VarInt, GreedyBytes)
 """The body of form 3; bytes behind the message are ignored, as in Java."""

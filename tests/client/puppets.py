@@ -9,7 +9,6 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.entry_run import ENTRY_METADATA
 from bookkeeper_tx.model import LedgerMetadata
 from tests.client.puppet_bookie import PuppetBookie, PuppetChannels
 from tests.client.puppet_network import Network
@@ -61,8 +60,3 @@ class Cluster:
             for bookie_id, bookie in self.bookies.items()
             if ledger_id in bookie.ledgers and entry_id in bookie.ledgers[ledger_id].entries
         }
-
-
-def entry_id_of(entry: bytes) -> int:
-    """Return the id inside a stored entry."""
-    return int(ENTRY_METADATA.unpack_fixed(entry)[1])

@@ -13,8 +13,6 @@ from protocol_specs.entry import v2 as entry_v2
 from protocol_specs.forms import LengthFirst
 from protocol_specs.wire import framing, v2
 
-REFUSALS = (construct.ConstructError, codecs.Malformed)
-
 
 def _structs(*modules: ModuleType) -> dict[str, construct.Struct]:
     return {

@@ -10,7 +10,7 @@ import dpkt
 
 CLIENT, BOOKIE = ("10.0.0.1", 50000), ("10.0.0.2", 3181)
 CLIENT_6, BOOKIE_6 = ("fd00::1", 50000), ("fd00::2", 3181)
-SYN, ACK, FIN, RST = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK, dpkt.tcp.TH_FIN, dpkt.tcp.TH_RST
+SYN, ACK, RST = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK, dpkt.tcp.TH_RST
 CLIENT_ISN, BOOKIE_ISN = 1000, 2**32 - 10
 """The bookie's sequence numbers pass 2^32 after a few bytes."""
 
