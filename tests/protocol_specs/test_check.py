@@ -19,6 +19,7 @@ def test_groups_have_a_line_each(capsys: pytest.CaptureFixture[str], tmp_path: P
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == NAMES
     assert f"{len(all_cases())} messages" in lines[1]
+    assert [line.split()[1] for line in lines] == ["ok"] * 4 + ["-"]
     assert lines[-1].endswith("not checked: this is no checkout, there are no docs here")
 
 
