@@ -7,14 +7,13 @@ from typing import Any
 
 from attrs import frozen
 from twisted.internet.interfaces import (
-    IAddress,
     IDelayedCall,
     IHandshakeListener,
     IPushProducer,
     IReactorTime,
     ITCPTransport,
 )
-from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -49,6 +48,10 @@ class Security:
     """How long both together may take a client."""
 
 
+OPEN = Security()
+"""Nothing is asked, and nothing offered."""
+
+
 @implementer(IPushProducer, IHandshakeListener)
 class BookieProtocol(Protocol):
     """Hands the requests of one client to ``serve`` and sends what it answers.
@@ -65,7 +68,7 @@ class BookieProtocol(Protocol):
         connection: ServerConnection,
         serve: Serve,
         forget: Callable[["BookieProtocol"], None],
-        security: Security = Security(),
+        security: Security = OPEN,
     ) -> None:
         self._connection = connection
         self._serve = serve
@@ -296,45 +299,3 @@ class BookieProtocol(Protocol):
         self.connected_to_client = False
         self._waiting.clear()
         self.transport.abortConnection()
-
-
-class BookieFactory(Factory):
-    """Makes a :class:`BookieProtocol` for every client, and pauses them all."""
-
-    noisy = False
-
-    def __init__(
-        self, make_connection: Callable[[], ServerConnection], serve: Serve, security: Security = Security()
-    ) -> None:
-        self._make_connection = make_connection
-        self._serve = serve
-        self._security = security
-        self._protocols: set[BookieProtocol] = set()
-        self._paused = False
-
-    def buildProtocol(self, addr: IAddress | None) -> BookieProtocol:
-        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard, self._security)
-        protocol.factory = self
-        self._protocols.add(protocol)
-        if self._paused:
-            protocol.pause()
-        return protocol
-
-    def pause(self) -> None:
-        """Stop reading from every client."""
-        if not self._paused:
-            self._paused = True
-            for protocol in self._protocols:
-                protocol.pause()
-
-    def resume(self) -> None:
-        """Read from every client again."""
-        if self._paused:
-            self._paused = False
-            for protocol in list(self._protocols):
-                protocol.resume()
-
-    def disconnect_all(self) -> None:
-        """Close every connection once its replies are sent."""
-        for protocol in list(self._protocols):
-            protocol.disconnect()

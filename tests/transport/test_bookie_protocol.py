@@ -10,7 +10,8 @@ from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
-from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieFactory, BookieProtocol, Security
+from bookkeeper_tx.transport.bookie_factory import BookieFactory
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol, Security
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -104,6 +105,12 @@ def test_a_client_that_comes_while_all_are_paused_is_paused() -> None:
     assert transport.producerState == "paused"
     factory.resume()
     assert transport.producerState == "producing"
+
+
+def test_all_are_closed_once_their_replies_are_sent() -> None:
+    factory, _, transport = connected([])
+    factory.disconnect_all()
+    assert (transport.closed, transport.aborted) == (True, False)
 
 
 def test_a_lost_client_is_forgotten() -> None:

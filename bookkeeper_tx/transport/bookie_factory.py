@@ -1,0 +1,51 @@
+"""Makes a connection object for every client of a bookie, and speaks to them all."""
+
+from collections.abc import Callable
+
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Factory
+
+from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.transport.bookie_protocol import OPEN, BookieProtocol, Security, Serve
+
+
+class BookieFactory(Factory):
+    """Makes a :class:`BookieProtocol` for every client, and pauses them all."""
+
+    noisy = False
+
+    def __init__(
+        self, make_connection: Callable[[], ServerConnection], serve: Serve, security: Security = OPEN
+    ) -> None:
+        self._make_connection = make_connection
+        self._serve = serve
+        self._security = security
+        self._protocols: set[BookieProtocol] = set()
+        self._paused = False
+
+    def buildProtocol(self, addr: IAddress | None) -> BookieProtocol:
+        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard, self._security)
+        protocol.factory = self
+        self._protocols.add(protocol)
+        if self._paused:
+            protocol.pause()
+        return protocol
+
+    def pause(self) -> None:
+        """Stop reading from every client."""
+        if not self._paused:
+            self._paused = True
+            for protocol in self._protocols:
+                protocol.pause()
+
+    def resume(self) -> None:
+        """Read from every client again."""
+        if self._paused:
+            self._paused = False
+            for protocol in list(self._protocols):
+                protocol.resume()
+
+    def disconnect_all(self) -> None:
+        """Close every connection once its replies are sent."""
+        for protocol in list(self._protocols):
+            protocol.disconnect()
