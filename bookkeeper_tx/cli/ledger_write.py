@@ -1,5 +1,8 @@
 """``bktx ledger create`` and ``write``: new ledgers."""
 
+import functools
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, BinaryIO
 
 import click
@@ -8,8 +11,12 @@ from bookkeeper_tx.cli import ledger_copy, options
 from bookkeeper_tx.cli import ledger_id as which
 from bookkeeper_tx.cli.connect import config_for, connected
 from bookkeeper_tx.cli.run import run
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.model import DigestType, ledger_name
+
+Created = Callable[[Any], AbstractAsyncContextManager[LedgerWriter]]
+"""Takes the reactor; a context in which there is a new ledger and a client."""
 
 
 def _quorums(command: Any) -> Any:
@@ -28,15 +35,6 @@ def _quorums(command: Any) -> Any:
     return command
 
 
-def _quorum_sizes(replicas: int, write_quorum: int | None, ack_quorum: int | None) -> dict[str, Any]:
-    write_quorum_size = write_quorum or replicas
-    return {
-        "ensemble_size": replicas,
-        "write_quorum_size": write_quorum_size,
-        "ack_quorum_size": ack_quorum or write_quorum_size // 2 + 1,
-    }
-
-
 def _custom_metadata(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, bytes]:
     custom = {}
     for pair in pairs:
@@ -52,27 +50,54 @@ _custom = click.option(
 )
 
 
+def _new_ledger(command: Callable[..., Any]) -> Any:
+    """Add the options of a new ledger; the command gets ``created(reactor)``, which gives its writer for a while."""
+
+    @options.metadata
+    @_quorums
+    @options.digest
+    @options.password
+    @_custom
+    @which.new_ledger
+    @options.protocol
+    @functools.wraps(command)
+    def with_new_ledger(
+        *args: Any,
+        metadata_uri: str,
+        replicas: int,
+        write_quorum: int | None,
+        ack_quorum: int | None,
+        digest_type: DigestType,
+        password: bytes,
+        custom: dict[str, bytes],
+        wanted: dict[str, Any],
+        protocol: WireProtocol | None,
+        **others: Any,
+    ) -> Any:
+        write_quorum_size = write_quorum or replicas
+
+        @asynccontextmanager
+        async def created(reactor: Any) -> AsyncIterator[LedgerWriter]:
+            async with connected(reactor, metadata_uri, config_for(protocol, **wanted)) as client:
+                yield await client.create_ledger(
+                    ensemble_size=replicas,
+                    write_quorum_size=write_quorum_size,
+                    ack_quorum_size=ack_quorum or write_quorum_size // 2 + 1,
+                    digest_type=digest_type,
+                    password=password,
+                    custom_metadata=custom,
+                    **wanted,
+                )
+
+        return command(*args, created=created, **others)
+
+    return with_new_ledger
+
+
 @click.command()
-@options.metadata
-@_quorums
-@options.digest
-@options.password
-@_custom
-@which.new_ledger
-@options.protocol
+@_new_ledger
 @click.option("--close", "close_it", is_flag=True, help="Close it at once, empty.")
-def create(
-    metadata_uri: str,
-    replicas: int,
-    write_quorum: int | None,
-    ack_quorum: int | None,
-    digest_type: DigestType,
-    password: bytes,
-    custom: dict[str, bytes],
-    wanted: dict[str, Any],
-    protocol: WireProtocol | None,
-    close_it: bool,
-) -> None:
+def create(created: Created, close_it: bool) -> None:
     """Create an empty ledger and print its id, in scopes other than 0 its qualified name.
 
     In BookKeeper only the client that created a ledger writes to it, so what this leaves open can be read, recovered
@@ -84,14 +109,7 @@ def create(
     """
 
     async def operation(reactor: Any) -> str:
-        async with connected(reactor, metadata_uri, config_for(protocol, **wanted)) as client:
-            writer = await client.create_ledger(
-                **_quorum_sizes(replicas, write_quorum, ack_quorum),
-                digest_type=digest_type,
-                password=password,
-                custom_metadata=custom,
-                **wanted,
-            )
+        async with created(reactor) as writer:
             if close_it:
                 await writer.close()
             return ledger_name(writer.ledger_id)
@@ -100,26 +118,9 @@ def create(
 
 
 @click.command()
-@options.metadata
-@_quorums
-@options.digest
-@options.password
-@_custom
-@which.new_ledger
-@options.protocol
+@_new_ledger
 @click.option("--file", type=click.File("rb"), default="-", help="What to write; default: standard input.")
-def write(
-    metadata_uri: str,
-    replicas: int,
-    write_quorum: int | None,
-    ack_quorum: int | None,
-    digest_type: DigestType,
-    password: bytes,
-    custom: dict[str, bytes],
-    wanted: dict[str, Any],
-    protocol: WireProtocol | None,
-    file: BinaryIO,
-) -> None:
+def write(created: Created, file: BinaryIO) -> None:
     """Write a file's lines as entries of a new ledger, close it and print its id.
 
     Lines keep their ends, empty lines are entries too: reading it all gives the same bytes.  When writing fails the
@@ -131,14 +132,7 @@ def write(
     """
 
     async def operation(reactor: Any) -> str:
-        async with connected(reactor, metadata_uri, config_for(protocol, **wanted)) as client:
-            writer = await client.create_ledger(
-                **_quorum_sizes(replicas, write_quorum, ack_quorum),
-                digest_type=digest_type,
-                password=password,
-                custom_metadata=custom,
-                **wanted,
-            )
+        async with created(reactor) as writer:
             click.echo(f"writing ledger {ledger_name(writer.ledger_id)}", err=True)
             await ledger_copy.write_lines(reactor, writer, file)
             await writer.close()
