@@ -83,6 +83,7 @@ HANDSHAKE = Machine(
         Transition(_AUTHENTICATING, "another reply", "", _AUTHENTICATING),
         Transition(_AUTHENTICATING, "the provider is done", "", _COMPLETE),
         Transition(_AUTHENTICATING, '"AuthDisabledPlugin"', "", _COMPLETE),
+        Transition(_AUTHENTICATING, '"AuthDisabledPlugin" behind a token', "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "a token of another plugin", "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "V3: another status", "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "the provider refuses", "drop the connection", _FAILED),

@@ -8,6 +8,7 @@ ASKING_TLS      START_TLS, any other status                            FAILED, T
 SECURING        the end of the TLS handshake                           AUTHENTICATING, or COMPLETE without plugin
 AUTHENTICATING  AUTH with a token                                      the provider's next token, or COMPLETE
 AUTHENTICATING  AUTH of a bookie without authentication                COMPLETE
+AUTHENTICATING  the same behind a token of the provider's              FAILED, AuthenticationFailed
 AUTHENTICATING  AUTH, V3, any status but EOK                           FAILED, AuthenticationFailed
 AUTHENTICATING  any other reply                                        nothing: it is dropped
 ==============  =====================================================  ==========================================
@@ -86,6 +87,8 @@ class ClientHandshake:
         self._auth = auth
         self._v2 = v2
         self._provider: ClientAuthProvider | None = None
+        self._told = False
+        """Whether the bookie has sent a token."""
         self._frames = FrameBuffer(TOKEN_FRAME_SIZE_MAX)
         self._txn_id = 0
         self._rest = b""
@@ -190,19 +193,27 @@ class ClientHandshake:
         if self._auth is None:
             self._completed(None)
             return
-        self._provider = self._auth.new_provider(self._peer, self._completed)
-        self._ask(self._provider.start)
+        try:
+            self._provider = self._auth.new_provider(self._peer, self._completed)
+        except Exception as error:
+            self._completed(error)
+        else:
+            self._ask(self._provider.start)
 
     def _take_token(self, plugin_name: str, token: bytes) -> None:
         assert self._auth is not None
         assert self._provider is not None
-        if plugin_name == AUTH_DISABLED_PLUGIN:
+        if plugin_name == AUTH_DISABLED_PLUGIN and self._told:
+            # Java takes that, too, but it would excuse a bookie that cannot prove what it should.
+            self._fail(AuthenticationFailed("the bookie broke off, and has not proved who it is"))
+        elif plugin_name == AUTH_DISABLED_PLUGIN:
             self._completed(None)
         elif plugin_name != self._auth.plugin_name:
             self._fail(
                 AuthenticationFailed(f"the bookie uses the plugin {plugin_name!r}, not {self._auth.plugin_name!r}")
             )
         else:
+            self._told = True
             self._ask(self._provider.process, token)
 
     def _ask(self, step: Callable[..., None], *arguments: Any) -> None:

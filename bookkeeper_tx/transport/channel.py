@@ -125,6 +125,11 @@ class Channel:
 
     def _open(self, info: BookieServiceInfo) -> Deferred[ClientProtocol]:
         timeout_s = self._config.connect_timeout_s
+        if self._config.tls is not None and self._tls is None:
+            # Before there is a connection, which would be left over if the files cannot be used.
+            from bookkeeper_tx.transport.tls import ClientTls
+
+            self._tls = ClientTls(self._config.tls, self._reactor)
         # An address needs no resolver, which would cost a turn of a thread pool.
         kind = TCP4ClientEndpoint if isIPAddress(info.host) else HostnameEndpoint
         endpoint = kind(self._reactor, info.host, info.port, timeout=timeout_s)
@@ -139,13 +144,8 @@ class Channel:
         """Bring a new connection to where it takes requests."""
         if self._state is ChannelState.CLOSED:
             return protocol
-        config = self._config
-        if config.tls is not None and self._tls is None:
-            from bookkeeper_tx.transport.tls import ClientTls
-
-            self._tls = ClientTls(config.tls, self._reactor)
         self._securing = protocol
-        return protocol.secure(host, self._tls, config.auth, config.connect_timeout_s)
+        return protocol.secure(host, self._tls, self._config.auth, self._config.connect_timeout_s)
 
     def _make_protocol(self) -> ClientProtocol:
         return ClientProtocol(self._reactor, self._make_connection(), self._lost, self._config.unsent_bytes_max)

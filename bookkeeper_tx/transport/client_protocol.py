@@ -185,11 +185,11 @@ class ClientProtocol(Protocol):
             if call is not None and call.active():
                 call.cancel()
         error = self._given_up or self._why_lost(reason)
-        if self._handshake is not None:
-            self._handshake.close()
         self._lost(self, error)
         self._settle(error)
         self._complete(self.connection.fail_all(error))
+        if self._handshake is not None:
+            self._handshake.close()
 
     def _why_lost(self, reason: Failure) -> BookKeeperError:
         """Return the error for a connection that the other side, or TLS, has ended."""

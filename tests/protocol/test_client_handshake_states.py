@@ -81,6 +81,13 @@ class Bench:
 
 START_TLS, AUTH = V3Operation.START_TLS, V3Operation.AUTH
 
+
+def _broken_off(bench: Bench) -> None:
+    bench.reply(AUTH)
+    bench.sent.clear()
+    bench.reply(AUTH, plugin="AuthDisabledPlugin")
+
+
 EVENTS: dict[str, Callable[[Bench], None]] = {
     "TLS is wanted": Bench.start,
     "only a plugin": Bench.start,
@@ -94,6 +101,7 @@ EVENTS: dict[str, Callable[[Bench], None]] = {
     "another reply": lambda bench: bench.reply(V3Operation.READ_ENTRY, statuses.EUA),
     "the provider is done": lambda bench: bench.provider.completed(None),
     '"AuthDisabledPlugin"': lambda bench: bench.reply(AUTH, plugin="AuthDisabledPlugin"),
+    '"AuthDisabledPlugin" behind a token': _broken_off,
     "a token of another plugin": lambda bench: bench.reply(AUTH, plugin="other"),
     "V3: another status": lambda bench: bench.reply(AUTH, statuses.EUA),
     "the provider refuses": lambda bench: bench.provider.completed(ValueError("no")),

@@ -10,13 +10,14 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig, TlsConfig
-from bookkeeper_tx.errors import AuthenticationFailed, CannotConnect, ClientClosed, TlsFailed
+from bookkeeper_tx.errors import AuthenticationFailed, CannotConnect, ClientClosed, InvalidConfig, TlsFailed
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol import v2_handshake
+from bookkeeper_tx.security.authentication import Completed, ConnectionPeer
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs.wire import v3_pb2
 from tests.certificates import Authority
-from tests.plain_auth import PlainClient
+from tests.plain_auth import PlainClient, PlainClientProvider
 
 NO_SUCH_ENTRY = bytes.fromhex("00000018020200000000000200000000000000010000000000000002")
 TLS_STARTED = bytes.fromhex("0000000d0a060803100918011000d20600")
@@ -170,6 +171,54 @@ def test_a_channel_that_is_closed_meanwhile(puppet: Puppet) -> None:
     assert puppet.done == [("a", ClientClosed)]
     assert closed.called
     assert [call for call in puppet.reactor.getDelayedCalls() if call.active()] == []
+
+
+class Failing(PlainClient):
+    """A plugin that fails where it is told to."""
+
+    where = ""
+
+    def new_provider(self, peer: ConnectionPeer, completed: Completed) -> PlainClientProvider:
+        if self.where == "new_provider":
+            raise RuntimeError("a mistake in the plugin")
+        return FailingProvider(self, completed) if self.where == "close" else super().new_provider(peer, completed)
+
+
+class FailingProvider(PlainClientProvider):
+    def close(self) -> None:
+        raise RuntimeError("a mistake in the plugin")
+
+
+def failing(where: str) -> Failing:
+    plugin = Failing()
+    plugin.where = where
+    return plugin
+
+
+def test_a_plugin_that_fails_drops_the_connection() -> None:
+    puppet = Puppet(auth=failing("new_provider"))
+    puppet.read("a")
+    puppet.accept()
+    assert (puppet.transport.aborted, puppet.sent()) == (True, b"")
+    puppet.lose(net_errors.ConnectionAborted())
+    assert puppet.done == [("a", AuthenticationFailed)]
+
+
+def test_a_plugin_that_fails_at_the_end_keeps_nobody_waiting() -> None:
+    puppet = Puppet(auth=failing("close"))
+    puppet.read("a")
+    puppet.accept()
+    with pytest.raises(RuntimeError):
+        puppet.lose()
+    puppet.reactor.advance(0)
+    assert puppet.done == [("a", AuthenticationFailed)]
+
+
+def test_files_that_cannot_be_used_cost_no_connection(tmp_path: Path) -> None:
+    puppet = Puppet(tls=TlsConfig(trust_path=str(tmp_path / "missing")))
+    puppet.read("a")
+    puppet.reactor.advance(0)
+    assert (puppet.done, puppet.attempts) == ([("a", InvalidConfig)], 0)
 
 
 def test_tls_is_asked_for_in_v3_and_started(tls_puppet: Puppet) -> None:
