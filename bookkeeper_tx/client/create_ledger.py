@@ -6,6 +6,7 @@ from types import NoneType
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import require_deferred_sync
+from bookkeeper_tx.client.ensemble import choose_ensemble
 from bookkeeper_tx.client.ledger_ids import (
     new_ledger_id,
     require_ledger_id,
@@ -15,17 +16,10 @@ from bookkeeper_tx.client.ledger_ids import (
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import (
-    BookieUnavailable,
-    InvalidArgument,
-    LedgerExists,
-    LedgerScopeNotSupported,
-    NotEnoughBookies,
-)
-from bookkeeper_tx.model import BookieId, DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.errors import InvalidArgument, LedgerExists
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
 from protocol_specs import fields
 from protocol_specs.ledger_id import split
-from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 FIRST_ENTRY_ID = fields.NO_ENTRY + 1
 
@@ -56,7 +50,7 @@ async def create_ledger(
     require_digest_type(digest_type)
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
-    ensemble = await _choose(context, quorum.ensemble_size, scope_id)
+    ensemble = await choose_ensemble(context, quorum.ensemble_size, scope_id)
     metadata = LedgerMetadata(
         ensemble_size=quorum.ensemble_size,
         write_quorum_size=quorum.write_quorum_size,
@@ -78,33 +72,6 @@ async def create_ledger(
                 continue
             raise
         return LedgerWriter(context, chosen_id, versioned, EntryDigest(digest_type, password), deferred_sync)
-
-
-async def _choose(context: ClientContext, size: int, scope_id: int) -> tuple[BookieId, ...]:
-    """Return an ensemble; for a scope other than 0, of bookies that do not say that they know none."""
-    lacking: set[BookieId] = set()
-    while True:
-        try:
-            ensemble = await context.bookies.choose(size, lacking)
-        except NotEnoughBookies as error:
-            if not lacking:
-                raise
-            raise LedgerScopeNotSupported(
-                f"scope {scope_id}: {', '.join(sorted(lacking))} know no ledger scopes (BP-34), and without them there "
-                f"are not {size} bookies"
-            ) from error
-        unable = {bookie_id for bookie_id in ensemble if scope_id and await _lacks_scopes(context, bookie_id)}
-        if not unable:
-            return ensemble
-        lacking |= unable
-
-
-async def _lacks_scopes(context: ClientContext, bookie_id: BookieId) -> bool:
-    try:
-        extensions = (await context.store.bookie_info(bookie_id)).extensions
-    except BookieUnavailable:
-        return False  # whoever sends to it will find out, and replace it
-    return extensions is not None and LEDGER_SCOPE_ID not in extensions
 
 
 def require_digest_type(digest_type: DigestType) -> None:

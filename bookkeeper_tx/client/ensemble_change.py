@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.ensemble import replace_bookies
 from bookkeeper_tx.errors import LedgerClosed, LedgerFenced, MetadataConflict
 from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, LedgerState, Versioned, ledger_name
 
@@ -41,7 +42,7 @@ async def change_ensemble(
         still_there = {index: bookie for index, bookie in broken.items() if ensemble[index] == bookie}
         if not still_there:
             return versioned
-        replaced = await context.bookies.replace(ensemble, still_there, avoided)
+        replaced = await replace_bookies(context, ledger_id, ensemble, still_there, avoided)
         changed = metadata.with_fragment(Fragment(first_entry_id, replaced))
         try:
             return await _write(context, ledger_id, changed, versioned.version)

@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.ensemble import replace_bookies
 from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.quorum import Quorum
@@ -209,7 +210,7 @@ class Recovery:
     ) -> Sequence[BookieId]:
         """Choose other bookies; they are written down when the ledger is closed."""
         ensemble = self._outcome.last_fragment.ensemble
-        replaced = await self._context.bookies.replace(ensemble, broken, avoided)
+        replaced = await replace_bookies(self._context, self._ledger_id, ensemble, broken, avoided)
         self._outcome = self._outcome.with_fragment(Fragment(first_entry_id, replaced))
         return replaced
 

@@ -16,6 +16,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import LedgerId, LedgerState
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
+from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
 
 V3 = ClientConfig(protocol="v3", batch_read_capability_expiry_s=60)
@@ -118,6 +119,55 @@ def test_behind_another_connection_a_bookie_may_know_no_scopes(extensions: Any) 
     assert cluster.result(writer.append(b"two are enough")) == 1
     cluster.network.run()
     assert older.requests == ([] if extensions else [f"b2 lac {LEDGER} own"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_only_a_bookie_that_knows_scopes_takes_the_place_of_another(seed: int) -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}), bookies=6)
+    cluster._seed = seed
+    writer = writer_of(cluster)
+    spare = set(cluster.bookies) - set(writer.metadata.last_fragment.ensemble)
+    (able, *others) = sorted(spare)
+    for each in others:
+        cluster.bookies[each].extensions, cluster.bookies[each].knows_scopes = frozenset({"tls"}), False
+    written = cluster.state.ledgers[LEDGER].version
+    failing, first = writer.append(b"payload"), writer.metadata.last_fragment.ensemble[0]
+    cluster.network.run(until=lambda: any("add" in each.text for each in cluster.network.messages))
+    cluster.network.lose(cluster.network.find(f"request {first} add"))
+    assert cluster.result(failing) == 0
+    cluster.network.run()
+    assert able in writer.metadata.last_fragment.ensemble
+    assert cluster.state.ledgers[LEDGER].version == written + 1, "nothing else was written down in between"
+    assert not any(cluster.bookies[each].requests for each in others)
+
+
+def test_rather_two_that_know_scopes_than_a_third_that_does_not() -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}))
+    writer = writer_of(cluster)
+    ensemble = writer.metadata.last_fragment.ensemble
+    cluster.bookies["b4"] = PuppetBookie("b4", extensions=frozenset(), knows_scopes=False)
+    failing = writer.append(b"payload")
+    cluster.network.run(until=lambda: any("add" in each.text for each in cluster.network.messages))
+    cluster.network.lose(cluster.network.find(f"request {ensemble[0]} add"))
+    assert cluster.result(failing) == 0
+    cluster.network.run()
+    assert cluster.metadata(LEDGER).last_fragment.ensemble == ensemble
+    assert cluster.result(writer.append(b"payload")) == 1
+
+
+def test_recovery_writes_back_to_bookies_that_know_scopes() -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}), bookies=5)
+    writer = writer_of(cluster)
+    ensemble = writer.metadata.last_fragment.ensemble
+    cluster.result(writer.append(b"payload"))
+    cluster.network.run()
+    able, unable = sorted(set(cluster.bookies) - set(ensemble))
+    cluster.bookies[unable].extensions, cluster.bookies[unable].knows_scopes = frozenset(), False
+    cluster.bookies[ensemble[1]].down = True
+    reader: LedgerReader = cluster.result(cluster.client(V3).open_ledger(LEDGER))
+    assert cluster.metadata(LEDGER).fragments[-1].ensemble == (ensemble[0], able, ensemble[2])
+    assert cluster.result(reader.read_entry(0)).payload == b"payload"
+    assert cluster.bookies[unable].requests == []
 
 
 def test_too_few_bookies_that_know_scopes_fail_the_append() -> None:
