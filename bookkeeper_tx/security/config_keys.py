@@ -100,17 +100,18 @@ def _tls(given: Settings, keys: _Keys) -> TlsConfig:
     if keys is _BOOKIE and "tlsCertificatePath" not in given:
         raise given["tlsProviderFactoryClass"].refuse("a bookie needs tlsCertificatePath and tlsKeyStore")
     refresh, protocols = given.get("tlsCertFilesRefreshDurationSeconds"), given.get("tlsEnabledProtocols")
+    values: dict[str, Any] = {
+        "certificate_path": _text(given, "tlsCertificatePath"),
+        "key_path": _text(given, key_store),
+        "key_password_path": _text(given, f"{key_store}PasswordPath"),
+        "trust_path": _text(given, trust_store),
+        "client_authentication": _flag(given, "tlsClientAuthentication"),
+        "hostname_verification": _flag(given, "tlsHostnameVerificationEnabled"),
+        "refresh_interval_s": refresh.integer(0) if refresh else 0,
+        "protocols": tuple(each.strip() for each in protocols.value.split(",")) if protocols else (),
+    }
     try:
-        return TlsConfig(
-            certificate_path=_text(given, "tlsCertificatePath"),
-            key_path=_text(given, key_store),
-            key_password_path=_text(given, f"{key_store}PasswordPath"),
-            trust_path=_text(given, trust_store),
-            client_authentication=_flag(given, "tlsClientAuthentication"),
-            hostname_verification=_flag(given, "tlsHostnameVerificationEnabled"),
-            refresh_interval_s=refresh.integer(0) if refresh else 0,
-            protocols=tuple(each.strip() for each in protocols.value.split(",")) if protocols else (),
-        )
+        return TlsConfig(**values)
     except InvalidConfig as error:
         raise given["tlsProviderFactoryClass"].refuse(str(error)) from None
 

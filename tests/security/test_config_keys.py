@@ -90,6 +90,13 @@ def test_what_cannot_be_had_is_refused(files: Files, text: str, said: str) -> No
         files.bookie(text)
 
 
+def test_a_wrong_value_is_said_of_its_own_line_only(files: Files) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        files.bookie(BOOKIE_TLS + "tlsHostnameVerificationEnabled=maybe\n")
+    assert "tlsHostnameVerificationEnabled = maybe" in str(caught.value)
+    assert "tlsProviderFactoryClass" not in str(caught.value)
+
+
 def test_keys_of_tls_that_is_off(files: Files) -> None:
     assert "tls" not in files.bookie(BOOKIE_TLS.replace(TLS, ""))
     assert any("do nothing without tlsProviderFactoryClass" in warning for warning in files.warnings)
