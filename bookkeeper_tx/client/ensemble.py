@@ -49,7 +49,7 @@ async def _able(
     choose: Callable[[], Awaitable[tuple[BookieId, ...]]],
     fresh: Collection[int] | None = None,
 ) -> tuple[BookieId, ...]:
-    """Choose until none, of those at the indices of ``fresh`` or of all, lacks scopes; ``lacking`` gets those that do."""
+    """Choose until no bookie, of those at the indices of ``fresh`` or of all, lacks scopes; ``lacking`` gets those."""
     while True:
         ensemble = await choose()
         if not scope_id:
