@@ -21,6 +21,9 @@ ENTRIES_QUICK = 20_000
 RUNS = 5
 RUNS_QUICK = 2
 
+DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
+"""What --sizes says: whether payloads vary, for each series of a payload size."""
+
 
 @click.command()
 @click.option(
@@ -55,7 +58,7 @@ RUNS_QUICK = 2
 @click.option(
     "--sizes",
     "distributions",
-    type=click.Choice(["equal", "variable", "both"]),
+    type=click.Choice(list(DISTRIBUTIONS)),
     default="variable",
     show_default=True,
     help="All entries of that size, or of that mean, uniformly within half of it.",
@@ -98,12 +101,7 @@ def bench(
     bktx bench --size 100 --sizes both --json > figures.json
     bktx bench --metadata zk+hierarchical://127.0.0.1:2181/ledgers --bookie-pid 4711 --replicas 1
     """
-    if metadata_uri is not None and directory is not None:
-        raise click.UsageError("--directory is for our own bookie: leave out --metadata, or --directory")
-    if bookie_pids and metadata_uri is None:
-        raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookie is known")
-    if directory is not None and directory.exists() and any(directory.iterdir()):
-        raise InvalidArgument(f"{directory} is not empty: give a new directory")
+    _refuse_contradictions(metadata_uri, bookie_pids, directory)
     plan = [
         Series(
             entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
@@ -115,26 +113,40 @@ def bench(
             protocol=protocol,
         )
         for size in payload_sizes
-        for variable in {"equal": (False,), "variable": (True,), "both": (False, True)}[distributions]
+        for variable in DISTRIBUTIONS[distributions]
     ]
     progress = Console(stderr=True, highlight=False)
     with (
         everything_stopped_on_signals(),
         tempfile.TemporaryDirectory(prefix="bktx-bench-", ignore_cleanup_errors=True) as temporary,
     ):
-        root = directory or Path(temporary)
-        if metadata_uri is not None:
-            clusters = [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
-        else:
-            clusters = [
-                own_cluster(root / f"{index}", series.stored_bytes, series.runs, replicas)
-                for index, series in enumerate(plan)
-            ]
+        clusters = _clusters(plan, metadata_uri, bookie_pids, directory or Path(temporary))
         report = run(lambda reactor: _measure(reactor, plan, clusters, progress))
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
         bench_report.show(report, Console(highlight=False))
+
+
+def _refuse_contradictions(metadata_uri: str | None, bookie_pids: tuple[int, ...], directory: Path | None) -> None:
+    if metadata_uri is not None and directory is not None:
+        raise click.UsageError("--directory is for our own bookie: leave out --metadata, or --directory")
+    if bookie_pids and metadata_uri is None:
+        raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookie is known")
+    if directory is not None and directory.exists() and any(directory.iterdir()):
+        raise InvalidArgument(f"{directory} is not empty: give a new directory")
+
+
+def _clusters(
+    plan: list[Series], metadata_uri: str | None, bookie_pids: tuple[int, ...], root: Path
+) -> list[BenchCluster]:
+    """Return the cluster of each series; own ones are not started yet."""
+    if metadata_uri is not None:
+        return [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
+    return [
+        own_cluster(root / f"{index}", series.stored_bytes, series.runs, series.replicas)
+        for index, series in enumerate(plan)
+    ]
 
 
 async def _measure(reactor: Any, plan: list[Series], clusters: list[BenchCluster], progress: Console) -> dict[str, Any]:
