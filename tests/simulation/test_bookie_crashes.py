@@ -6,6 +6,7 @@ moved; the power fails at some disk operation, and it starts again.  Threads are
 draws.  ``_History(seed).run()`` repeats a history.
 """
 
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.bookie.crashing_disk import Crashed, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
 from tests.bookie.test_ledger_storage_model import explicit_lac
 from tests.bookie.workers import SteppedWorker
+from tests.simulation.histories import count_failing, run_all
 
 pytestmark = pytest.mark.crash
 
@@ -309,29 +311,12 @@ def _operation(name: str) -> type[Any]:
 
 
 def test_what_clients_were_told_is_true_after_every_crash() -> None:
-    crashes = acknowledged = fences = forced = 0
-    for seed in range(HISTORIES):
-        history = _History(seed)
-        try:
-            history.run()
-        except BaseException:
-            print(f"seed {seed}")
-            raise
-        crashes += history.crashes
-        acknowledged += history.acknowledged_count
-        fences += history.fence_count
-        forced += history.forced_count
-    assert crashes >= 1000
-    assert acknowledged > 20_000
-    assert fences > 300
-    assert forced > 1000
+    histories = run_all(_History, HISTORIES)
+    assert sum(history.crashes for history in histories) >= 1000
+    assert sum(history.acknowledged_count for history in histories) > 20_000
+    assert sum(history.fence_count for history in histories) > 300
+    assert sum(history.forced_count for history in histories) > 1000
 
 
 def test_the_model_notices_a_sync_that_does_nothing() -> None:
-    found = 0
-    for seed in range(40):
-        try:
-            _History(seed, syncs_lie=True).run()
-        except Exception:
-            found += 1
-    assert found > 10
+    assert count_failing(partial(_History, syncs_lie=True), 40, (Exception,)) > 10

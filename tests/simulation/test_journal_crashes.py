@@ -5,6 +5,7 @@ over, with failing writes, a full disk, rolled files, marks and removed files in
 printed; ``_History(seed).run()`` repeats it.
 """
 
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -23,6 +24,7 @@ from protocol_specs.entry import v1, v2
 from protocol_specs.ledger_id import SCOPED_MIN, join, split
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.workers import SteppedWorker
+from tests.simulation.histories import count_failing, run_all
 
 pytestmark = pytest.mark.crash
 
@@ -202,26 +204,11 @@ class _History:
 
 
 def test_what_was_acknowledged_survives_every_crash() -> None:
-    acknowledged = crashes = 0
-    for seed in range(HISTORIES):
-        history = _History(seed)
-        try:
-            history.run()
-        except BaseException:
-            print(f"failing history: seed {seed}, crash {history.crashes}")
-            raise
-        acknowledged += history.acknowledged_count
-        crashes += history.crashes
-    assert crashes >= 1000
-    assert acknowledged > 10 * HISTORIES
+    histories = run_all(_History, HISTORIES)
+    assert sum(history.crashes for history in histories) >= 1000
+    assert sum(history.acknowledged_count for history in histories) > 10 * HISTORIES
 
 
 def test_the_model_notices_a_sync_that_does_nothing() -> None:
     """The check on the check: without syncs, most histories must lose something."""
-    lost = 0
-    for seed in range(40):
-        try:
-            _History(seed, syncs_lie=True).run()
-        except (AssertionError, RefusedToStart):
-            lost += 1
-    assert lost > 20
+    assert count_failing(partial(_History, syncs_lie=True), 40, (AssertionError, RefusedToStart)) > 20
