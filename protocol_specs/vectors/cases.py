@@ -31,25 +31,20 @@ def all_of_file(file: str) -> Iterator[Case]:
             yield Case(
                 file,
                 vector["name"],
-                spec_name(vector["spec"]),
+                vector["spec"],
                 bytes.fromhex(vector["hex"]),
                 vector["fields"],
                 provenance,
             )
         for side in ("request", "reply"):
             if side in vector:
-                name, spec = f"{vector['name']}, {side}", spec_name(vector[f"{side}_spec"])
+                name, spec = f"{vector['name']}, {side}", vector[f"{side}_spec"]
                 yield Case(file, name, spec, bytes.fromhex(vector[side]), vector[f"{side}_fields"], provenance)
 
 
 def all_cases() -> list[Case]:
     """Return the messages of all files."""
     return [case for file in FILES for case in all_of_file(file)]
-
-
-def spec_name(spec: str) -> str:
-    """Return the name of a declaration as :mod:`protocol_specs.declarations` has it."""
-    return spec.replace(".proto ", ".")
 
 
 def by_name() -> dict[str, Declaration]:

@@ -36,7 +36,7 @@ def test_layout_record(vector: dict[str, Any]) -> None:
     assert layout.LAYOUT_RECORD.build(parts) == data
 
 
-@pytest.mark.parametrize("vector", of("metadata/formats.proto BookieServiceInfo"))
+@pytest.mark.parametrize("vector", of("metadata/formats.BookieServiceInfo"))
 def test_bookie_service_info(vector: dict[str, Any]) -> None:
     data = bytes.fromhex(vector["hex"])
     message = formats_pb2.BookieServiceInfo.FromString(data)
