@@ -13,7 +13,7 @@ from bookkeeper_tx.client.channel import Channels
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
-from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id, require_scope_on_the_wire
+from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
@@ -25,7 +25,6 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
-from protocol_specs.ledger_id import split
 
 T = TypeVar("T")
 
@@ -207,9 +206,7 @@ class BookKeeper:
         """
 
         async def list_them() -> EntryList:
-            whole = require_ledger_id(ledger_id, scope_id)
-            require_scope_on_the_wire(self._context, split(whole)[0])
-            return await list_entries(self._context, whole, bookie_id)
+            return await list_entries(self._context, require_ledger_id(ledger_id, scope_id), bookie_id)
 
         return self._run(list_them)
 

@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
-from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.model import BookieServiceInfo, ledger_name
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
@@ -207,7 +207,7 @@ class BookieChannel:
                 try:
                     entries = EntryList.decode(data)
                 except Malformed as malformed:
-                    error = ProtocolViolation(f"list of entries of ledger {ledger_id}: {malformed}")
+                    error = ProtocolViolation(f"list of entries of ledger {ledger_name(ledger_id)}: {malformed}")
             finished(error, entries)
 
         self._send(channel, "list_entries", self._config.read_timeout_s, decoded, ledger_id)
