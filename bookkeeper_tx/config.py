@@ -11,6 +11,7 @@ from attrs.validators import ge, gt, in_, le
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
 from protocol_specs import fields
+from protocol_specs.disk.entry_log import LOG_SIZE_MAX
 
 MIB = 1024 * 1024
 
@@ -138,7 +139,7 @@ class BookieConfig:
     """Size of the write cache; there are two, one filling while the other is flushed (``skipListSizeLimit``)."""
     read_cache_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Entries read ahead from entry logs and kept for the next read."""
-    entry_log_bytes_max: int = field(default=1024 * MIB, validator=[gt(0), le(1024 * MIB)])
+    entry_log_bytes_max: int = field(default=LOG_SIZE_MAX, validator=[gt(0), le(LOG_SIZE_MAX)])
     """An entry log that passes this size is rotated (``logSizeLimit``).  A location has 32 bits for the offset."""
     index_pages_max: int = field(default=2048, validator=gt(0))
     """Pages of 1024 entry locations kept in memory, 8 KiB each (``pageLimit``)."""
