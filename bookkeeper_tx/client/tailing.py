@@ -7,9 +7,9 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.client.ledger_view import LedgerView
+from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_pieces import read_pieces
-from bookkeeper_tx.client.tail_wait import TailWait
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields

@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.client.tail_wait import AGAIN_S, POLL_MAX_S, SPECULATION_S
+from bookkeeper_tx.client.long_poll import AGAIN_S, POLL_MAX_S, SPECULATION_S
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     BookieUnavailable,
