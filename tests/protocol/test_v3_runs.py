@@ -16,17 +16,22 @@ from tests.protocol.v3_frames import KEY, frame_of
 FEW = st.sampled_from([0, 0, 0, 0, 1])
 """Mostly the same, so that there are runs."""
 
+MANY = FEW.map(lambda value: 1 - value)
+
 
 @st.composite
-def adds(draw: st.DrawFn) -> bytes:
+def adds(draw: st.DrawFn, scoped: st.SearchStrategy[int] = FEW) -> bytes:
     ledger_id, entry_id = 7 + draw(FEW), draw(st.integers(0, 3))
     body = b"".join(each.to_bytes(8, "big") for each in (ledger_id, entry_id, 0)) + bytes(draw(st.integers(0, 3)))
+    if draw(scoped):
+        body = b"\xa1" + (1 + draw(FEW)).to_bytes(8, "big") + body + bytes(8)
     part = v3_pb2.AddRequest(
         ledger_id=draw(st.integers(-(2**63), 2**63 - 1)),
         entry_id=draw(st.integers(-(2**63), 2**63 - 1)),
         master_key=KEY[draw(FEW) :],
         body=body[: len(body) - 10 * draw(FEW)],
         write_flags=draw(st.sampled_from([None, None, None, 0, 1, 3])),
+        ledger_scope_id=draw(scoped) or None,
     )
     if draw(FEW):
         part.flag = v3_pb2.AddRequest.RECOVERY_ADD
@@ -36,6 +41,8 @@ def adds(draw: st.DrawFn) -> bytes:
 @st.composite
 def reads(draw: st.DrawFn) -> bytes:
     part = v3_pb2.ReadRequest(ledger_id=7 + draw(FEW), entry_id=draw(st.integers(-2, 2**63 - 1)))
+    if draw(FEW):
+        part.ledger_scope_id = draw(st.sampled_from([0, 1, -1]))
     if draw(FEW):
         part.flag = draw(st.sampled_from([v3_pb2.ReadRequest.FENCE_LEDGER, v3_pb2.ReadRequest.ENTRY_PIGGYBACK]))
     if draw(FEW):
@@ -100,6 +107,7 @@ def answered(request: Any, answers: list[Any]) -> bytes:
 
 @given(
     st.lists(adds(), max_size=12)
+    | st.lists(adds(MANY), max_size=12)
     | st.lists(reads(), max_size=12)
     | st.lists(adds() | reads(), max_size=9)
     | regular_reads(),
