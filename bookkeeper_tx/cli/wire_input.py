@@ -18,6 +18,9 @@ HEXDUMP_LINE = re.compile(r"^([0-9a-fA-F]{7,})((?: {1,2}[0-9a-fA-F]{2})*) *(?:\|
 XXD_LINE = re.compile(r"^([0-9a-fA-F]{8,}): ((?:[0-9a-fA-F]{2,8} )*[0-9a-fA-F]{2,8})(?:  .*)?$")
 """A line of ``xxd``: offset, a colon, bytes in groups, two spaces, text."""
 
+DUMP_SIZE_MAX = 256 * 1024 * 1024
+"""Most bytes that a dump may stand for: two short lines with a squeezed one between them can stand for any number."""
+
 SQUEEZED = "*"
 """Stands for lines of ``hexdump`` that are equal to the one before."""
 
@@ -91,6 +94,8 @@ def _of_dump(lines: list[str], pattern: re.Pattern[str]) -> bytes:
             raise InvalidArgument(f"line {number} is not one of a dump: {line[:60]!r}")
         offset = int(match[1], 16)
         base = offset if base is None else base
+        if offset - base > DUMP_SIZE_MAX:
+            raise InvalidArgument(f"line {number} of the dump is {offset - base} bytes on: at most {DUMP_SIZE_MAX}")
         if squeezed and last:
             data += last * ((offset - base - len(data)) // len(last))
         squeezed = False

@@ -42,7 +42,7 @@ class Capture:
                 time_s, data = next(packets)
             except StopIteration:
                 return
-            except self._dpkt.Error:  # the capture ends inside a packet
+            except Exception:  # the capture ends inside a packet, or is damaged: dpkt raises anything then
                 self.unreadable += 1
                 return
             number += 1
@@ -54,7 +54,7 @@ class Capture:
         dpkt = self._dpkt
         try:
             packet = self._network_packet(data)
-        except dpkt.Error:
+        except Exception:  # dpkt raises anything over damaged packets
             packet = None
         if not isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6):
             self.unreadable += 1

@@ -111,25 +111,50 @@ class Stream:
         return True
 
 
+EFFORT_MIN = 16 * 1024 * 1024
+EFFORT_PER_BYTE = 8
+"""How many bytes of what might be frames are read to find the first, and how many more for each byte there is.  Zeros
+need four; bytes made for it would have every frame overlap with thousands of others."""
+
+
 def first_frame(data: bytes, direction: Direction) -> int | None:
     """Return where the first frame starts in bytes from the middle of a connection, None where none can be told.
 
     A frame is taken for one if it can be read, and what comes behind it too.
     """
+    effort = EFFORT_MIN + EFFORT_PER_BYTE * len(data)
     for at in range(len(data) - _LENGTH.size):
-        if data[at + _LENGTH.size] in _FIRST_BYTES and _is_frame(data, at, direction):
-            (length,) = _LENGTH.unpack_from(data, at)
-            behind = at + _LENGTH.size + length
-            if behind + _LENGTH.size >= len(data) or _is_frame(data, behind, direction):
+        if data[at + _LENGTH.size] not in _FIRST_BYTES:
+            continue
+        size = _size_at(data, at)
+        effort -= _effort(data, at, size)
+        if effort < 0:
+            return None
+        if _is_frame(data, at, size, direction):
+            behind = at + size
+            if behind + _LENGTH.size >= len(data):
+                return at
+            size = _size_at(data, behind)
+            effort -= _effort(data, behind, size)
+            if _is_frame(data, behind, size, direction):
                 return at
     return None
 
 
-def _is_frame(data: bytes, at: int, direction: Direction) -> bool:
-    """Tell whether bytes can be read as a frame; of one that goes on behind them, whether it starts as one."""
+def _size_at(data: bytes, at: int) -> int:
     (length,) = _LENGTH.unpack_from(data, at)
-    body, end = at + _LENGTH.size, at + _LENGTH.size + length
-    if end - at > fields.FRAME_SIZE_MAX:
+    return int(_LENGTH.size + length)
+
+
+def _effort(data: bytes, at: int, size: int) -> int:
+    """Return how many bytes are read to tell whether a frame of this size is at ``at``."""
+    return size if size <= min(fields.FRAME_SIZE_MAX, len(data) - at) else 0
+
+
+def _is_frame(data: bytes, at: int, size: int, direction: Direction) -> bool:
+    """Tell whether bytes can be read as a frame; of one that goes on behind them, whether it starts as one."""
+    body, end = at + _LENGTH.size, at + size
+    if size > fields.FRAME_SIZE_MAX:
         return False
     if end > len(data):
         return data[body : body + 1] == b"" or data[body] in _FIRST_BYTES

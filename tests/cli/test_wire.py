@@ -252,6 +252,7 @@ def test_digits_that_look_like_an_offset_are_digits() -> None:
         ("000", "line 1: an odd number of digits"),
         ("00000000: 0001 0203  ....\n00000010: 0405  ..", "line 2 of the dump is at offset 0x10: 0x4 is next"),
         ("00000000: 0001 0203  ....\nand so on", "line 2 is not one of a dump"),
+        ("00000000  00 01  |..|\n*\n7fffffffffff", "line 3 of the dump is 140737488355327 bytes on: at most"),
     ],
 )
 def test_what_is_no_hexadecimal(text: str, reason: str) -> None:

@@ -201,6 +201,28 @@ def test_a_capture_that_ends_inside_a_packet() -> None:
     assert said(data[:-5])[0] == "request READ_ENTRY @4"
 
 
+def test_a_capture_that_is_damaged_is_read_up_to_there() -> None:
+    """dpkt raises UnicodeDecodeError over a comment that is not ASCII."""
+    data = pcap([*hello(), *requests(READ)], ng=True)
+    comment = bytes.fromhex("0100 0400 61800000 0000 0000")
+    size = (32 + len(comment)).to_bytes(4, "little")
+    packet_block = bytes.fromhex("06000000") + size + bytes(20) + comment + size
+    capture = Capture(io.BytesIO(data + packet_block + data))
+    assert len(list(capture.segments())) == 4
+    assert capture.unreadable == 1
+
+
+@given(st.data())
+def test_no_capture_is_too_strange(data: st.DataObject) -> None:
+    whole = bytearray(pcap([*hello(), *requests(READ), *replies(NO_ENTRY)], ng=data.draw(st.booleans())))
+    for _ in range(data.draw(st.integers(1, 6))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        said(bytes(whole))
+    except InvalidArgument:
+        pass
+
+
 @pytest.mark.parametrize("data", [b"", b"not a capture at all, no", b"\x0a\x0d\x0d\x0a", b"\xa1\xb2\xc3\xd4\x00"])
 def test_what_is_no_capture(data: bytes) -> None:
     with pytest.raises(InvalidArgument, match="no capture"):

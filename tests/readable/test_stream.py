@@ -1,5 +1,6 @@
 """Frames read for people: the same values as the vectors say, offsets that are right, and bytes that break off."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -262,6 +263,19 @@ def test_the_first_frame_is_found() -> None:
     assert first_frame(READ_LAST[9:] + READ_LAST + v3_request(), "request") == len(READ_LAST) - 9
     assert first_frame(READ_LAST + READ_LAST[:7], "request") == 0
     assert first_frame(bytes(100), "request") is None
+
+
+def test_looking_for_the_first_frame_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the frames that there might be overlap."""
+    monkeypatch.setattr("bookkeeper_tx.readable.stream.EFFORT_MIN", 10_000)
+    header = bytes.fromhex("0a06 0803 1004 1805")
+    unit = b"\x7a\x0c" + (1400 - 4).to_bytes(4, "big") + header  # a field that no message knows; in it, such a frame
+    read: list[int] = []
+    monkeypatch.setattr(
+        Stream, "read", lambda self, data, start=0: iter([Note(len(read), read.append(len(data)) or "")])
+    )
+    assert first_frame(unit * 1000, "request") is None
+    assert sum(read) <= 10_000 + 8 * len(unit) * 1000 + 1400
 
 
 # Digests -------------------------------------------------------------------------------------------------------------
