@@ -271,9 +271,12 @@ def test_looking_for_the_first_frame_comes_to_an_end(monkeypatch: pytest.MonkeyP
     header = bytes.fromhex("0a06 0803 1004 1805")
     unit = b"\x7a\x0c" + (1400 - 4).to_bytes(4, "big") + header  # a field that no message knows; in it, such a frame
     read: list[int] = []
-    monkeypatch.setattr(
-        Stream, "read", lambda self, data, start=0: iter([Note(len(read), read.append(len(data)) or "")])
-    )
+
+    def no_frame(stream: Stream, data: bytes) -> Iterator[Item]:
+        read.append(len(data))
+        yield Note(0, "")
+
+    monkeypatch.setattr(Stream, "read", no_frame)
     assert first_frame(unit * 1000, "request") is None
     assert sum(read) <= 10_000 + 8 * len(unit) * 1000 + 1400
 
