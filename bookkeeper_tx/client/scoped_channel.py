@@ -151,7 +151,7 @@ class ScopedChannel:
         if info.extensions is None:
             self._channel.read_last_add_confirmed(self._ledger_id, self._probed, own_connection=True)
         elif LEDGER_SCOPE_ID in info.extensions:
-            self._scopes.advertised(self._bookie_id)
+            self._scopes.serves(self._bookie_id)  # as good as an answer
         else:
             self._scopes.lacks(self._bookie_id)
 
@@ -159,7 +159,7 @@ class ScopedChannel:
         error = failure.value
         if not isinstance(error, BookKeeperError):
             error = BookKeeperError(f"what bookie {self._bookie_id} publishes cannot be told: {error!r}")
-        self._scopes.unknown(self._bookie_id, error)
+        self._not_told(error)
 
     def _probed(self, error: BookKeeperError | None, _: Any) -> None:
         scopes = self._scopes
@@ -168,7 +168,15 @@ class ScopedChannel:
         elif isinstance(error, LedgerScopeNotSupported):
             scopes.lacks(self._bookie_id)
         else:
-            scopes.unknown(self._bookie_id, error)
+            self._not_told(error)
+
+    def _not_told(self, error: BookKeeperError) -> None:
+        """What was known has expired and cannot be asked for now, or was never known."""
+        if self._scopes.ever_served(self._bookie_id):
+            # There was no interruption, so it is the same process, and that can what it could.
+            self._scopes.serves(self._bookie_id)
+        else:
+            self._scopes.unknown(self._bookie_id, error)
 
     def _not_supported(self) -> LedgerScopeNotSupported:
         return LedgerScopeNotSupported(

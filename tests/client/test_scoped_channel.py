@@ -12,6 +12,7 @@ from bookkeeper_tx.errors import (
     IllegalOperation,
     LedgerScopeNotSupported,
     MetadataUnavailable,
+    NotEnoughBookies,
     RequestTimedOut,
 )
 from bookkeeper_tx.model import LedgerId, LedgerState
@@ -221,6 +222,28 @@ def test_what_could_not_be_found_out_is_asked_again(lost: str) -> None:
     channel.force_ledger(LEDGER, lambda error, _: found.append(error))
     cluster.network.run()
     assert found[1] is None
+
+
+@pytest.mark.parametrize(("extensions", "lost"), [(frozenset({LEDGER_SCOPE_ID}), "store info"), (None, "lac")])
+@pytest.mark.parametrize("interruptions", [0, 1])
+def test_who_knew_scopes_knows_them_still_unless_it_may_be_another(
+    extensions: Any, lost: str, interruptions: int
+) -> None:
+    """An append does not depend on the metadata store, once what was found out has expired."""
+    cluster = scoped(extensions, bookies=1)
+    writer = writer_of(cluster, (1, 1, 1))
+    cluster.result(writer.append(b"payload"))
+    cluster.clock.advance(61)
+    cluster.bookies["b1"].interruptions = interruptions
+    appended = writer.append(b"payload")
+    cluster.network.run(until=lambda: any(lost in each.text for each in cluster.network.messages))
+    cluster.network.lose(cluster.network.find(lost), MetadataUnavailable() if extensions else RequestTimedOut())
+    if interruptions:
+        with pytest.raises(NotEnoughBookies):
+            cluster.result(appended)
+        assert list(cluster.bookies["b1"].ledgers[LEDGER].entries) == [0]
+    else:
+        assert cluster.result(appended) == 1
 
 
 def test_a_bookie_that_is_down_says_nothing_about_scopes() -> None:
