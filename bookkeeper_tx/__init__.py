@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bookkeeper_tx.client.ledger_writer import LedgerWriter as LedgerWriter
     from bookkeeper_tx.config import BookieConfig as BookieConfig
     from bookkeeper_tx.config import ClientConfig as ClientConfig
-    from bookkeeper_tx.config import TlsConfig as TlsConfig
     from bookkeeper_tx.digest import EntryDigest as EntryDigest
     from bookkeeper_tx.entry_run import EntryRun as EntryRun
     from bookkeeper_tx.errors import BookKeeperError as BookKeeperError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.model import LedgerMetadata as LedgerMetadata
     from bookkeeper_tx.model import LedgerState as LedgerState
     from bookkeeper_tx.security.sasl import SaslClient as SaslClient
+    from bookkeeper_tx.security.tls_config import TlsConfig as TlsConfig
     from bookkeeper_tx.transport.blocking import BlockingChannel as BlockingChannel
 
 _ROOMS = {
@@ -34,7 +34,6 @@ _ROOMS = {
     "LedgerWriter": "client.ledger_writer",
     "BookieConfig": "config",
     "ClientConfig": "config",
-    "TlsConfig": "config",
     "EntryDigest": "digest",
     "EntryRun": "entry_run",
     "BookKeeperError": "errors",
@@ -45,6 +44,7 @@ _ROOMS = {
     "LedgerMetadata": "model",
     "LedgerState": "model",
     "SaslClient": "security.sasl",
+    "TlsConfig": "security.tls_config",
     "BlockingChannel": "transport.blocking",
 }
 

@@ -13,8 +13,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from bookkeeper_tx.config import TlsConfig
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
+from bookkeeper_tx.security.tls_config import TlsConfig
 
 try:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key

@@ -6,8 +6,8 @@ from typing import Any
 
 from attrs import frozen
 
-from bookkeeper_tx.config import TlsConfig
 from bookkeeper_tx.security.sasl import SaslClient
+from bookkeeper_tx.security.tls_config import TlsConfig
 from tests.certificates import Authority, Identity
 
 USER, PASSWORD = "bookkeeper-reader", "secret"

@@ -7,9 +7,10 @@ import pytest
 
 from bookkeeper_tx.bookie.config_file import read_config_file
 from bookkeeper_tx.client.config_file import read_client_config_file
-from bookkeeper_tx.config import ClientConfig, TlsConfig
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
+from bookkeeper_tx.security.tls_config import TlsConfig
 
 TLS = "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory\n"
 BOOKIE_TLS = f"""{TLS}tlsProvider=OpenSSL

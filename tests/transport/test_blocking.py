@@ -4,9 +4,10 @@ import socket
 
 import pytest
 
-from bookkeeper_tx.config import ClientConfig, TlsConfig
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, IllegalOperation, Unauthorized
 from bookkeeper_tx.security.sasl import SaslClient
+from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.wire.operations import Flag
 

@@ -9,11 +9,12 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.config import ClientConfig, TlsConfig
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AuthenticationFailed, CannotConnect, ClientClosed, InvalidConfig, TlsFailed
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol import v2_handshake
 from bookkeeper_tx.security.authentication import Completed, ConnectionPeer
+from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs.wire import v3_pb2
 from tests.certificates import Authority

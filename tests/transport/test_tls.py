@@ -13,8 +13,8 @@ from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.config import TlsConfig
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
+from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error, reason_of
 from tests.certificates import Authority, Identity
 from tests.cli.bktx_process import environment
