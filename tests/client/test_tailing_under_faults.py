@@ -82,7 +82,7 @@ def test_a_tail_finds_what_was_acknowledged_and_nothing_else(
     for bookie in cluster.bookies.values():
         bookie.polls, bookie.extensions = polls, frozenset({LEDGER_SCOPE_ID})
     config = ClientConfig(protocol="v3" if scoped else "v2")
-    ledger_id = LedgerId(9, 0) if scoped else 0
+    ledger_id = LedgerId(0, 9) if scoped else 0
     writer = cluster.result(cluster.client(config).create_ledger(*sizes, ledger_id=ledger_id))
     follower = Follower(cluster.result(cluster.client(config).open_ledger_no_recovery(ledger_id)))
     acknowledged: dict[int, bytes] = {}
