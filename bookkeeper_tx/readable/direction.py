@@ -7,6 +7,7 @@ from bookkeeper_tx.readable.shown import Direction
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.entry import version
+from protocol_specs.fields import record_length
 from protocol_specs.wire import framing, status, v2, v3_pb2
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import Operation
@@ -16,6 +17,8 @@ _ADD_REPLY = codecs.derive("V2 add reply", v2.ADD_REPLY)
 _READ_REPLY = codecs.derive("V2 read reply", v2.READ_REPLY)
 _BATCH_READ_REPLY = codecs.derive("V2 batch read reply", v2.BATCH_READ_REPLY)
 _AUTH = codecs.derive("V2 auth", v2.AUTH)
+_READ_REQUEST = codecs.derive("V2 read request", v2.READ_REQUEST)
+_BATCH_READ_REQUEST = codecs.derive("V2 batch read request", v2.BATCH_READ_REQUEST)
 
 
 def guess(data: bytes) -> Direction | None:
@@ -53,14 +56,20 @@ def _of_v2(body: bytes) -> Direction | None:
     if operation == Operation.ADD_ENTRY:
         return "response" if len(body) == _ADD_REPLY.size else "request"
     if operation == Operation.READ_ENTRY:
-        return "response" if not flags and _is_read_reply(body) else "request"
+        return "response" if not flags and _is_read_reply(body) else _request(body, flags, _READ_REQUEST.size)
     if operation == Operation.BATCH_READ_ENTRY:
-        return "response" if not flags and _is_batch_read_reply(body) else "request"
+        return (
+            "response" if not flags and _is_batch_read_reply(body) else _request(body, flags, _BATCH_READ_REQUEST.size)
+        )
     return None
 
 
+def _request(body: bytes, flags: int, size: int) -> Direction | None:
+    """Tell a request by what no reply has: flags, or just the size of one; others may be damaged replies."""
+    return "request" if flags or len(body) == size else None
+
+
 def _is_read_reply(body: bytes) -> bool:
-    """Tell a reply from a request with or without bytes behind it, which a bookie ignores."""
     if len(body) < _READ_REPLY.size:
         return False
     _, code, ledger_id, _, entry = _READ_REPLY.unpack_from(body)
@@ -70,13 +79,14 @@ def _is_read_reply(body: bytes) -> bool:
 
 
 def _is_batch_read_reply(body: bytes) -> bool:
-    try:
-        _, code, ledger_id, _, _, entries = _BATCH_READ_REPLY.unpack_from(body)
-    except Malformed:
+    """Tell a reply by its first entry; those behind it may be damaged."""
+    if len(body) < _BATCH_READ_REPLY.size:
         return False
+    _, code, ledger_id, *_ = _READ_REPLY.unpack_from(body)  # both begin alike
+    records = body[_BATCH_READ_REPLY.size :]
     if code != status.EOK.v2:
-        return code in status.BY_V2_CODE and not entries
-    return bool(entries) and _is_entry_of(ledger_id, entries[0])
+        return code in status.BY_V2_CODE and not records
+    return _is_entry_of(ledger_id, records[record_length.sizeof() :])
 
 
 def _is_entry_of(ledger_id: int, entry: bytes) -> bool:

@@ -186,6 +186,27 @@ def test_a_direction_that_nothing_tells_is_said(bktx: Any) -> None:
     assert "nothing tells which way this went" in err
 
 
+LEDGER = f"{7:016x}"
+ENTRY = LEDGER + f"{0:016x}{-1 % 2**64:016x}" + "68656c6c6f"
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (f"0000004a 02070000 00000000 {LEDGER}{0:016x}{77:016x} 0000001d {ENTRY} 00000009 0405", "response"),
+        (f"00000020 02070000 00000000 {LEDGER}{0:016x}{77:016x}", None),
+        (f"00000018 02020000 00000000 {LEDGER}{0:016x}", None),
+        (f"00000019 02020000 {LEDGER}{0:016x} 0102030405", None),
+        (f"00000014 02020000 {LEDGER}{0:016x}", "request"),
+        (f"00000018 02020004 {LEDGER}{0:016x} 01020304", "request"),
+    ],
+)
+def test_damaged_replies_are_not_taken_for_requests_in_silence(bktx: Any, frame: str, told: str | None) -> None:
+    _, out, err = bktx("decode", "--hex", frame)
+    assert ("nothing tells which way" in err) is (told is None)
+    assert out.startswith(f"{told or 'request'} at 0")
+
+
 def test_no_bytes_at_all_are_an_error(bktx: Any) -> None:
     code, out, err = bktx("decode", "--hex", "# only a comment")
     assert (code, out) == (1, "")
