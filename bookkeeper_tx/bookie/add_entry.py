@@ -16,18 +16,16 @@ from bookkeeper_tx.bookie.journal import Journal
 from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
-from bookkeeper_tx.entry_format import V1, V2
+from bookkeeper_tx.entry_format import V1
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.messages import AddRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
-from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
 _RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + V1.entry_size_min
-_SCOPED_RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + V2.entry_size_min
 
 
 class AddEntry:
@@ -114,15 +112,14 @@ class AddEntry:
 
 
 def acceptable(run: EntryRun) -> bool:
-    """Tell whether every entry may be stored.
+    """Tell whether every entry may be stored; those outside scope 0 are looked at by the storage as well.
 
     A negative id would be read as a special record at replay; a shorter entry has no last add confirmed.
     """
     if run.first_entry_id < 0 or run.last_entry_id > fields.ENTRY_ID_MAX:
         return False
     offsets = run.offsets
-    size_min = _RECORD_SIZE_MIN if run.ledger_id < SCOPED_MIN else _SCOPED_RECORD_SIZE_MIN
     if type(offsets) is range:
-        return offsets.step >= size_min
+        return offsets.step >= _RECORD_SIZE_MIN
     smallest: int = min(map(sub, offsets[1:], offsets))
-    return smallest >= size_min
+    return smallest >= _RECORD_SIZE_MIN
