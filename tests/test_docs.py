@@ -22,6 +22,10 @@ from bookkeeper_tx.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import error_of
 from bookkeeper_tx.metadata import ledger_serialization
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.readable import direction
+from bookkeeper_tx.readable.shown import Frame
+from bookkeeper_tx.readable.stream import Stream
+from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import codecs
 from protocol_specs.disk import cookie
 from protocol_specs.wire import framing, v3_pb2
@@ -42,6 +46,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 LABEL = re.compile(r"^\((sec-[a-z0-9-]+)\)=$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/.-]+\.py)(?:::(\w+))?`")
+FRAMES = re.compile(r"^wire/(v2\..*_FRAME|v3\.(Request|Response)|framing\.FRAME)$")
 REFERENCE = sorted(chain(ROOT.glob("docs/protocol/*.md"), ROOT.glob("docs/formats/*.md")))
 
 
@@ -128,6 +133,15 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_an_example_parses_and_builds_to_the_same_bytes(example: Example) -> None:
     assert _rebuilt(example.spec, example.data) == example.data
+
+
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if FRAMES.search(each.spec)], ids=str)
+def test_bktx_wire_reads_every_frame_and_knows_which_way_it_went(example: Example) -> None:
+    told = direction.guess(example.data) or "request"
+    assert told == ("response" if re.search("REPLY|Response|AUTH", example.spec) else "request")
+    (frame,) = Stream(told, Verdicts()).read(example.data)
+    assert isinstance(frame, Frame)
+    assert frame.broken is None
 
 
 def test_the_group_on_the_journal_page_is_sealed_as_we_seal() -> None:
