@@ -16,6 +16,9 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk, File
 
 SECTOR_SIZE = 512
 
+DIRECTORY = "/data/current"
+"""Where a bookie has all its files in tests."""
+
 
 class Crashed(Exception):
     """The machine has lost its power: every call fails until :meth:`CrashingDisk.restart`."""
@@ -284,3 +287,10 @@ class CrashingDisk(Disk):
                 target.pop(path, None)
             else:
                 target[path] = node
+
+
+def new_disk(seed: int = 0) -> CrashingDisk:
+    """Return a disk with nothing on it but the directory of a bookie."""
+    disk = CrashingDisk(seed)
+    disk.make_directories(DIRECTORY)
+    return disk

@@ -12,10 +12,9 @@ from protocol_specs import codecs
 from protocol_specs.disk import journal as spec
 from protocol_specs.entry import v1
 from protocol_specs.ledger_id import SCOPED_MIN
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.workers import InlineWorker
 
-DIRECTORY = "/data/current"
 ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
 SALT = b"saltsalt"
 CLOCK_S = 1_000_000.0
@@ -48,12 +47,6 @@ class Sink:
     def entries(self, run: EntryRun) -> None:
         self.runs.append(run)
         self.found += [(run.ledger_id, entry_id) for entry_id in range(run.first_entry_id, run.last_entry_id + 1)]
-
-
-def new_disk() -> CrashingDisk:
-    disk = CrashingDisk()
-    disk.make_directories(DIRECTORY)
-    return disk
 
 
 def new_journal(disk: CrashingDisk, errors: list[BaseException] | None = None, **changes: Any) -> Journal:

@@ -14,12 +14,11 @@ from bookkeeper_tx.bookie.entry_log import PlacedRun
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, entry, run_of
 from tests.bookie.storages import flush, new_storage, read
 from tests.conftest import result_of
 
-DIRECTORY = "/data/current"
 BASE = (3 << 32) + 1028
 
 

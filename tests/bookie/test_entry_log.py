@@ -14,18 +14,10 @@ from bookkeeper_tx.entry_run import EntryRun
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.ledger_id import SCOPED_MIN, join
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import SCOPED, run_of
 
-DIRECTORY = "/data/current"
 Placed = list[tuple[int, list[PlacedRun]]]
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    disk = CrashingDisk()
-    disk.make_directories(DIRECTORY)
-    return disk
 
 
 def writer_on(disk: CrashingDisk, size_max: int = 1 << 30) -> EntryLogWriter:

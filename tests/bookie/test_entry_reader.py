@@ -8,18 +8,15 @@ from bookkeeper_tx.bookie.entry_reader import EntryReader, last_add_confirmed_of
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.fields import NO_ENTRY
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import SCOPED, entry, run_of
-
-DIRECTORY = "/data/current"
 
 
 class Logs:
     """Entry logs, and where the entries are in them."""
 
     def __init__(self, *runs: EntryRun) -> None:
-        self.disk = CrashingDisk()
-        self.disk.make_directories(DIRECTORY)
+        self.disk = new_disk()
         writer = EntryLogWriter(self.disk, DIRECTORY, 1 << 30)
         writer.start()
         self.reader = EntryReader(self.disk, DIRECTORY, CheckedPieces())

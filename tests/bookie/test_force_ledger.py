@@ -7,7 +7,8 @@ import pytest
 from bookkeeper_tx.bookie import force_ledger
 from bookkeeper_tx.bookie.force_ledger import ForceLedger
 from protocol_specs.wire import status as statuses
-from tests.bookie.journals import new_disk, new_journal, replayed
+from tests.bookie.crashing_disk import new_disk
+from tests.bookie.journals import new_journal, replayed
 from tests.bookie.seams import EIO, KEY_RECORD, LEDGER, Client, Force, MemoryJournal, run_of
 
 

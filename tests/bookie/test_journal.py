@@ -9,27 +9,12 @@ from bookkeeper_tx.bookie.journal_records import key_record
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import journal as spec
-from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.journals import (
-    DIRECTORY,
-    FIRST_ID,
-    Config,
-    entry,
-    new_disk,
-    new_journal,
-    path_of,
-    read_as_java,
-    replayed,
-)
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from tests.bookie.journals import FIRST_ID, Config, entry, new_journal, path_of, read_as_java, replayed
 from tests.bookie.seams import KEY, SCOPED
 from tests.bookie.workers import SteppedWorker
 
 FIRST_GROUP = spec.HEADER_SIZE + spec.ALIGNMENT
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    return new_disk()
 
 
 @pytest.fixture

@@ -13,28 +13,12 @@ from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs, vectors
 from protocol_specs.disk import journal as spec
-from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.journals import (
-    DIRECTORY,
-    FIRST_ID,
-    SALT,
-    Config,
-    Sink,
-    entry,
-    new_disk,
-    new_journal,
-    path_of,
-    replayed,
-)
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.journals import FIRST_ID, SALT, Config, Sink, entry, new_journal, path_of, replayed
 from tests.bookie.seams import SCOPED
 
 FIRST_GROUP = spec.HEADER_SIZE + spec.ALIGNMENT
 KEY = b"k" * 20
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    return new_disk()
 
 
 def write(disk: CrashingDisk, *groups: list[bytes], **changes: Any) -> Journal:

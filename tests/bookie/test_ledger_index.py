@@ -6,18 +6,10 @@ from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import vectors
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, SCOPED, run_of
 
-DIRECTORY = "/data/current"
 HEADER = IndexHeader(KEY)
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    disk = CrashingDisk()
-    disk.make_directories(DIRECTORY)
-    return disk
 
 
 @pytest.fixture

@@ -11,20 +11,11 @@ from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, StorageFailed, Unauthorized
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry, run_of
 from tests.bookie.storages import MARK, flush, new_storage, read
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
-
-DIRECTORY = "/data/current"
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    disk = CrashingDisk()
-    disk.make_directories(DIRECTORY)
-    return disk
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, join
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
 from tests.bookie.storages import new_storage, read
 from tests.conftest import result_of
 
-DIRECTORY = "/data/current"
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
 LIMITS = {"entry_log_bytes_max": 6000, "index_pages_max": 2, "open_index_files_max": 2, "read_cache_bytes_max": 4000}
 

@@ -6,18 +6,15 @@ from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.ledger_table import LedgerTable
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import KEY
-
-DIRECTORY = "/data/current"
 
 
 class Table(LedgerTable):
     """A table of at most two ledgers, over index files of ten."""
 
     def __init__(self) -> None:
-        disk = CrashingDisk()
-        disk.make_directories(DIRECTORY)
+        disk = new_disk()
         indexes = LedgerIndexes(disk, DIRECTORY, 10)
         for ledger_id in range(10):
             indexes.write(ledger_id, IndexHeader(KEY), (), True)

@@ -3,18 +3,9 @@ import pytest
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, entry, run_of
 from tests.bookie.storages import flush, new_storage, read
-
-DIRECTORY = "/data/current"
-
-
-@pytest.fixture
-def disk() -> CrashingDisk:
-    disk = CrashingDisk()
-    disk.make_directories(DIRECTORY)
-    return disk
 
 
 @pytest.fixture
@@ -49,8 +40,7 @@ def test_records_behind_a_key_are_taken(storage: LedgerStorage) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_a_killed_flush_left_in_the_page_cache_is_made_durable(seed: int) -> None:
-    disk = CrashingDisk(seed)
-    disk.make_directories(DIRECTORY)
+    disk = new_disk(seed)
     killed = new_storage(disk, DIRECTORY)
     killed.open_for(7, KEY)
     flush(killed)

@@ -6,21 +6,18 @@ from bookkeeper_tx.bookie.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.run_loader import READ_AHEAD_BYTES_MIN
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import KEY, entry, run_of
 from tests.bookie.storages import flush, new_storage
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
-
-DIRECTORY = "/data/current"
 
 
 class Cold:
     """A storage whose entries are all in the entry log, and whose read worker is moved by hand."""
 
     def __init__(self, *sizes: int, **limits: int) -> None:
-        self.disk = CrashingDisk()
-        self.disk.make_directories(DIRECTORY)
+        self.disk = new_disk()
         self.worker = SteppedWorker()
         self.storage: LedgerStorage = new_storage(self.disk, DIRECTORY, read_worker=self.worker, **limits)
         self.storage.open_for(7, KEY)

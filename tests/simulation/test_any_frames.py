@@ -23,10 +23,9 @@ from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import v3_pb2
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.workers import SteppedWorker
 
-DIRECTORY = "/data/current"
 FRAME_SIZE_MAX = 20_000
 POLLS_MAX = 3
 QUEUED_BYTES_MAX = 50_000
@@ -186,8 +185,7 @@ class AnyFrames(RuleBasedStateMachine):
         self.failures: list[Any] = []
         self.observe = lambda event: self.failures.append(event) if "log_failure" in event else None
         globalLogPublisher.addObserver(self.observe)
-        disk = CrashingDisk()
-        disk.make_directories(DIRECTORY)
+        disk = new_disk()
         self.clock = Clock()
         self.workers = [SteppedWorker(), SteppedWorker(), SteppedWorker()]
         workers: Any = self.workers

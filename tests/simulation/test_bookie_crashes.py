@@ -22,7 +22,7 @@ from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
-from tests.bookie.crashing_disk import Crashed, CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
 from tests.bookie.test_ledger_storage_model import explicit_lac
 from tests.bookie.workers import SteppedWorker
@@ -30,7 +30,6 @@ from tests.simulation.histories import count_failing, run_all
 
 pytestmark = pytest.mark.crash
 
-DIRECTORY = "/data/current"
 LEDGERS = (1, 2, 3)
 MIXED_LEDGERS = (1, join(1, 1), join(-2, 3))
 """Ledgers of other scopes too, in every second history."""
@@ -103,8 +102,7 @@ class _History:
 
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
         self.random = Random(seed)
-        self.disk = CrashingDisk(seed)
-        self.disk.make_directories(DIRECTORY)
+        self.disk = new_disk(seed)
         self.disk.syncs_lie = syncs_lie
         self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
         self.told = {ledger_id: _Told(ledger_id) for ledger_id in self.ledgers}

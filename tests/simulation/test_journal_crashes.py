@@ -22,7 +22,7 @@ from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs
 from protocol_specs.entry import v1, v2
 from protocol_specs.ledger_id import SCOPED_MIN, join, split
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.workers import SteppedWorker
 from tests.simulation.histories import count_failing, run_all
 
@@ -30,7 +30,6 @@ pytestmark = pytest.mark.crash
 
 ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
 SCOPED_ENTRY_IDS = codecs.derive("entry ids", v2.ENTRY_IDS)
-DIRECTORY = "/data/current"
 LEDGERS = (0, 1, 2)
 MIXED_LEDGERS = (0, 1, 2, join(1, 2), join(-7, 5))
 """Ledgers of other scopes too, in every second history: their records need files of version 7."""
@@ -78,8 +77,7 @@ class _History:
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
         self.random = Random(seed)
         self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
-        self.disk = CrashingDisk(seed)
-        self.disk.make_directories(DIRECTORY)
+        self.disk = new_disk(seed)
         self.disk.syncs_lie = syncs_lie
         self.acknowledged: set[Any] = set()
         self.offered: set[Any] = set()
