@@ -24,6 +24,7 @@ from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, ConnectionEvent, Request, StartTls
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport import eager_send
+from bookkeeper_tx.transport.tls_reasons import reason_of
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames a system call make runs."""
@@ -264,7 +265,8 @@ class BookieProtocol(Protocol):
         self.connected_to_client = False
         self._waiting.clear()
         if self._start_tls_failed and not self.peer.secure:
-            self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason.getErrorMessage())
+            assert reason.value is not None
+            self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason_of(reason.value))
         if self._handshake_timeout is not None:
             self._handshake_timeout.cancel()
             self._handshake_timeout = None

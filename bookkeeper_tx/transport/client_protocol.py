@@ -24,6 +24,7 @@ from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
+from bookkeeper_tx.transport.tls_reasons import reason_of
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames a system call make runs."""
@@ -194,7 +195,7 @@ class ClientProtocol(Protocol):
     def _why_lost(self, reason: Failure) -> BookKeeperError:
         """Return the error for a connection that the other side, or TLS, has ended."""
         if self._tls is not None:
-            from bookkeeper_tx.transport.tls import is_tls_error, reason_of
+            from bookkeeper_tx.transport.tls import is_tls_error
 
             # In TLS 1.3 a bookie refuses our certificate only after our side of the handshake is over.
             if is_tls_error(reason.value):

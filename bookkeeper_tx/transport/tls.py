@@ -15,8 +15,10 @@ from zope.interface import implementer
 
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.transport.tls_reasons import reason_of, refusal
 
 try:
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from OpenSSL import SSL, crypto
     from service_identity import CertificateError, VerificationError
@@ -29,15 +31,6 @@ log = Logger()
 
 _VERSIONS = {"TLSv1.2": SSL.TLS1_2_VERSION, "TLSv1.3": SSL.TLS1_3_VERSION}
 """Oldest first; older ones are not spoken."""
-
-
-_MEANS = {
-    "certificate verify failed": "theirs is expired, or from no authority in the trust store",
-    "tlsv1 alert unknown ca": "they do not trust the authority of our certificate",
-    "tlsv13 alert certificate required": "they want a certificate: tlsCertificatePath, with tlsClientAuthentication",
-    "sslv3 alert handshake failure": "they want a certificate (tlsCertificatePath), or other versions of TLS",
-}
-"""What to look at, where OpenSSL's words do not tell."""
 
 
 class _Contexts:
@@ -76,9 +69,8 @@ class _Contexts:
         else:
             log.info("new connections use the changed TLS files")
 
-    def _modified(self) -> list[int | None]:
-        """Return when each file was changed last, in nanoseconds; None for one that is missing."""
-        return [os.stat(path).st_mtime_ns if os.path.exists(path) else None for path in self._files]
+    def _modified(self) -> list[tuple[int, ...] | None]:
+        return [_stamp(path) for path in self._files]
 
 
 @implementer(IOpenSSLServerConnectionCreator)
@@ -143,12 +135,13 @@ def is_tls_error(error: BaseException | None) -> bool:
     return isinstance(error, SSL.Error)
 
 
-def reason_of(error: BaseException) -> str:
-    """Return what OpenSSL says went wrong, in words."""
-    if not error.args or not isinstance(error.args[0], list):
-        return str(error) or type(error).__name__
-    said = "; ".join(words for entry in error.args[0] if (words := str(entry[-1])))
-    return f"{said}: {_MEANS[said]}" if said in _MEANS else said
+def _stamp(path: str) -> tuple[int, ...] | None:
+    """Return what tells a changed file from the former one; None for one that is missing."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _is_address(host: str) -> bool:
@@ -172,7 +165,10 @@ def _context(config: TlsConfig, server: bool) -> Any:
 
 
 def _verified(connection: Any, certificate: Any, error: int, depth: int, ok: int) -> bool:
-    return bool(ok)
+    if not ok:
+        # OpenSSL itself would say no more than that it failed.
+        raise SSL.Error([("X509", "", refusal(error, depth))])
+    return True
 
 
 def _own(context: Any, config: TlsConfig) -> None:
@@ -182,11 +178,12 @@ def _own(context: Any, config: TlsConfig) -> None:
         password = _load(config.key_password_path, lambda path: Path(path).read_bytes()).strip()
     # An encrypted key without its password would have OpenSSL ask on the terminal.
     key = _load(config.key_path, lambda path: load_pem_private_key(Path(path).read_bytes(), password or None))
-    _load(config.key_path, lambda _: context.use_privatekey(key))  # refused unless it is the certificate's
+    _load(config.key_path, lambda _: context.use_privatekey(key))  # refused unless it is the certificate's, but
+    _load(config.key_path, lambda _: context.check_privatekey())  # one of another kind would lie beside it
 
 
 def _load(path: str | None, use: Any) -> Any:
     try:
         return use(path)
-    except (OSError, ValueError, TypeError, SSL.Error, crypto.Error) as error:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm, SSL.Error, crypto.Error) as error:
         raise InvalidConfig(f"TLS: {path} cannot be used: {reason_of(error)}") from error

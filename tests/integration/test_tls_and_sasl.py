@@ -97,7 +97,7 @@ def failure(cluster: LocalCluster, **settings: Any) -> BookKeeperError | None:
 
 @both_dialects
 def test_certificates_that_are_refused(cluster: LocalCluster, secrets: Secrets, protocol: str, tmp_path: Path) -> None:
-    words = "certificate|unknown ca|decrypt error"  # the last: an authority of the same name, with another key
+    words = "certificate"
     expired = secrets.client_tls(secrets.authority.issue("expired", expired=True))
     stranger = secrets.client_tls(Authority(tmp_path).issue("stranger"))
     distrusting = secrets.client_tls(trust_path=str(Authority(tmp_path, "another authority").path))

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.security.tls_config import TlsConfig
-from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error, reason_of
+from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error
+from bookkeeper_tx.transport.tls_reasons import reason_of
 from tests.certificates import Authority, Identity
 from tests.cli.bktx_process import environment
 
@@ -100,13 +103,14 @@ def test_an_expired_certificate_is_refused(authority: Authority, client: TlsConf
     with pytest.raises(SSL.Error) as caught:
         connect(expired, client)
     assert is_tls_error(caught.value)
-    assert reason_of(caught.value).startswith("certificate verify failed: theirs is expired, or ")
+    assert reason_of(caught.value) == "their certificate has expired: renew it there"
 
 
 def test_a_certificate_of_another_authority_is_refused(tmp_path: Path, bookie: TlsConfig, client: TlsConfig) -> None:
     other = Authority(tmp_path, "other authority")
-    with pytest.raises(SSL.Error):
+    with pytest.raises(SSL.Error) as caught:
         connect(bookie, evolve(client, trust_path=str(other.path)))
+    assert "from an authority that is not in the trust store" in reason_of(caught.value)
     stranger = config(other, other.issue("stranger"), client_authentication=True)
     trusting = evolve(stranger, trust_path=client.trust_path)
     with pytest.raises(SSL.Error):
@@ -114,8 +118,48 @@ def test_a_certificate_of_another_authority_is_refused(tmp_path: Path, bookie: T
 
 
 def test_a_client_without_a_certificate_is_refused_where_one_is_asked_for(bookie: TlsConfig, client: TlsConfig) -> None:
-    with pytest.raises(SSL.Error):
+    with pytest.raises(SSL.Error) as caught:
         connect(evolve(bookie, client_authentication=True), client)
+    assert "they showed none" in reason_of(caught.value)
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_both_sides_say_what_to_do(authority: Authority, bookie: TlsConfig, client: TlsConfig, version: str) -> None:
+    expired = config(authority, authority.issue("old", expired=True), client_authentication=True)
+    asking = evolve(bookie, client_authentication=True, protocols=(version,))
+    for shown, words in (
+        (client, ("showed none", "want a certificate")),
+        (expired, ("their certificate has expired", "our certificate has expired")),
+    ):
+        assert [each in said for each, said in zip(words, refusals(asking, shown), strict=True)] == [True, True]
+
+
+def refusals(bookie: TlsConfig, client: TlsConfig) -> tuple[str, str]:
+    """Why the bookie refuses a client, and what that client is told."""
+    ends = ServerTls(bookie, Clock()).serverConnectionForTLS(None), ClientTls(client, Clock()).creator("localhost")
+    server, reader = ends[0], ends[1].clientConnectionForTLS(None)
+    server.set_accept_state()
+    reader.set_connect_state()
+    said = ["", ""]
+    for _ in range(10):
+        for number, (one, other) in enumerate(((server, reader), (reader, server))):
+            try:
+                one.recv(1)  # which shakes hands, and hears of a refusal behind that
+            except SSL.WantReadError:
+                pass
+            except SSL.Error as error:
+                said[number] = said[number] or reason_of(error)
+            try:
+                other.bio_write(one.bio_read(1 << 16))
+            except SSL.WantReadError:
+                pass
+    return said[0], said[1]
+
+
+@pytest.mark.parametrize("words", ["tls alert certificate required", "tlsv13 alert certificate required"])
+def test_the_words_of_any_openssl_are_known(words: str) -> None:
+    assert "they want a certificate" in reason_of(SSL.Error([("SSL routines", "", words)]))
+    assert reason_of(SSL.Error([("", "", "of no meaning"), ("", "", "")])) == "of no meaning"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +232,57 @@ def test_changed_files_that_cannot_be_used_leave_the_former_ones_in_force(bookie
     Path(bookie.key_path).write_text("half a k")
     clock.advance(2)
     shake(server, ClientTls(client, clock))
+
+
+def test_half_a_renewal_and_a_file_that_is_away_for_a_moment_change_nothing(
+    authority: Authority, bookie: TlsConfig, client: TlsConfig
+) -> None:
+    clock = Clock()
+    server, reader = ServerTls(evolve(bookie, refresh_interval_s=1), clock), ClientTls(client, clock)
+    serial = shake(server, reader)[0].get_peer_certificate().get_serial_number()
+    certificate, key = Path(str(bookie.certificate_path)), Path(str(bookie.key_path))
+    former = key.read_bytes()
+    renewed = authority.issue("bookie")
+    new_key = key.read_bytes()
+    for content in (former, None, new_key[:50]):
+        if content is None:
+            key.unlink()
+        else:
+            key.write_bytes(content)
+        clock.advance(2)
+        assert shake(server, reader)[0].get_peer_certificate().get_serial_number() == serial
+    key.write_bytes(new_key)
+    clock.advance(2)
+    assert shake(server, reader)[0].get_peer_certificate().get_serial_number() == renewed.certificate.serial_number
+    assert certificate.exists()
+
+
+def test_a_change_that_keeps_its_time_is_seen(authority: Authority, bookie: TlsConfig, client: TlsConfig) -> None:
+    """As of files that a directory link, or a copy with its times, puts in the place of others."""
+    clock = Clock()
+    times = {
+        path: (os.stat(path).st_atime_ns, os.stat(path).st_mtime_ns)
+        for path in (bookie.certificate_path, bookie.key_path)
+        if path
+    }
+    server, reader = ServerTls(evolve(bookie, refresh_interval_s=1), clock), ClientTls(client, clock)
+    for path in times:
+        os.rename(path, f"{path}.old")
+    renewed = authority.issue("bookie")
+    for path, each in times.items():
+        os.utime(path, ns=each)
+    clock.advance(2)
+    assert shake(server, reader)[0].get_peer_certificate().get_serial_number() == renewed.certificate.serial_number
+
+
+def test_a_key_of_another_kind_is_refused(tmp_path: Path, bookie: TlsConfig) -> None:
+    """OpenSSL keeps a certificate and a key of each kind, side by side."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    path = tmp_path / "rsa.key"
+    form, encoding = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
+    path.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+    with pytest.raises(InvalidConfig, match=re.escape(str(path))):
+        ServerTls(evolve(bookie, key_path=str(path)), Clock())
 
 
 def test_without_an_interval_files_are_read_once(authority: Authority, bookie: TlsConfig, client: TlsConfig) -> None:

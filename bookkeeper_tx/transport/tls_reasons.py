@@ -1,0 +1,59 @@
+"""Why TLS failed, in words that say where to look; OpenSSL's own differ from release to release."""
+
+import re
+
+_ALERT = re.compile(r"^\w+ alert (?P<alert>.+)$")
+
+_ALERTS = {
+    "unknown ca": "they do not trust the authority of our certificate: it must be in their trust store",
+    "certificate expired": "our certificate has expired: renew it",
+    "certificate revoked": "our certificate was revoked: renew it",
+    "certificate required": "they want a certificate: tlsCertificatePath, with tlsClientAuthentication",
+    "handshake failure": "they want a certificate (tlsCertificatePath), or other versions of TLS",
+    "protocol version": "they speak other versions of TLS: tlsEnabledProtocols",
+    "bad certificate": "they cannot use our certificate, or none was shown: tlsCertificatePath",
+    "decrypt error": "our certificate is not from the authority that they trust under that name",
+}
+"""What the other side says → what it means for us."""
+
+_FAULTS = {
+    "peer did not return a certificate": "they showed none: tlsCertificatePath, with tlsClientAuthentication, there",
+    "unsupported protocol": "they speak other versions of TLS: tlsEnabledProtocols",
+    "wrong version number": "what came is no TLS",
+    "no shared cipher": "they speak no cipher of ours",
+}
+"""What went wrong on our side → what it means."""
+
+_UNKNOWN = frozenset({2, 19, 20, 21})
+"""OpenSSL's numbers for a chain of certificates that leads to none in the trust store."""
+
+_REFUSALS = {
+    7: "is from another authority than the one of that name in the trust store",
+    9: "is not valid yet: look at the clocks",
+    10: "has expired: renew it there",
+    18: "is signed by itself, and not in the trust store",
+    24: "is signed by one that is no authority",
+    26: "is for another purpose (extended key usage)",
+}
+"""Its numbers for what is wrong with one certificate."""
+
+
+def refusal(number: int, depth: int) -> str:
+    """Return why a certificate of the other side's is refused; ``depth`` 0 is its own, others are authorities'."""
+    if number in _UNKNOWN:
+        return "their certificate is from an authority that is not in the trust store, or lacks the ones in between"
+    which = "their certificate" if depth == 0 else "the certificate of their authority"
+    return f"{which} {_REFUSALS.get(number, f'is refused (X509 error {number})')}"
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what OpenSSL says went wrong, in words, and what it means."""
+    if not error.args or not isinstance(error.args[0], list):
+        return str(error) or type(error).__name__
+    return "; ".join(_explained(words) for entry in error.args[0] if (words := str(entry[-1])))
+
+
+def _explained(words: str) -> str:
+    alert = _ALERT.match(words)
+    means = _FAULTS.get(words) if alert is None else _ALERTS.get(alert["alert"])
+    return f"{words}: {means}" if means else words
