@@ -10,8 +10,9 @@ has failed and not be durable on the others (docs/protocol/force-ledger.md).
 from functools import partial
 from typing import Any
 
-from bookkeeper_tx.client.add_entry import Adds, PendingAdd, Slot
+from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.channel import Channel, Done
+from bookkeeper_tx.client.pending_add import PendingAdd, Slot
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     BookieUnavailable,

@@ -1,0 +1,51 @@
+"""An entry that waits for its ack quorum, and the places of the ensemble that it is sent to."""
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+
+class Slot:
+    """One place of the ensemble and the bookie that fills it now.
+
+    A replaced bookie leaves its slot with it, so whatever it still answers is recognised and inert.
+    """
+
+    __slots__ = ("bit", "bookie_id", "broken", "channel", "error", "index", "replaced", "retry_generation", "retry_s")
+
+    def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
+        self.index = index
+        self.bit = 1 << index
+        self.bookie_id = bookie_id
+        self.channel = channel
+        self.replaced = False
+        self.broken = False
+        """Whether the bookie has failed.  While no other can take its place, that is tried again when the set of
+        bookies is no more of ``retry_generation``, or after ``retry_s``."""
+        self.retry_generation = 0
+        self.retry_s = 0.0
+        self.error: BookKeeperError | None = None
+        """How it failed the last time."""
+
+
+class PendingAdd:
+    """One entry on its way."""
+
+    __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
+
+    def __init__(
+        self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Deferred[Any] | None, result: Any
+    ) -> None:
+        self.entry_id = entry_id
+        self.entry = entry
+        self.length = length
+        self.missing = missing
+        """Acknowledgements still missing; negative when more than the ack quorum have come."""
+        self.acknowledged = 0
+        self.refused = 0
+        self.deferred = deferred
+        self.result = result
