@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry_run import EntryRun
+from protocol_specs.ledger_id import SCOPED_MIN
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 
@@ -46,3 +47,9 @@ def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
 def flush(storage: LedgerStorage) -> None:
     """Flush; raises what the storage fails with."""
     assert result_of(storage.flush(lambda: MARK)) == MARK
+
+
+def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> bytes:
+    """Return the body of a WRITE_LAC request, as far as a bookie looks at it."""
+    owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
+    return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.bookie.test_ledger_storage_model import LEDGERS, Bookie, explicit_lac
+from tests.bookie.storages import explicit_lac
+from tests.bookie.test_ledger_storage_model import LEDGERS, Bookie
 
 SCOPES = {"scope 0": LEDGERS[:3], "mixed": [LEDGERS[3], LEDGERS[0], LEDGERS[4]]}
 

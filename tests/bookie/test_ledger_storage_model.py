@@ -14,19 +14,14 @@ from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import NO_ENTRY
-from protocol_specs.ledger_id import SCOPED_MIN, join
+from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
-from tests.bookie.storages import new_storage, read
+from tests.bookie.storages import explicit_lac, new_storage, read
 from tests.conftest import result_of
 
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
 LIMITS = {"entry_log_bytes_max": 6000, "index_pages_max": 2, "open_index_files_max": 2, "read_cache_bytes_max": 4000}
-
-
-def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> bytes:
-    owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
-    return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)
 
 
 class Bookie:

@@ -17,8 +17,7 @@ from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.ledger_id import join
 from tests.bookie import golden_directory as golden
 from tests.bookie.seams import entry
-from tests.bookie.storages import flush, new_storage, read
-from tests.bookie.test_ledger_storage_model import explicit_lac
+from tests.bookie.storages import explicit_lac, flush, new_storage, read
 
 GOLDEN = golden.unpack(golden.FILE.read_text(encoding="utf-8"))
 SCOPED = join(9, 5)

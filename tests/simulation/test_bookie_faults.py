@@ -1,4 +1,4 @@
-"""The whole bookie of test_bookie_crashes on a disk that fails now and then as well, or is full.
+"""A whole bookie on a disk that fails now and then as well, or is full.
 
 A group that could not be written is an I/O error to those who wait for it; adds with deferred sync in it were
 acknowledged before, so that a force must not be told of them as safe.  A failed sync ends the process.
@@ -8,14 +8,15 @@ import pytest
 
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed
-from tests.simulation.test_bookie_crashes import _History
+from tests.simulation.bookie_history import BookieHistory
+from tests.simulation.histories import run_all
 
 pytestmark = pytest.mark.crash
 
 HISTORIES = 120
 
 
-class _FaultyHistory(_History):
+class _FaultyHistory(BookieHistory):
     failures = (statuses.EIO, statuses.EREADONLY)
 
     def start(self) -> None:
@@ -44,14 +45,6 @@ class _FaultyHistory(_History):
 
 def test_what_clients_were_told_is_true_whatever_the_disk_does() -> None:
     counted = ("acknowledged_count", "forced_count", "fence_count", "failed_count", "failed_forces")
-    counts = dict.fromkeys(counted, 0)
-    for seed in range(HISTORIES):
-        history = _FaultyHistory(seed)
-        try:
-            history.run()
-        except BaseException:
-            print(f"seed {seed}")
-            raise
-        for name in counts:
-            counts[name] += getattr(history, name)
+    histories = run_all(_FaultyHistory, HISTORIES)
+    counts = {name: sum(getattr(history, name) for history in histories) for name in counted}
     assert min(counts.values()) > 50, counts

@@ -1,0 +1,303 @@
+"""The life of a whole bookie on a disk that forgets: what it told its clients must be true after every power failure.
+
+One seed is one history: the bookie starts, replays, serves adds (some with deferred sync, and forces of them), fencing
+reads and explicit last add confirmed of a few ledgers while caches are flushed, logs and journals rolled and marks
+moved; the power fails at some disk operation, and it starts again.  Threads are worked off in an order that the seed
+draws.  ``BookieHistory(seed).run()`` repeats a history.
+"""
+
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.bookie.bookie import Bookie, Workers
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.protocol import v3
+from bookkeeper_tx.protocol.v2 import AddRequests
+from protocol_specs.entry.version import explicit_lac_of
+from protocol_specs.fields import LAST_ENTRY
+from protocol_specs.ledger_id import join
+from protocol_specs.wire import status as statuses
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, new_disk
+from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
+from tests.bookie.storages import explicit_lac
+from tests.bookie.workers import SteppedWorker
+
+LEDGERS = (1, 2, 3)
+MIXED_LEDGERS = (1, join(1, 1), join(-2, 3))
+"""Ledgers of other scopes too, in every second history."""
+LIVES = 5
+"""Crashes of one history."""
+STEPS_MAX = 120
+
+CONFIG = BookieConfig(
+    metadata_uri="sqlite:///m",
+    journal_directory="/data",
+    ledger_directory="/data",
+    journal_size_bytes_max=4096,
+    journal_preallocation_bytes=4096,
+    journal_backups_max=0,
+    write_cache_bytes_max=12_000,
+    read_cache_bytes_max=4000,
+    entry_log_bytes_max=6000,
+    index_pages_max=2,
+    open_index_files_max=2,
+    flush_interval_s=1.0,
+)
+
+
+class _Told:
+    """What clients were told of one ledger, or may find."""
+
+    def __init__(self, ledger_id: int) -> None:
+        self.ledger_id = ledger_id
+        self.sent: dict[int, bytes] = {}
+        self.acknowledged: set[int] = set()
+        """What must be there; an add with deferred sync from when it was forced on."""
+        self.deferred: set[int] = set()
+        """What was acknowledged in this life, and need not be on the disk."""
+        self.fenced = False
+        """Whether a fencing read was answered."""
+        self.fence_asked = False
+        self.last_add_confirmed: int | None = None
+        """The highest explicit one that was acknowledged."""
+        self.next_id = 0
+
+
+class _Reply(Client):
+    """Calls ``then`` with the replies to one request."""
+
+    def __init__(self, then: Any) -> None:
+        super().__init__()
+        self._then = then
+
+    def send(self, reply: Any) -> None:
+        self._then(list(reply))
+
+
+class _Add(AddRequests):
+    """A V2 add whose reply is its status."""
+
+    def replies(self, status: Any) -> Any:
+        return status
+
+
+class _DeferredAdd(_Add):
+    deferred_sync = True
+
+
+class BookieHistory:
+    """One seed's sequence of lives of a bookie."""
+
+    failures: tuple[Any, ...] = ()
+    """What may be answered when the disk fails."""
+
+    def __init__(self, seed: int, syncs_lie: bool = False) -> None:
+        self.random = Random(seed)
+        self.disk = new_disk(seed)
+        self.disk.syncs_lie = syncs_lie
+        self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
+        self.told = {ledger_id: _Told(ledger_id) for ledger_id in self.ledgers}
+        self.crashes = self.acknowledged_count = self.fence_count = self.forced_count = 0
+        self.failed_count = self.failed_forces = 0
+        self.clock_s = 1_000_000.0
+
+    def run(self) -> None:
+        for _ in range(LIVES):
+            self.live()
+            self.disk.restart()
+            self.crashes += 1
+        self.start()
+        self.check()
+
+    def live(self) -> None:
+        """Start, check, and work until the power fails."""
+        self.disk.crash_at = self.random.choice((self.random.randrange(60), self.random.randrange(400)))
+        try:
+            self.start()
+            self.check()
+            for _ in range(STEPS_MAX):
+                self.step()
+        except Crashed:
+            pass
+
+    # The bookie ------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        for told in self.told.values():
+            told.deferred = set()
+        self.clock_s += 1
+        self.clock = Clock()
+        self.workers = [SteppedWorker(), SteppedWorker(), SteppedWorker()]
+        workers: Any = self.workers
+        self.bookie = Bookie(
+            self.disk,
+            DIRECTORY,
+            DIRECTORY,
+            CONFIG,
+            self.clock,
+            Workers(*workers),
+            self._fatal,
+            clock=lambda: self.clock_s,
+            salt=self.random.randbytes,
+        )
+        starting = Deferred.fromCoroutine(self.bookie.start())
+        failures: list[Any] = []
+        starting.addErrback(failures.append)
+        self.run_workers()
+        assert starting.called
+        if failures:
+            failures[0].raiseException()
+
+    def _fatal(self, error: BaseException) -> None:
+        assert self.disk.crashed, error
+
+    def run_workers(self) -> None:
+        while any(worker.jobs or worker.results for worker in self.workers):
+            for worker in self.workers:
+                worker.run_all()
+                self.alive()
+
+    def alive(self) -> None:
+        """Raise Crashed once the power has failed: a worker hands the error to whoever waits, which is no crash yet."""
+        if self.disk.crashed:
+            raise Crashed
+
+    def serve(self, request: Any, operation: type[Any], then: Any) -> None:
+        self.bookie.dispatch._operations[operation](request, _Reply(then))
+
+    # Work ------------------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        told = self.told[self.random.choice(self.ledgers)]
+        action = self.random.random()
+        if action < 0.45:
+            self.add(told)
+        elif action < 0.49:
+            self.fence(told)
+        elif action < 0.54:
+            self.write_lac(told)
+        elif action < 0.57:
+            self.force(told)
+        elif action < 0.6:
+            self.clock.advance(self.random.choice((0.3, 1.1)))
+        else:
+            worker = self.random.choice(self.workers)
+            if worker.jobs and (not worker.results or self.random.random() < 0.5):
+                worker.execute()
+            elif worker.results:
+                worker.deliver()
+        self.alive()
+
+    def add(self, told: _Told) -> None:
+        recovery = self.random.random() < 0.3
+        first = told.next_id if self.random.random() < 0.9 else self.random.randrange(told.next_id + 1)
+        ids = range(first, first + self.random.choice((1, 3, 10)))
+        told.next_id = max(told.next_id, ids.stop)
+        for entry_id in ids:
+            told.sent.setdefault(entry_id, entry(entry_id, self.random.choice((41, 150)), told.ledger_id))
+        run = EntryRun.of_entries(told.ledger_id, first, [told.sent[entry_id] for entry_id in ids])
+        refused = told.fence_asked and not recovery
+        deferred = not recovery and self.random.random() < 0.3
+
+        def replied(replies: list[Any]) -> None:
+            if replies == [statuses.EOK]:
+                assert not refused, "an add after the fence was acknowledged"
+                if deferred:
+                    told.deferred |= set(ids)
+                    return
+                told.acknowledged |= set(ids)
+                self.acknowledged_count += len(ids)
+            elif not self.disk.crashed:
+                self.failed_count += replies[0] in self.failures
+                assert replies[0] in self.failures or (
+                    replies == [statuses.EFENCED] and told.fence_asked and not recovery
+                )
+
+        make = _DeferredAdd if deferred else _Add
+        self.serve(make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
+
+    def force(self, told: _Told) -> None:
+        before = set(told.deferred)
+
+        def replied(replies: list[Any]) -> None:
+            if replies == [statuses.EOK]:
+                told.acknowledged |= before
+                self.forced_count += len(before)
+            else:
+                self.failed_forces += 1
+
+        self.serve(Force(told.ledger_id), v3.ForceLedgerRequest, replied)
+
+    def fence(self, told: _Told) -> None:
+        told.fence_asked = True
+
+        def replied(replies: list[Any]) -> None:
+            if replies[0] is not statuses.EIO:
+                told.fenced = True
+                self.fence_count += 1
+
+        request = Read((LAST_ENTRY,), told.ledger_id, fencing=True, master_key=KEY)
+        self.serve(request, v3.ReadRequests, replied)
+
+    def write_lac(self, told: _Told) -> None:
+        lac = (told.last_add_confirmed or 0) + self.random.randrange(3)
+        body = explicit_lac(told.ledger_id, lac, self.random.choice((4, 20)))
+
+        def replied(replies: list[Any]) -> None:
+            if replies == [statuses.EOK]:
+                told.last_add_confirmed = max(lac, told.last_add_confirmed or 0)
+
+        self.serve(WriteLac(body), v3.WriteLacRequest, replied)
+
+    # Check -----------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Ask the bookie that has just started for all that was told."""
+        for told in self.told.values():
+            self.check_entries(told)
+            self.check_fence(told)
+            self.check_lac(told)
+
+    def ask(self, request: Any, operation: type[Any]) -> list[Any]:
+        answers: list[Any] = []
+        self.serve(request, operation, answers.extend)
+        self.run_workers()
+        assert answers, "no reply"
+        return answers
+
+    def check_entries(self, told: _Told) -> None:
+        if not told.sent:
+            return
+        ids = range(told.next_id)
+        answers = self.ask(Read(ids, told.ledger_id), v3.ReadRequests)
+        for entry_id, answer in zip(ids, answers, strict=False):
+            if entry_id in told.acknowledged:
+                assert answer == told.sent[entry_id], f"entry {entry_id} was acknowledged, but is {answer}"
+            elif isinstance(answer, bytes):
+                assert answer == told.sent[entry_id], "never sent"
+            else:
+                assert answer in (statuses.ENOENTRY, statuses.ENOLEDGER)
+
+    def check_fence(self, told: _Told) -> None:
+        """Find out whether the ledger is fenced, without a change: by an add that the bookie must refuse anyway."""
+        ledger = self.bookie._storage.ledger(told.ledger_id)
+        fenced = ledger is not None and ledger.fenced
+        assert fenced or not told.fenced, "a fence that was told is gone"
+        assert told.fence_asked or not fenced
+        told.fence_asked = fenced
+        if ledger is not None:
+            run = EntryRun.of_entries(told.ledger_id, told.next_id, [entry(told.next_id, 41, told.ledger_id)])
+            assert self.ask(_Add(0x02010000, OTHER_KEY, run), AddRequests) == [statuses.EUA]
+            if fenced:
+                assert self.ask(_Add(0x02010000, KEY, run), AddRequests) == [statuses.EFENCED]
+
+    def check_lac(self, told: _Told) -> None:
+        if told.last_add_confirmed is None:
+            return
+        ((_, body, _),) = self.ask(ReadLac(told.ledger_id), v3.ReadLacRequest)
+        assert body is not None
+        assert explicit_lac_of(body)[1] >= told.last_add_confirmed
