@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, NoSuchEntry
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, LedgerFenced, NoSuchEntry
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
@@ -186,6 +186,20 @@ def survive(ordeal: V3Ordeal, kills: int) -> None:
     ordeal.check(sorted(ordeal.acknowledged))
     ordeal.check_fences(ordeal.fenced)
     assert ordeal.forces >= 6 * kills
+
+
+def test_a_bookie_killed_before_the_force_cannot_be_forced_afterwards(ordeal):
+    with ordeal.client() as client:
+        writer = ordeal.create(client, deferred_sync=True)
+        append(writer, [bytes(10_000)] * 20)
+        wait_for(writer.force)
+        append(writer, [bytes(10_000)] * 300)
+        ordeal.bookie.kill()
+        ordeal.cluster.restart(0)
+        with pytest.raises(BookieUnavailable, match="connection was lost"):
+            wait_for(writer.force)
+        wait_for(writer.close)
+        assert client.metadata(writer.ledger_id).last_entry_id == 19
 
 
 @pytest.mark.timeout(300)
