@@ -18,10 +18,7 @@ async def choose_ensemble(context: ClientContext, size: int, scope_id: int) -> t
     except NotEnoughBookies as error:
         if not lacking:
             raise
-        raise LedgerScopeNotSupported(
-            f"scope {scope_id}: {', '.join(sorted(lacking))} know no ledger scopes (BP-34), and without them there "
-            f"are not {size} bookies"
-        ) from error
+        raise LedgerScopeNotSupported(f"scope {scope_id}: {_without(lacking, error)}") from error
 
 
 async def replace_bookies(
@@ -33,13 +30,16 @@ async def replace_bookies(
 ) -> tuple[BookieId, ...]:
     """Return ``ensemble`` with others than ``avoided`` at the indices of ``broken``.  Raises NotEnoughBookies."""
     lacking: set[BookieId] = set()
-    return await _able(
-        context,
-        split(ledger_id)[0],
-        lacking,
-        lambda: context.bookies.replace(ensemble, broken, {*avoided, *lacking}),
-        fresh=set(broken),
-    )
+
+    def choose() -> Awaitable[tuple[BookieId, ...]]:
+        return context.bookies.replace(ensemble, broken, {*avoided, *lacking})
+
+    try:
+        return await _able(context, split(ledger_id)[0], lacking, choose, kept=ensemble)
+    except NotEnoughBookies as error:
+        if not lacking:
+            raise
+        raise NotEnoughBookies(_without(lacking, error)) from error
 
 
 async def _able(
@@ -47,18 +47,22 @@ async def _able(
     scope_id: int,
     lacking: set[BookieId],
     choose: Callable[[], Awaitable[tuple[BookieId, ...]]],
-    fresh: Collection[int] | None = None,
+    kept: Collection[BookieId] = (),
 ) -> tuple[BookieId, ...]:
-    """Choose until no bookie, of those at the indices of ``fresh`` or of all, lacks scopes; ``lacking`` gets those."""
+    """Choose until no bookie that is not in ``kept`` lacks scopes; ``lacking`` gets those that do."""
     while True:
         ensemble = await choose()
         if not scope_id:
             return ensemble
-        chosen = ensemble if fresh is None else [ensemble[index] for index in fresh]
-        unable = {bookie_id for bookie_id in chosen if await _lacks_scopes(context, bookie_id)}
+        fresh = set(ensemble) - set(kept)
+        unable = {bookie_id for bookie_id in fresh if await _lacks_scopes(context, bookie_id)}
         if not unable:
             return ensemble
         lacking |= unable
+
+
+def _without(lacking: Collection[BookieId], error: NotEnoughBookies) -> str:
+    return f"{', '.join(sorted(lacking))} know no ledger scopes (BP-34), and without them {error}"
 
 
 async def _lacks_scopes(context: ClientContext, bookie_id: BookieId) -> bool:

@@ -13,6 +13,7 @@ from bookkeeper_tx.errors import (
     LedgerScopeNotSupported,
     MetadataUnavailable,
     NotEnoughBookies,
+    ReadOnlyBookie,
     RequestTimedOut,
 )
 from bookkeeper_tx.model import LedgerId, LedgerState
@@ -154,6 +155,16 @@ def test_rather_two_that_know_scopes_than_a_third_that_does_not() -> None:
     cluster.network.run()
     assert cluster.metadata(LEDGER).last_fragment.ensemble == ensemble
     assert cluster.result(writer.append(b"payload")) == 1
+
+
+def test_who_could_not_take_the_place_of_another_is_said() -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}), bookies=1)
+    writer = writer_of(cluster, (1, 1, 1))
+    cluster.bookies["b2"] = PuppetBookie("b2", extensions=frozenset(), knows_scopes=False)
+    cluster.bookies["b1"].fails = ReadOnlyBookie()
+    with pytest.raises(NotEnoughBookies, match=r"b2 know no ledger scopes \(BP-34\), and without them 1 bookies"):
+        cluster.result(writer.append(b"payload"))
+    assert cluster.bookies["b2"].requests == []
 
 
 def test_recovery_writes_back_to_bookies_that_know_scopes() -> None:
