@@ -20,7 +20,7 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs import ledger_id as ids
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.v3_answers import answer, requests
-from tests.transport.test_channel import Puppet
+from tests.transport.puppet import Puppet
 
 KEY = bytes(20)
 ENTRY = bytes(40)

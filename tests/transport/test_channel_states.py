@@ -8,7 +8,7 @@ import pytest
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
 from bookkeeper_tx.transport.channel import Channel, ChannelState
 from protocol_specs.states import CHANNEL, Transition
-from tests.transport.test_channel import CONFIG, Puppet
+from tests.transport.puppet import CONFIG, Puppet
 
 
 class Bench(Puppet):

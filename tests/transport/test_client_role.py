@@ -13,7 +13,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.v3_answers import answer
-from tests.transport.test_channel import Puppet
+from tests.transport.puppet import Puppet
 
 ENTRY = bytes(40)
 V2_ADDED = bytes.fromhex("00000018020100000000000000000000000000010000000000000002")
