@@ -11,7 +11,7 @@ from bookkeeper_tx.protocol.messages import InContext
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import v3_pb2
 from tests.bookie.seams import KEY, LEDGER, entry
-from tests.bookie.test_dispatch import Bookie
+from tests.bookie.served import Bookie
 from tests.protocol.test_v3_scopes import v2_entry
 from tests.protocol.v3_frames import frame_of
 

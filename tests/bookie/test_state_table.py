@@ -24,7 +24,7 @@ from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag
 from protocol_specs.wire.status import Status
 from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, entry
-from tests.bookie.test_dispatch import config_of
+from tests.bookie.served import config_of
 from tests.bookie.workers import InlineWorker
 from tests.protocol.v3_frames import frame_of
 
