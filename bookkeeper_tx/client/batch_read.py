@@ -99,7 +99,11 @@ class BatchAttempt:
             self._not_supported()
 
     def _not_published(self, failure: Failure) -> None:
-        """Nothing is known of batch read; single reads may be to be had meanwhile."""
+        """Unless it is the process that served it before, nothing is known; single reads may be to be had meanwhile."""
+        if self._context.capabilities.ever_served(self._bookie_id):
+            self._context.capabilities.serves(self._bookie_id)
+            self.start()
+            return
         reason = failure.getErrorMessage()
         error = BatchReadNotSupported(f"whether bookie {self._bookie_id} has batch read cannot be told now: {reason}")
         self._context.capabilities.unknown(self._bookie_id, error)

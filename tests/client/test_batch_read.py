@@ -369,6 +369,15 @@ def test_a_bookie_that_publishes_more_than_it_can_is_remembered() -> None:
     assert len(requests(cluster, "batch")) == 1
 
 
+def test_who_served_batches_serves_them_still_while_nobody_can_tell() -> None:
+    cluster, client, reader = written_v3(frozenset({"batch-read-v3"}))
+    cluster.result(reader.read_batch(0, fallback=False))
+    cluster.clock.advance(client.config.batch_read_capability_expiry_s)
+    reading = reader.read_batch(0, fallback=False)
+    cluster.network.lose(cluster.network.find("store info"))
+    assert cluster.result(reading).payloads == [b"a", b"b", b"c"]
+
+
 def test_while_nobody_can_tell_what_a_bookie_can_single_reads_serve() -> None:
     cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
     reading = reader.read(0, 2)
