@@ -178,10 +178,14 @@ class SqliteMetadataStore:
 
     def _observe(self, keys: frozenset[Any], only_if_changed: bool) -> dict[Any, Any]:
         stamps: dict[Any, Any] = {}
-        if self._tables.changed_by_others() or not only_if_changed:
-            stamps.update(self._tables.ledger_versions(key for key in keys if key != _BOOKIES))
-        if _BOOKIES in keys:  # a killed bookie changes no table
-            stamps[_BOOKIES] = self._registered()
+        try:
+            if self._tables.changed_by_others() or not only_if_changed:
+                stamps.update(self._tables.ledger_versions(key for key in keys if key != _BOOKIES))
+            if _BOOKIES in keys:  # a killed bookie changes no table
+                stamps[_BOOKIES] = self._registered()
+        except BaseException:
+            self._tables.look_again()
+            raise
         return stamps
 
     # Around the thread --------------------------------------------------------------------------------------------

@@ -237,6 +237,10 @@ class Tables:
         before, (self._data_version,) = self._data_version, self._row("PRAGMA data_version")
         return before != self._data_version
 
+    def look_again(self) -> None:
+        """Have the next :meth:`changed_by_others` say yes: what has changed could not be read."""
+        self._data_version = None
+
 
 def _place(ledger_id: int) -> tuple[str, str, int | str]:
     """Return the table that has a ledger, the column of its key, and the key."""

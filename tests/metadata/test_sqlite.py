@@ -107,7 +107,24 @@ def test_a_watch_outlives_a_store_that_cannot_be_read_for_a_while(
     assert calls == [1]
 
 
-def broken(self: Tables) -> bool:
+@pytest.mark.parametrize("ledger_id", [1, SCOPED_ID])
+def test_a_change_that_could_not_be_read_is_looked_at_again(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, ledger_id: int
+) -> None:
+    store, other = stores.initialized(), stores.open()
+    result_of(other.create_ledger(ledger_id, METADATA))
+    calls: list[int] = []
+    store.watch_ledger(ledger_id, lambda: calls.append(1))
+    result_of(other.write_ledger(ledger_id, METADATA, 0))
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "ledger_versions", broken)
+        stores.poll()
+    assert calls == []
+    stores.poll()
+    assert calls == [1]
+
+
+def broken(self: Tables, *arguments: Any) -> Any:
     raise sqlite3.OperationalError("disk I/O error")
 
 
