@@ -5,12 +5,16 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from bookkeeper_tx.errors import ProtocolViolation
+from bookkeeper_tx.errors import ProtocolViolation, RemoteError, error_of
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3, v3_pb2
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status
+
+_UNAUTHENTICATED = (
+    "the bookie serves only clients that authenticate: give ClientConfig.auth, in a file clientAuthProviderFactoryClass"
+)
 
 
 class Reply(NamedTuple):
@@ -36,6 +40,16 @@ class Reply(NamedTuple):
         if self.status is not statuses.EOK and self.operation is not V3Operation.READ_LAC:
             return None
         return value(self.part)
+
+    @property
+    def error(self) -> RemoteError | None:
+        """What the status says went wrong, if anything.
+
+        A wrong password is answered with the part of the operation; only who has to authenticate first gets none.
+        """
+        if self.status is statuses.EOK:
+            return None
+        return error_of(self.status, _UNAUTHENTICATED if self.status is statuses.EUA and self.part is None else "")
 
     @property
     def scope_id(self) -> int | None:

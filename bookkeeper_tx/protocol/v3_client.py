@@ -9,7 +9,6 @@ from bookkeeper_tx.errors import (
     LedgerScopeNotSupported,
     ProtocolViolation,
     RequestTimedOut,
-    error_of,
 )
 from bookkeeper_tx.protocol import v3_answers, v3_requests
 from bookkeeper_tx.protocol.client_connection import ClientConnection
@@ -19,7 +18,6 @@ from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v3_answers import Reply
 from protocol_specs import codecs, fields
 from protocol_specs import ledger_id as ids
-from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import V3Operation
 
 REPLY_OVERHEAD_MAX = 128
@@ -201,9 +199,7 @@ class V3ClientConnection(ClientConnection):
             if waiting is None:
                 return
             value = v3_answers.tail_value(reply)
-        error: BookKeeperError | None = _wrong_scope(reply, waiting.ledger_id)
-        if error is None and reply.status is not statuses.EOK:
-            error = error_of(reply.status)
+        error: BookKeeperError | None = _wrong_scope(reply, waiting.ledger_id) or reply.error
         if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
             value = EntryRun.of_entries(waiting.ledger_id, waiting.entry_id, value)
         _complete(waiting, error, value, done)

@@ -14,11 +14,14 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RequestTimedOut,
     StorageFailed,
+    Unauthorized,
 )
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v3_client import REPLY_OVERHEAD_MAX, V3ClientConnection
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
+from protocol_specs.wire.operations import V3Operation
+from tests.protocol.v3_answers import answer, bare
 
 KEY = bytes(20)
 LATER = 10.0
@@ -45,6 +48,19 @@ def asked(client: V3ClientConnection) -> list[Any]:
 
 def plain(completions: list[Any]) -> list[Any]:
     return [(token, type(error) if error else None, value) for token, error, value in completions]
+
+
+def test_unauthorized_says_whether_it_was_the_ledger_or_the_client(client: V3ClientConnection) -> None:
+    def text(reply: bytes) -> str:
+        ((_, error, _),) = client.receive(reply)
+        assert isinstance(error, Unauthorized)
+        return str(error)
+
+    for _ in range(2):
+        client.add_entry("add", LATER, 1, 4, entry(4), KEY)
+    assert "authenticate: give ClientConfig.auth" in text(bare(V3Operation.ADD_ENTRY, 1, statuses.EUA.v3))
+    of_the_ledger = answer(V3Operation.ADD_ENTRY, 2, statuses.EUA.v3, ledger_id=1, entry_id=4)
+    assert "ledger's password" in text(of_the_ledger)
 
 
 def test_each_operation_completes_with_its_value(client: V3ClientConnection) -> None:
