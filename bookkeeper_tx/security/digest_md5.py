@@ -156,18 +156,18 @@ class DigestServer:
         expected = {"nonce": self._nonce, "realm": self._realm, "nc": FIRST_USE, "digest-uri": self._digest_uri}
         for name, value in expected.items():
             if given.get(name) != value:
-                raise AuthenticationFailed(f"the response has {name}={given.get(name)}, not {value}")
+                raise AuthenticationFailed(f"the response has {name}={given.get(name)!r}, not {value}")
         if given.get("qop", QOP) != QOP or not given.get("cnonce"):
             raise AuthenticationFailed("the response asks for a quality of protection other than auth, or lacks cnonce")
         username = given.get("username", "")
         if given.get("authzid") not in (None, "", username):
-            raise AuthenticationFailed(f"{username} asks to act for {given['authzid']}, which nobody may")
+            raise AuthenticationFailed(f"{username!r} asks to act for {given['authzid']!r}, which nobody may")
         password = self._password_of(username)
         # The proof is computed for an unknown user, too: both refusals are to look, and to last, alike.
         proof = response_value(given, username, password or "", self._digest_uri)
         known = compare_digest(proof.encode(), given.get("response", "").lower().encode())
         if password is None or not known:
-            raise AuthenticationFailed(f"wrong user or password ({username})")
+            raise AuthenticationFailed(f"wrong user or password ({username!r})")
         self.username = username
         server_proof = response_value(given, username, password, self._digest_uri, from_server=True)
         return f"rspauth={server_proof}".encode()

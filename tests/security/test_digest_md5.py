@@ -70,6 +70,27 @@ def test_a_response_with_another_value_is_refused(name: str) -> None:
         bookie.check(",".join(f'{key}="{value}"' for key, value in values.items()).encode())
 
 
+def test_a_response_is_of_no_use_on_another_connection() -> None:
+    first = server()
+    response = client("bookkeeper-reader", "secret").respond(first.challenge())
+    second = DigestServer(
+        {"bookkeeper-reader": "secret"}.get, "bookkeeper", "bookkeeper", "bookkeeper", lambda _: b"other"
+    )
+    with pytest.raises(AuthenticationFailed, match="nonce"):
+        second.check(response)
+    assert first.check(response)
+
+
+@pytest.mark.parametrize("name", ["username", "realm", "authzid"])
+def test_no_line_of_a_log_can_be_made_up(name: str) -> None:
+    bookie = server()
+    values = digest_md5.parse(client("bookkeeper-reader", "secret").respond(bookie.challenge()))
+    values[name] = "x\n\x1b[2Jall is well"
+    with pytest.raises(AuthenticationFailed) as refused:
+        bookie.check(",".join(f"{key}={digest_md5._quoted(value)}" for key, value in values.items()).encode())
+    assert str(refused.value).isprintable()
+
+
 def test_nobody_acts_for_another() -> None:
     bookie = server()
     response = client("bookkeeper-reader", "secret").respond(bookie.challenge())
