@@ -1,5 +1,6 @@
 """The bookie's HTTP endpoint: ``/metrics`` for Prometheus, and nothing else (docs/guides/bookie.md, metrics)."""
 
+from io import BytesIO
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -29,11 +30,20 @@ class MetricsResource(Resource):
         return generate_latest(self._registry)
 
 
+class BodilessRequest(Request):
+    """Drops the body of a request, of whatever length: nothing here has a use for one, and it would fill the disk."""
+
+    def gotLength(self, length: int | None) -> None:
+        self.content = BytesIO()
+
+    def handleContentChunk(self, data: bytes) -> None: ...
+
+
 def site(registry: CollectorRegistry) -> Site:
     """Return what answers the requests."""
     root = Resource()  # type: ignore[no-untyped-call]
     root.putChild(b"metrics", MetricsResource(registry))
-    return Site(root, timeout=REQUEST_TIMEOUT_S)  # type: ignore[no-untyped-call]
+    return Site(root, BodilessRequest, timeout=REQUEST_TIMEOUT_S)  # type: ignore[no-untyped-call]
 
 
 def listen(reactor: Any, config: BookieConfig, registry: CollectorRegistry) -> Any:

@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.http_admin: the metrics in Prometheus' format, and nothing else."""
 
+import tempfile
 from typing import Any
 
 import pytest
@@ -44,6 +45,18 @@ def test_there_is_nothing_else(line: bytes) -> None:
 @pytest.mark.parametrize(("method", "status"), [(b"POST", b" 405 "), (b"DELETE", b" 501 ")])
 def test_metrics_are_only_read(method: bytes, status: bytes) -> None:
     assert status in answer_to(method + b" /metrics").partition(b"\r\n")[0]
+
+
+def test_a_body_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", None)
+    for length in (b"Content-Length: 100000000", b"Transfer-Encoding: chunked"):
+        transport = StringTransport()
+        protocol: Any = http_admin.site(Metrics(lambda: 0.0).registry).buildProtocol(IPv4Address("TCP", "127.0.0.1", 1))
+        protocol.makeConnection(transport)
+        protocol.dataReceived(b"POST /metrics HTTP/1.1\r\nHost: a\r\n" + length + b"\r\n\r\nffff\r\n" + bytes(65535))
+        (request,) = protocol._channel.requests
+        assert request.content.getvalue() == b""
+        protocol.connectionLost(Failure(ConnectionDone()))
 
 
 def test_it_listens_where_it_is_told_and_on_this_machine_only_by_default() -> None:
