@@ -124,6 +124,11 @@ class LedgerView:
         """Whether the metadata may have changed since it was read."""
         return self._stale
 
+    @property
+    def watched(self) -> bool:
+        """Whether :meth:`when_changed` tells: not after :meth:`close`, nor of a closed ledger."""
+        return self._stop_watching is not None
+
     def when_changed(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call ``listener`` whenever the metadata may have changed; call what is returned to end that."""
         self._listeners.append(listener)

@@ -68,7 +68,7 @@ class TailWait:
         self._later(self._timeout_s, self._timed_out)
         self._stop_listening = self._reader.when_changed(self._refresh)
         self._ask_ensemble()
-        if self._reader.stale:
+        if self._reader.stale or not self._reader.watched:
             self._refresh()
         return self.deferred
 

@@ -317,6 +317,15 @@ def test_cancelling_leaves_nothing(tailed: Tailed, when: str) -> None:
     tailed.assert_nothing_is_left()
 
 
+def test_a_reader_that_watches_nothing_any_more_notices_the_end_at_the_next_wait(tailed: Tailed) -> None:
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+    tailed.reader.close()
+    tailed.cluster.result(tailed.writer.close())
+    assert tailed.wait(beyond=5) == [2]
+    assert tailed.reader.closed
+    assert tailed.cluster.clock.getDelayedCalls() == []
+
+
 def test_a_closed_client_ends_the_wait(tailed: Tailed) -> None:
     waiting = tailed.reader.wait_last_add_confirmed(timeout_s=100)
     tailed.cluster.network.lose(tailed.cluster.network.find("poll"), ClientClosed())
