@@ -52,6 +52,9 @@ class Security:
 OPEN = Security()
 """Nothing is asked, and nothing offered."""
 
+_CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
+"""Those of :data:`ConnectionEvent`: every request is looked for among them, in a tuple faster than in a union."""
+
 
 @implementer(IPushProducer, IHandshakeListener)
 class BookieProtocol(Protocol):
@@ -154,7 +157,7 @@ class BookieProtocol(Protocol):
         try:
             while waiting and not self._pauses:
                 request = waiting.popleft()
-                if isinstance(request, ConnectionEvent):
+                if isinstance(request, _CONNECTION_EVENTS):
                     self._handle(request)
                 else:
                     self._serve(request, self)
