@@ -18,7 +18,7 @@ from protocol_specs.kaitai import generate
 from protocol_specs.vectors.cases import Case, all_cases, by_name
 from protocol_specs.wire import framing
 from tests.bookie import journals
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import CrashingDisk, new_disk
 from tests.bookie.seams import SCOPED, run_of
 from tests.integration.kaitai_compiler import compiled
 
@@ -166,7 +166,7 @@ def test_a_journal(parsers: dict[str, ModuleType]) -> None:
 
 
 def test_a_journal_of_ours(parsers: dict[str, ModuleType]) -> None:
-    disk = journals.new_disk()
+    disk = new_disk()
     ours = journals.new_journal(disk)
     ours.start()
     ours.append([key_record(7, b"k" * 20)], lambda error: None)
