@@ -33,7 +33,9 @@ class ClientContext:
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""
+        return self.channels.channel(bookie_id) if ledger_id < SCOPED_MIN else self.scoped_channel(bookie_id, ledger_id)
+
+    def scoped_channel(self, bookie_id: BookieId, ledger_id: int) -> ScopedChannel:
+        """Return the channel for requests about ``ledger_id``, of a scope other than 0, to a bookie."""
         channel = self.channels.channel(bookie_id)
-        if ledger_id < SCOPED_MIN:
-            return channel
         return ScopedChannel(self.scopes, self.store, self.clock, bookie_id, channel, ledger_id)

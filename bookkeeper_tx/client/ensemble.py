@@ -2,12 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from bookkeeper_tx.client.capability import Capability
+from twisted.internet.defer import Deferred
+
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.errors import BookieUnavailable, LedgerScopeNotSupported, NotEnoughBookies
+from bookkeeper_tx.errors import BookKeeperError, LedgerScopeNotSupported, NotEnoughBookies
 from bookkeeper_tx.model import BookieId
-from protocol_specs.ledger_id import split
-from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
+from protocol_specs.ledger_id import join, split
+
+ANY_LEDGER = 0
+"""The ledger of a scope that a bookie is asked for to find out whether it knows scopes; there need be none."""
 
 
 async def choose_ensemble(context: ClientContext, size: int, scope_id: int) -> tuple[BookieId, ...]:
@@ -55,7 +58,7 @@ async def _able(
         if not scope_id:
             return ensemble
         fresh = set(ensemble) - set(kept)
-        unable = {bookie_id for bookie_id in fresh if await _lacks_scopes(context, bookie_id)}
+        unable = {bookie_id for bookie_id in fresh if await _lacks_scopes(context, bookie_id, scope_id)}
         if not unable:
             return ensemble
         lacking |= unable
@@ -65,12 +68,13 @@ def _without(lacking: Collection[BookieId], error: NotEnoughBookies) -> str:
     return f"{', '.join(sorted(lacking))} know no ledger scopes (BP-34), and without them {error}"
 
 
-async def _lacks_scopes(context: ClientContext, bookie_id: BookieId) -> bool:
-    known = context.scopes.of(bookie_id, context.channels.channel(bookie_id).interruptions)
-    if known in (Capability.SERVES, Capability.LACKS):
-        return known is Capability.LACKS
-    try:
-        extensions = (await context.store.bookie_info(bookie_id)).extensions
-    except BookieUnavailable:
-        return False  # whoever sends to it will find out, and replace it
-    return extensions is not None and LEDGER_SCOPE_ID not in extensions
+async def _lacks_scopes(context: ClientContext, bookie_id: BookieId, scope_id: int) -> bool:
+    """Tell whether a bookie is known to lack scopes, by now: one that publishes nothing is asked."""
+    found: Deferred[bool] = Deferred()
+
+    def done(error: BookKeeperError | None, _: None) -> None:
+        # With another error it cannot be told: whoever sends to it will find out, and replace it.
+        found.callback(isinstance(error, LedgerScopeNotSupported))
+
+    context.scoped_channel(bookie_id, join(scope_id, ANY_LEDGER)).find_out(done)
+    return await found

@@ -127,6 +127,10 @@ class ScopedChannel:
 
     # Whether the bookie knows scopes ---------------------------------------------------------------------------------
 
+    def find_out(self, done: Done) -> None:
+        """Call ``done`` with LedgerScopeNotSupported if the bookie knows no scopes, with None if it does."""
+        self._when_known(done, lambda: self._clock.callLater(0, done, None, None))
+
     def _when_known(self, done: Done, request: Callable[[], Any]) -> None:
         scopes, bookie_id = self._scopes, self._bookie_id
         capability = scopes.of(bookie_id, self._channel.interruptions)

@@ -181,6 +181,18 @@ def test_bookies_that_published_nothing_are_not_ruled_out() -> None:
     assert set(writer.metadata.last_fragment.ensemble) == {"b1", "b2", "b3"}
 
 
+def test_a_bookie_that_published_nothing_is_asked() -> None:
+    cluster = scoped_cluster()
+    for bookie_id in ("b1", "b4"):
+        cluster.bookies[bookie_id].extensions, cluster.bookies[bookie_id].knows_scopes = None, False
+    writer = cluster.result(cluster.client(V3).create_ledger(scope_id=SCOPE_ID))
+    assert set(writer.metadata.last_fragment.ensemble) == {"b2", "b3", "b5"}
+    cluster.bookies["b2"].extensions = frozenset()
+    with pytest.raises(LedgerScopeNotSupported, match=r"scope -5: b1, b2, b4 "):
+        cluster.result(cluster.client(V3).create_ledger(scope_id=SCOPE_ID))
+    assert set(cluster.state.ledgers) == {writer.ledger_id}
+
+
 def test_too_few_bookies_that_know_scopes() -> None:
     cluster = scoped_cluster(["b1", "b2", "b3"])
     cluster.bookies["b2"].extensions = frozenset()

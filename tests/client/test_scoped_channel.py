@@ -25,10 +25,10 @@ V3 = ClientConfig(protocol="v3", batch_read_capability_expiry_s=60)
 LEDGER = LedgerId(-5, -9)
 
 
-def scoped(extensions: frozenset[str] | None, bookies: int = 3, knows: bool = True) -> Cluster:
+def scoped(extensions: frozenset[str] | None, bookies: int = 3) -> Cluster:
     cluster = Cluster([f"b{each}" for each in range(1, bookies + 1)])
     for bookie in cluster.bookies.values():
-        bookie.extensions, bookie.knows_scopes = extensions, knows
+        bookie.extensions = extensions
     return cluster
 
 
@@ -90,6 +90,7 @@ def test_what_was_found_out_expires() -> None:
 def test_appends_stay_in_order_while_a_bookie_is_asked() -> None:
     cluster = scoped(None, bookies=1)
     writer = writer_of(cluster, (1, 1, 1))
+    cluster.bookies["b1"].interruptions = 1
     appended = [writer.append(b"%d" % each) for each in range(5)]
     assert not any(" add " in each.text for each in cluster.network.messages)
     assert [cluster.result(each) for each in appended] == [0, 1, 2, 3, 4]
@@ -99,9 +100,9 @@ def test_appends_stay_in_order_while_a_bookie_is_asked() -> None:
 @pytest.mark.parametrize("extensions", [frozenset({"tls"}), None], ids=["published", "probed"])
 def test_nothing_is_sent_to_a_bookie_that_knows_no_scopes(extensions: Any) -> None:
     cluster = scoped(frozenset({LEDGER_SCOPE_ID}))
-    cluster.bookies["b2"].extensions, cluster.bookies["b2"].knows_scopes = None, False
     writer = writer_of(cluster)
-    cluster.bookies["b2"].extensions = extensions
+    older = cluster.bookies["b2"]
+    older.interruptions, older.extensions, older.knows_scopes = 1, extensions, False
     assert cluster.result(writer.append(b"two are enough")) == 0
     cluster.network.run()
     sent = [each.split(" ", 1)[1] for each in cluster.bookies["b2"].requests]
@@ -183,8 +184,10 @@ def test_recovery_writes_back_to_bookies_that_know_scopes() -> None:
 
 
 def test_too_few_bookies_that_know_scopes_fail_the_append() -> None:
-    cluster = scoped(None, knows=False)
+    cluster = scoped(None)
     writer = writer_of(cluster)
+    for bookie in cluster.bookies.values():
+        bookie.interruptions, bookie.knows_scopes = 1, False
     with pytest.raises(LedgerScopeNotSupported, match=r"knows no ledger scopes \(BP-34\)"):
         cluster.result(writer.append(b"payload"))
     assert not any(bookie.ledgers for bookie in cluster.bookies.values())
