@@ -264,6 +264,16 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 def _is_ours(connection: sqlite3.Connection, path: str) -> bool:
     """Tell whether the tables are there; raises InvalidConfig for somebody else's database."""
+    if connection.in_transaction:
+        return _seen_as_ours(connection, path)
+    connection.execute("BEGIN")  # or another process may make the tables between two looks
+    try:
+        return _seen_as_ours(connection, path)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _seen_as_ours(connection: sqlite3.Connection, path: str) -> bool:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application_id == APPLICATION_ID and version == SCHEMA_VERSION:
