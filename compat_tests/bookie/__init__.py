@@ -1,0 +1,1 @@
+"""The bookie role: the cases, one file an operation."""

@@ -1,0 +1,1 @@
+"""The client role: scripted bookies for any client, and the cases."""

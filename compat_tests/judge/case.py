@@ -1,0 +1,138 @@
+"""A case: one requirement of the protocol, and the function that looks whether a target meets it."""
+
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+
+class Level(StrEnum):
+    """How binding a requirement is, in the words of BCP 14."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+
+
+class Dialect(StrEnum):
+    """The two dialects of the protocol."""
+
+    V2 = "V2"
+    V3 = "V3"
+
+
+class Role(StrEnum):
+    """What is judged."""
+
+    BOOKIE = "bookie"
+    CLIENT = "client"
+
+
+MUST, SHOULD, MAY = Level
+V2, V3 = Dialect
+BOTH = (V2, V3)
+
+SITES = ("plain", "read-only", "tls", "auth", "tls+auth", "own")
+"""What a case can be held against: a bookie set up in some way, or one of its own that it may stop."""
+
+LIMIT_S = 10.0
+"""A verdict is reached within this, unless a case says otherwise."""
+
+_ID = re.compile(r"BKW-[A-Z0-9]+-\d{3}")
+
+Script: TypeAlias = Callable[[Any], None]
+
+
+@frozen
+class Case:
+    """One requirement."""
+
+    id: str
+    """``BKW-AREA-NNN``; never given to another requirement."""
+    role: Role
+    level: Level
+    section: str
+    """The label of the section of the reference that says it."""
+    title: str
+    requirement: str
+    sends: str
+    accepts: str
+    script: Script
+    dialects: tuple[Dialect, ...] = BOTH
+    """It is run once for each."""
+    since: str | None = None
+    """The first BookKeeper release whose protocol has it."""
+    until: str | None = None
+    provenance: str = ""
+    needs: tuple[str, ...] = ()
+    """Features without which it is unsupported."""
+    after: tuple[str, ...] = ()
+    """Cases without which it cannot be judged."""
+    site: str = "plain"
+    limit_s: float = LIMIT_S
+    module: str = ""
+
+    @property
+    def area(self) -> str:
+        """The middle of the id."""
+        return self.id.split("-")[1]
+
+
+CATALOGUE: dict[str, Case] = {}
+"""All cases of the modules that were imported, by id; see :mod:`compat_tests.judge.catalogue`."""
+
+
+def enter(new: Case) -> Case:
+    """Put a case into the catalogue.  Raises ValueError for one that is not well formed, or whose id is taken."""
+    if not _ID.fullmatch(new.id):
+        raise ValueError(f"{new.id} is no case id: they look like BKW-READ-014")
+    if new.id in CATALOGUE:
+        raise ValueError(f"{new.id} is taken by {CATALOGUE[new.id].title!r}")
+    if new.site not in SITES:
+        raise ValueError(f"{new.id}: no site {new.site!r}: there are {', '.join(SITES)}")
+    if not (new.requirement and new.sends and new.accepts and new.section):
+        raise ValueError(f"{new.id} lacks its requirement, its section, what it sends or what it accepts")
+    CATALOGUE[new.id] = new
+    return new
+
+
+def case(
+    id: str,
+    level: Level,
+    section: str,
+    *,
+    sends: str,
+    accepts: str,
+    dialects: Sequence[Dialect] = BOTH,
+    **options: Any,
+) -> Callable[[Script], Script]:
+    """Enter a function as a case: its name is the title, its docstring the requirement.
+
+    The role is that of the package of the module.  ``options`` are the further fields of :class:`Case`.
+    """
+
+    def entered(script: Script) -> Script:
+        title = script.__name__.replace("_", " ")
+        requirement = " ".join((script.__doc__ or "").split())
+        role = Role.CLIENT if ".client." in f"{script.__module__}." else Role.BOOKIE
+        enter(
+            Case(
+                id,
+                role,
+                level,
+                section,
+                title,
+                requirement,
+                sends,
+                accepts,
+                script,
+                tuple(dialects),
+                module=script.__module__,
+                **{name: tuple(value) if isinstance(value, list) else value for name, value in options.items()},
+            )
+        )
+        return script
+
+    return entered

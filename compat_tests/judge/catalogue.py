@@ -1,0 +1,50 @@
+"""Find the cases: all modules of a role, and those of them that a person has asked for."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+import compat_tests.bookie
+import compat_tests.client
+from compat_tests.judge.case import CATALOGUE, Case, Role
+
+_PACKAGES = {Role.BOOKIE: compat_tests.bookie, Role.CLIENT: compat_tests.client}
+
+
+def load(role: Role | None = None) -> list[Case]:
+    """All cases, or those of a role, in order of their ids."""
+    for package in _PACKAGES.values():
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    return [CATALOGUE[id] for id in sorted(CATALOGUE) if role in (None, CATALOGUE[id].role)]
+
+
+def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Case]:
+    """Those that a pattern of ``only`` matches and none of ``skip`` does.
+
+    A pattern is an id, an area or a section, with ``*`` for any characters.  Raises ValueError for one that matches
+    nothing, which is a slip of the person who wrote it.
+    """
+    cases = list(cases)
+    for pattern in (*only, *skip):
+        if not any(_matches(each, pattern) for each in cases):
+            raise ValueError(f"no case matches {pattern!r}: `bookkeeper-conformance list` shows what there is")
+    wanted = [each for each in cases if not only or any(_matches(each, pattern) for pattern in only)]
+    return [each for each in wanted if not any(_matches(each, pattern) for pattern in skip)]
+
+
+def with_dependencies(wanted: Iterable[Case]) -> list[Case]:
+    """The same cases with all that they depend on, in order of their ids."""
+    found: dict[str, Case] = {}
+    open_ids = [each.id for each in wanted]
+    while open_ids:
+        id = open_ids.pop()
+        if id not in found:
+            found[id] = CATALOGUE[id]
+            open_ids += CATALOGUE[id].after
+    return [found[id] for id in sorted(found)]
+
+
+def _matches(case: Case, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (case.id, case.area, case.section))
