@@ -99,7 +99,7 @@ def enter(new: Case) -> Case:
 
 
 def case(
-    id: str,
+    case_id: str,
     level: Level,
     section: str,
     *,
@@ -119,7 +119,7 @@ def case(
         role = Role.CLIENT if ".client." in f"{script.__module__}." else Role.BOOKIE
         enter(
             Case(
-                id,
+                case_id,
                 role,
                 level,
                 section,

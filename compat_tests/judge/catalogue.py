@@ -17,7 +17,7 @@ def load(role: Role | None = None) -> list[Case]:
     for package in _PACKAGES.values():
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return [CATALOGUE[id] for id in sorted(CATALOGUE) if role in (None, CATALOGUE[id].role)]
+    return [case for _, case in sorted(CATALOGUE.items()) if role in (None, case.role)]
 
 
 def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Case]:
@@ -39,11 +39,11 @@ def with_dependencies(wanted: Iterable[Case]) -> list[Case]:
     found: dict[str, Case] = {}
     open_ids = [each.id for each in wanted]
     while open_ids:
-        id = open_ids.pop()
-        if id not in found:
-            found[id] = CATALOGUE[id]
-            open_ids += CATALOGUE[id].after
-    return [found[id] for id in sorted(found)]
+        case = CATALOGUE[open_ids.pop()]
+        if case.id not in found:
+            found[case.id] = case
+            open_ids += case.after
+    return [case for _, case in sorted(found.items())]
 
 
 def _matches(case: Case, pattern: str) -> bool:

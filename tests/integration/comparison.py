@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tests.integration import raw_v2, raw_v3
+from compat_tests.wire import v2_replies, v3_replies
 from tests.integration.talk import Exchange, Outcome
 
 
@@ -28,16 +28,16 @@ def told(outcome: Outcome) -> str:
     """An outcome in a few words."""
     if isinstance(outcome, str):
         return outcome
-    return (raw_v2 if raw_v3.txn_id_of_reply(outcome) is None else raw_v3).brief(outcome)
+    return (v2_replies if v3_replies.txn_id_of_reply(outcome) is None else v3_replies).brief(outcome)
 
 
 def same(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes are the same, byte for byte but for what no two bookies agree on."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
-    if raw_v3.txn_id_of_reply(one) is None or raw_v3.txn_id_of_reply(other) is None:
+    if v3_replies.txn_id_of_reply(one) is None or v3_replies.txn_id_of_reply(other) is None:
         return one == other
-    return raw_v3.steadied(one) == raw_v3.steadied(other)
+    return v3_replies.steadied(one) == v3_replies.steadied(other)
 
 
 def _shown(outcome: Outcome) -> str:

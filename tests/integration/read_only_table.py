@@ -1,9 +1,10 @@
 """Exchanges with a read-only bookie, in both dialects, said to a Java bookie and to ours alike."""
 
+from compat_tests.wire import v2_requests
+from compat_tests.wire.entries import KEY, OTHER_KEY
+from compat_tests.wire.v3_requests import add, fence, force, info, poll, read, read_lac, write_lac
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
-from tests.integration import raw_v2
-from tests.integration.raw_v3 import KEY, OTHER_KEY, add, fence, force, info, poll, read, read_lac, write_lac
 from tests.integration.talk import Differs, Table, Talk
 
 TABLE = Table()
@@ -41,9 +42,9 @@ def read_only_bookie(talk: Talk) -> None:
 @TABLE.exchange()
 def read_only_bookie_in_v2(talk: Talk) -> None:
     for flags in range(8):
-        talk.ask(f"flags {flags}", raw_v2.add(talk.ledger, flags, flags=flags))
-        talk.ask(f"flags {flags}, other key", raw_v2.add(talk.ledger, 10 + flags, flags=flags, key=OTHER_KEY))
-    talk.ask("last", raw_v2.read(talk.ledger, fields.LAST_ENTRY))
-    talk.ask("fence", raw_v2.read(talk.ledger, fields.LAST_ENTRY, flags=1, key=KEY))
+        talk.ask(f"flags {flags}", v2_requests.add(talk.ledger, flags, flags=flags))
+        talk.ask(f"flags {flags}, other key", v2_requests.add(talk.ledger, 10 + flags, flags=flags, key=OTHER_KEY))
+    talk.ask("last", v2_requests.read(talk.ledger, fields.LAST_ENTRY))
+    talk.ask("fence", v2_requests.read(talk.ledger, fields.LAST_ENTRY, flags=1, key=KEY))
     for flags in range(8):
-        talk.ask(f"fenced: flags {flags}", raw_v2.add(talk.ledger, 20 + flags, flags=flags))
+        talk.ask(f"fenced: flags {flags}", v2_requests.add(talk.ledger, 20 + flags, flags=flags))

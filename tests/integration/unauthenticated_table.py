@@ -1,9 +1,7 @@
 """Exchanges with a bookie that asks for credentials, by a client that has none, said to Java's and to ours alike."""
 
-from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.operations import Operation, V3Operation
-from tests.integration import raw_v2
-from tests.integration.raw_v3 import (
+from compat_tests.wire import v2_requests
+from compat_tests.wire.v3_requests import (
     add,
     auth,
     fence,
@@ -16,6 +14,8 @@ from tests.integration.raw_v3 import (
     request,
     write_lac,
 )
+from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.operations import Operation, V3Operation
 from tests.integration.talk import CLOSED, Differs, Table, Talk
 
 TABLE = Table()
@@ -54,20 +54,20 @@ def refused_in_v3(talk: Talk) -> None:
 @TABLE.exchange()
 def refused_in_v2(talk: Talk) -> None:
     for version in (0, 1, 2, 3):
-        talk.ask(f"add of version {version}", raw_v2.add(talk.ledger, 0, version=version))
-        talk.ask(f"read of version {version}", raw_v2.read(talk.ledger, 0, version=version))
-    talk.ask("credentials of another plugin", raw_v2.operation(Operation.AUTH, body=OTHER_PLUGIN))
+        talk.ask(f"add of version {version}", v2_requests.add(talk.ledger, 0, version=version))
+        talk.ask(f"read of version {version}", v2_requests.read(talk.ledger, 0, version=version))
+    talk.ask("credentials of another plugin", v2_requests.operation(Operation.AUTH, body=OTHER_PLUGIN))
 
 
 @TABLE.exchange()
 def batch_read_before_credentials(talk: Talk) -> None:
-    talk.ask("batch read", raw_v2.batch_read(talk.ledger, 0, 1, 1000))
+    talk.ask("batch read", v2_requests.batch_read(talk.ledger, 0, 1, 1000))
 
 
 @TABLE.exchange()
 def one_dialect_after_the_other_before_credentials(talk: Talk) -> None:
     talk.ask("V3", read(talk.ledger, 0))
-    talk.ask("V2 after V3", raw_v2.read(talk.ledger, 0))
+    talk.ask("V2 after V3", v2_requests.read(talk.ledger, 0))
     talk.ask("V3 after V2", read(talk.ledger, 0))
 
 

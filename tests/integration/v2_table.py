@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from compat_tests.wire.entries import KEY, OTHER_KEY
+from compat_tests.wire.v2_requests import add, batch_read, operation, read
 from protocol_specs import fields
 from protocol_specs.wire.operations import Operation
-from tests.integration.raw_v2 import add, batch_read, operation, read
-from tests.integration.raw_v3 import KEY, OTHER_KEY
 from tests.integration.talk import Differs, Table, Talk
 
 TABLE = Table()

@@ -1,9 +1,10 @@
 """V3 exchanges of adds and reads, said to a Java bookie and to ours alike."""
 
+from compat_tests.wire.entries import KEY, OTHER_KEY, entry
+from compat_tests.wire.v3_requests import add, changed, fence, force, info, read, read_lac, request
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
-from tests.integration.raw_v3 import KEY, OTHER_KEY, add, changed, entry, fence, force, info, read, read_lac, request
 from tests.integration.talk import CLOSED, SILENT, Differs, Table, Talk
 
 TABLE = Table()

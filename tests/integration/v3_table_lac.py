@@ -1,19 +1,9 @@
 """V3 exchanges about the last add confirmed, said to a Java bookie and to ours alike."""
 
+from compat_tests.wire.entries import OTHER_KEY, entry, explicit_lac
+from compat_tests.wire.v3_requests import add, fence, poll, read, read_lac, request, write_lac
 from protocol_specs import fields
 from protocol_specs.wire.operations import V3Operation
-from tests.integration.raw_v3 import (
-    OTHER_KEY,
-    add,
-    entry,
-    explicit_lac,
-    fence,
-    poll,
-    read,
-    read_lac,
-    request,
-    write_lac,
-)
 from tests.integration.talk import CLOSED, Differs, Table, Talk
 
 TABLE = Table()

@@ -1,9 +1,9 @@
 """V3 exchanges of the other operations, and what is no V3, said to a Java bookie and to ours alike."""
 
+from compat_tests.wire.v3_requests import add, auth, fence, force, info, list_entries, read, request
 from protocol_specs import codecs
 from protocol_specs.wire import framing, v2, v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
-from tests.integration.raw_v3 import add, auth, fence, force, info, list_entries, read, request
 from tests.integration.talk import CLOSED, Differs, Table, Talk
 
 TABLE = Table()

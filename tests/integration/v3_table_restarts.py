@@ -1,8 +1,9 @@
 """V3 exchanges that go on after the bookie was stopped, or killed, and started again."""
 
+from compat_tests.wire.entries import OTHER_KEY
+from compat_tests.wire.v3_requests import add, fence, poll, read, read_lac, write_lac
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
-from tests.integration.raw_v3 import OTHER_KEY, add, fence, poll, read, read_lac, write_lac
 from tests.integration.talk import Differs, Table, Talk
 
 TABLE = Table()

@@ -1,35 +1,15 @@
-"""V3 frames as no client would send them, and replies told in a word."""
+"""V3 requests, without their length; any of them may be wrong on purpose."""
 
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
-from protocol_specs import codecs, fields
-from protocol_specs.entry import v1
+from compat_tests.wire.entries import KEY, entry, explicit_lac
+from protocol_specs import fields
 from protocol_specs.wire import v3, v3_pb2
 from protocol_specs.wire.operations import V3Operation
-from protocol_specs.wire.status import BY_V3_CODE
-
-KEY = bytes(range(20))
-OTHER_KEY = bytes(20)
 
 TXN_ID = 5
-
-_ENTRY = codecs.derive("entry", v1.ENTRY_METADATA)
-_LAC = codecs.derive("explicit last add confirmed", v1.LAC_METADATA)
-
-#: What no two bookies agree on, and so is only compared for being there.
-VOLATILE = ("lac_update_timestamp", "total_disk_capacity", "free_disk_space")
-
-
-def entry(ledger_id: int, entry_id: int, last_add_confirmed: int = fields.NO_ENTRY, payload: bytes = b"hello") -> bytes:
-    """An entry without digest, which no bookie looks at."""
-    return _ENTRY.pack_fixed(ledger_id, entry_id, last_add_confirmed, len(payload)) + payload
-
-
-def explicit_lac(ledger_id: int, last_add_confirmed: int, digest: bytes = b"\1\2\3\4") -> bytes:
-    """The body of a WRITE_LAC."""
-    return _LAC.pack_fixed(ledger_id, last_add_confirmed) + digest
 
 
 def request(
@@ -137,46 +117,3 @@ def txn_id_of(frame: bytes) -> int | None:
     except DecodeError:
         return None
     return message.header.txn_id if message.header.HasField("txn_id") else None
-
-
-def txn_id_of_reply(reply: bytes) -> int | None:
-    """The transaction id of a V3 reply; None if it is not V3."""
-    try:
-        message = v3_pb2.Response.FromString(reply)
-    except DecodeError:
-        return None
-    return message.header.txn_id if message.IsInitialized() else None
-
-
-def steadied(reply: bytes) -> bytes:
-    """The reply with 1 in place of what differs from one bookie, or moment, to the next."""
-    message = v3_pb2.Response.FromString(reply)
-    part = part_of(message)
-    volatile = [name for name in VOLATILE if part is not None and name in part.DESCRIPTOR.fields_by_name]
-    for name in volatile:
-        if part.HasField(name):
-            assert getattr(part, name) > 0
-            setattr(part, name, 1)
-    return message.SerializeToString() if volatile else reply
-
-
-def part_of(message: Any) -> Any:
-    """The part of a reply, if it has one."""
-    parts = [value for field, value in message.ListFields() if field.name.endswith("_response")]
-    return parts[0] if parts else None
-
-
-def brief(reply: bytes) -> str:
-    """A reply in a few words: its status, that of its part if there is one, and what else is in the part."""
-    message = v3_pb2.Response.FromString(reply)
-    words = [BY_V3_CODE[message.status].name]
-    part = part_of(message)
-    if part is None:
-        return f"{words[0]} alone"
-    for field, value in part.ListFields():
-        if field.name == "status":
-            if value != message.status:
-                words.append(f"part:{BY_V3_CODE[value].name}")
-        elif field.name not in ("ledger_id", "entry_id"):
-            words.append(field.name if isinstance(value, bytes) else f"{field.name}={value}")
-    return " ".join(words)

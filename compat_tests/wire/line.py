@@ -1,0 +1,232 @@
+"""One recorded connection to a target: anything can be sent, and whatever comes is told."""
+
+import socket
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from compat_tests.judge.recording import Recording
+from compat_tests.judge.verdict import Interrupted, Mismatch
+from compat_tests.wire.replies import Closed, Reply, Silent, Unreadable, mismatched, parse
+from protocol_specs import codecs
+
+REPLY_TIMEOUT_S = 5.0
+"""How long a reply may take, within the limit of the case."""
+
+_CONNECT_TIMEOUT_S = 5.0
+_CHUNK_SIZE = 1 << 18
+_FRAME_SIZE_MAX = 16 << 20
+"""Three times what any bookie sends; a length above it is not waited for."""
+_WAITING_MAX = 20_000
+"""Replies that nobody has asked for yet; a flood must not fill the memory."""
+
+_LENGTH = codecs.RECORD_LENGTH
+
+Outcome: TypeAlias = Reply | Closed | Silent
+
+
+def framed(frame: bytes) -> bytes:
+    """A frame behind its length."""
+    return len(frame).to_bytes(_LENGTH.size, "big") + frame
+
+
+class Line:
+    """A connection of a case.
+
+    :param name: for the record
+    :param deadline: ``time.monotonic()`` when the case must have ended; no call waits longer
+    :param stopped: whether the run is being stopped
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: tuple[str, int],
+        recording: Recording,
+        deadline: float,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.name = name
+        self.recording = recording
+        self._deadline = deadline
+        self._stopped = stopped
+        self._buffer = bytearray()
+        self._waiting: list[Reply] = []
+        self._unanswered: list[bytes] = []
+        self._ended: Closed | None = None
+        try:
+            self.socket = socket.create_connection(address, timeout=min(_CONNECT_TIMEOUT_S, self._left()))
+        except OSError as error:
+            raise Mismatch("connecting", "a connection", f"{error.strerror or error}") from None
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    # Sending ---------------------------------------------------------------------------------------------------------
+
+    def send(self, *frames: bytes) -> None:
+        """Send frames, each behind its length, in one piece; what they are answered is received later."""
+        self._unanswered += frames
+        self.send_bytes(b"".join(map(framed, frames)))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are.  That the target has closed is told by what is received next."""
+        self.recording.sent(self.name, data)
+        try:
+            self.socket.settimeout(self._left())
+            self.socket.sendall(data)
+        except TimeoutError:
+            self._check_stopped()
+            raise Mismatch(
+                "sending", f"{len(data)} bytes taken", "nothing taken within the limit of the case"
+            ) from None
+        except OSError:
+            self._check_stopped()
+
+    def send_slowly(self, data: bytes, piece_size: int = 1, pause_s: float = 0.0) -> None:
+        """Send bytes in pieces, each in a segment of its own as far as the kernel lets it."""
+        for at in range(0, len(data), piece_size):
+            self.send_bytes(data[at : at + piece_size])
+            if pause_s:
+                time.sleep(min(pause_s, self._left()))
+
+    def half_close(self) -> None:
+        """Say that nothing more will be sent."""
+        self.recording.note(self.name, "the suite sends no more")
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._check_stopped()
+
+    def close(self) -> None:
+        """Close the connection in order."""
+        self.socket.close()
+
+    def reset(self) -> None:
+        """Close the connection with a reset."""
+        self.recording.note(self.name, "reset by the suite")
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, (1).to_bytes(4, "little") + bytes(4))
+        self.socket.close()
+
+    # Receiving -------------------------------------------------------------------------------------------------------
+
+    def receive(self, timeout_s: float | None = None) -> Outcome:
+        """The next reply, the end of the connection, or silence.  Raises Mismatch for bytes that are no reply."""
+        if self._waiting:
+            return self._waiting.pop(0)
+        outcome = self._next(timeout_s)
+        if isinstance(outcome, Reply):
+            self._unanswered = _without_first(self._unanswered, outcome)
+        return outcome
+
+    def receive_for(self, frame: bytes, timeout_s: float | None = None) -> Outcome:
+        """The reply to this request, whatever comes before it; that is kept for its own requests."""
+        for index, reply in enumerate(self._waiting):
+            if mismatched(frame, reply) is None:
+                return self._waiting.pop(index)
+        deadline = time.monotonic() + min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
+        while True:
+            outcome = self._next(max(deadline - time.monotonic(), 0.001))
+            if not isinstance(outcome, Reply):
+                return outcome
+            if mismatched(frame, outcome) is None:
+                self._unanswered = _without_first(self._unanswered, outcome)
+                return outcome
+            self._waiting.append(outcome)
+            if len(self._waiting) > _WAITING_MAX:
+                raise Mismatch("replies", "one for each request", f"more than {_WAITING_MAX} that nobody asked for")
+
+    def ask(self, frame: bytes) -> Outcome:
+        """Send a request and return what comes of it; a reply to another request is a Mismatch."""
+        alone = not self._unanswered and not self._waiting
+        self.send(frame)
+        outcome = self._next(None) if alone else self.receive_for(frame)
+        if not isinstance(outcome, Reply):
+            return outcome
+        wrong = mismatched(frame, outcome)
+        if wrong is not None:
+            raise Mismatch(*wrong)
+        self._unanswered = _without_first(self._unanswered, outcome)
+        return outcome
+
+    def receive_bytes(self, timeout_s: float) -> bytes | Closed:
+        """Whatever bytes are there, at most so many seconds waited for; empty if none came."""
+        if self._buffer:
+            data, self._buffer = bytes(self._buffer), bytearray()
+            return data
+        more = self._more(time.monotonic() + min(timeout_s, self._left()))
+        if isinstance(more, Closed):
+            return more
+        return self.receive_bytes(0) if more else b""
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _next(self, timeout_s: float | None) -> Outcome:
+        wait_s = min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
+        deadline = time.monotonic() + wait_s
+        while (frame := self._frame()) is None:
+            more = self._more(deadline)
+            if isinstance(more, Closed):
+                return more
+            if not more:
+                return Silent(wait_s)
+        try:
+            return parse(frame)
+        except Unreadable as error:
+            raise Mismatch("the reply", "a V2 or V3 reply", str(error)) from None
+
+    def _frame(self) -> bytes | None:
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        length = int.from_bytes(self._buffer[: _LENGTH.size], "big")
+        if length > _FRAME_SIZE_MAX:
+            head = bytes(self._buffer[:64])
+            raise Mismatch("length of the reply", f"at most {_FRAME_SIZE_MAX}", f"{length}, as of {head!r}")
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        frame = bytes(self._buffer[_LENGTH.size : end])
+        del self._buffer[:end]
+        return frame
+
+    def _more(self, deadline: float) -> bool | Closed:
+        """Wait for bytes: True if some came, False if the time is over."""
+        if self._ended is not None:
+            return self._ended
+        try:
+            self.socket.settimeout(max(min(deadline - time.monotonic(), self._left()), 0.001))
+            data = self.socket.recv(_CHUNK_SIZE)
+        except TimeoutError:
+            self._check_stopped()
+            return False
+        except OSError as error:
+            self._check_stopped()
+            return self._end(Closed("reset" if isinstance(error, ConnectionResetError) else "closed"))
+        if not data:
+            self._check_stopped()
+            return self._end(Closed())
+        self.recording.received(self.name, data)
+        self._buffer += data
+        return True
+
+    def _end(self, how: Closed) -> Closed:
+        self._ended = how
+        left = f", {len(self._buffer)} bytes of a frame before that" if self._buffer else ""
+        self.recording.note(self.name, f"{'reset' if how.how == 'reset' else 'closed'} by the target{left}")
+        return how
+
+    def _left(self) -> float:
+        self._check_stopped()
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise Mismatch("the case", "a verdict within its limit", "the limit passed")
+        return left
+
+    def _check_stopped(self) -> None:
+        if self._stopped():
+            raise Interrupted
+
+
+def _without_first(requests: list[bytes], reply: Reply) -> list[bytes]:
+    for index, request in enumerate(requests):
+        if mismatched(request, reply) is None:
+            return requests[:index] + requests[index + 1 :]
+    return requests

@@ -1,0 +1,230 @@
+"""Replies of both dialects, taken apart, and whether they answer a request."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+from google.protobuf.message import DecodeError
+
+from compat_tests.judge.case import Dialect
+from protocol_specs import codecs
+from protocol_specs.codecs import Malformed
+from protocol_specs.tails import Records
+from protocol_specs.wire import framing, v2, v3, v3_pb2
+from protocol_specs.wire.operations import Operation, V3Operation
+from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, Status
+
+_HEADER = codecs.derive("packet header", codecs.leading(v2.READ_REPLY, "status"))
+_REPLY = codecs.derive("reply", codecs.leading(v2.READ_REPLY, "entry"))
+_BATCH_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY)
+_READ = codecs.derive("read request", codecs.leading(v2.READ_REQUEST, "master_key"))
+_ADD = codecs.derive("add request", codecs.leading(v2.ADD_REQUEST, "rest_of_entry"))
+_BATCH = codecs.derive("batch read request", codecs.leading(v2.BATCH_READ_REQUEST, "master_key"))
+
+_V2_OPERATIONS = {int(operation) for operation in Operation}
+
+
+@frozen
+class Reply:
+    """One reply."""
+
+    dialect: Dialect
+    raw: bytes
+    """The frame without its length."""
+    operation: int
+    version: int
+    status: Status | None
+    """None for a V2 AUTH, which has none."""
+    ledger_id: int | None = None
+    entry_id: int | None = None
+    """The first one, of a batch read."""
+    request_id: int | None = None
+    """The transaction id of V3; of V2, batch reads only."""
+    flags: int = 0
+    body: bytes = b""
+    """The entry that a read brought."""
+    entries: Sequence[bytes] = ()
+    """Those that a batch read brought."""
+    part: Any = None
+    """The part of a V3 response, if it has one."""
+    message: Any = None
+    """The whole V3 response, or the AuthMessage of a V2 one."""
+
+    def __str__(self) -> str:
+        """The reply in a few words."""
+        words = [str(self.dialect), name_of(self.dialect, self.operation)]
+        words.append(self.status.name if self.status else "without status")
+        for name in ("ledger_id", "entry_id", "request_id"):
+            value = getattr(self, name)
+            if value is not None:
+                words.append(f"{name}={value}")
+        if self.body:
+            words.append(f"body={len(self.body)} bytes")
+        if self.entries:
+            words.append(f"entries={len(self.entries)}")
+        return " ".join(words)
+
+
+@frozen
+class Closed:
+    """The target closed the connection."""
+
+    how: str = "closed"
+    """``closed`` in order, or ``reset``."""
+
+    def __str__(self) -> str:
+        return f"the connection {'was reset' if self.how == 'reset' else 'was closed'}"
+
+
+@frozen
+class Silent:
+    """Nothing came."""
+
+    for_s: float
+
+    def __str__(self) -> str:
+        return f"nothing for {self.for_s:.1f} s"
+
+
+class Unreadable(ValueError):
+    """A frame that is no reply."""
+
+
+def name_of(dialect: Dialect, operation: int) -> str:
+    """The name of an operation, or its number."""
+    kind = Operation if dialect is Dialect.V2 else V3Operation
+    try:
+        return kind(operation).name
+    except ValueError:
+        return f"operation {operation}"
+
+
+def parse(frame: bytes) -> Reply:
+    """Take a frame apart.  Raises Unreadable if it is a reply of neither dialect."""
+    if frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN]):
+        try:
+            message = v3_pb2.Response.FromString(frame)
+        except DecodeError:
+            message = None
+        if message is not None and message.IsInitialized():
+            return _v3(frame, message)
+    try:
+        return _v2(frame)
+    except (Malformed, DecodeError, KeyError, ValueError) as error:
+        raise Unreadable(f"{len(frame)} bytes that are no reply ({error}): {frame[:64].hex()}") from error
+
+
+def answers(request: bytes, reply: Reply) -> bool:
+    """Whether a reply is the one to a request: the same operation, ids and number; and, of V2, version."""
+    return mismatched(request, reply) is None
+
+
+def mismatched(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
+    """What the reply does not have from its request: name, expected, seen; None if it answers it."""
+    txn_id = txn_id_of(request)
+    if txn_id is not None and reply.dialect is Dialect.V3:
+        return _mismatched_v3(request, reply)
+    if (txn_id is None) != (reply.dialect is Dialect.V2):
+        return "dialect of the reply", "V2" if txn_id is None else "V3", str(reply.dialect)
+    for name, expected in _v2_echo(request).items():
+        if getattr(reply, name) != expected:
+            return f"{name} of the reply", str(expected), str(getattr(reply, name))
+    return None
+
+
+def txn_id_of(frame: bytes) -> int | None:
+    """The id that a reply to this request will bear; None if it is not V3."""
+    if frame[:1] < bytes([framing.V3_FIRST_BYTE_MIN]):
+        return None
+    message = v3_pb2.Request()
+    try:
+        message.ParseFromString(frame)
+    except DecodeError:
+        return None
+    return message.header.txn_id if message.header.HasField("txn_id") else None
+
+
+def _v3(frame: bytes, message: Any) -> Reply:
+    part = next((value for field, value in message.ListFields() if field.name.endswith("_response")), None)
+    bodies = getattr(part, "body", None)
+    batch = isinstance(part, v3_pb2.BatchReadResponse)
+    return Reply(
+        Dialect.V3,
+        frame,
+        message.header.operation,
+        message.header.version,
+        BY_V3_CODE[message.status],
+        getattr(part, "ledger_id", None),
+        getattr(part, "start_entry_id" if batch else "entry_id", None),
+        message.header.txn_id,
+        body=bodies if isinstance(bodies, bytes) else b"",
+        entries=tuple(bodies) if batch and bodies else (),
+        part=part,
+        message=message,
+    )
+
+
+def _v2(frame: bytes) -> Reply:
+    (header,) = _HEADER.unpack_fixed(frame)
+    version, operation, flags = framing.split_header(header)
+    if operation not in _V2_OPERATIONS:
+        raise Unreadable(f"V2 has no operation {operation}: {frame[:64].hex()}")
+    if operation == Operation.AUTH:
+        message = v3_pb2.AuthMessage.FromString(frame[_HEADER.size :])
+        return Reply(Dialect.V2, frame, operation, version, None, flags=flags, message=message)
+    if operation == Operation.BATCH_READ_ENTRY:
+        _, code, ledger_id, entry_id, request_id = _BATCH_REPLY.unpack_fixed(frame)
+        entries = tuple(bytes(entry) for entry in Records.parse(frame[_BATCH_REPLY.size :]))
+        status = BY_V2_CODE[code]
+        return Reply(
+            Dialect.V2, frame, operation, version, status, ledger_id, entry_id, request_id, flags, entries=entries
+        )
+    _, code, ledger_id, entry_id = _REPLY.unpack_fixed(frame)
+    body = frame[_REPLY.size :]
+    return Reply(Dialect.V2, frame, operation, version, BY_V2_CODE[code], ledger_id, entry_id, None, flags, body)
+
+
+def _v2_echo(request: bytes) -> dict[str, object]:
+    """What a V2 reply has from its request."""
+    (header,) = _HEADER.unpack_fixed(request)
+    version, operation, _ = framing.split_header(header)
+    if operation == Operation.AUTH:
+        return {"operation": operation}
+    if operation == Operation.ADD_ENTRY:
+        _, _, ledger_id, entry_id = _ADD.unpack_fixed(request)
+    elif operation == Operation.BATCH_READ_ENTRY:
+        _, ledger_id, entry_id, request_id, _, _ = _BATCH.unpack_fixed(request)
+        return {
+            "operation": operation,
+            "request_id": request_id,
+            "version": version,
+            "ledger_id": ledger_id,
+            "entry_id": entry_id,
+        }
+    else:
+        _, ledger_id, entry_id = _READ.unpack_fixed(request)
+    return {"operation": operation, "version": version, "ledger_id": ledger_id, "entry_id": entry_id, "flags": 0}
+
+
+def _mismatched_v3(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
+    message = v3_pb2.Request()
+    message.ParseFromString(request)
+    header = message.header
+    for name, expected, seen in (
+        ("transaction id", header.txn_id, reply.request_id),
+        ("operation", header.operation, reply.operation),
+    ):
+        if expected != seen:
+            return f"{name} of the reply", str(expected), str(seen)
+    parts = v3.PARTS.get(V3Operation(header.operation)) if header.operation else None
+    asked = getattr(message, parts.request) if parts and message.HasField(parts.request) else None
+    if asked is None or reply.part is None:
+        return None
+    names = ["ledger_id"]
+    if not (isinstance(asked, v3_pb2.ReadRequest) and asked.HasField("previous_lac")):
+        names += ["entry_id", "start_entry_id"]  # a long poll may bring another entry than the one asked for
+    for name in names:
+        expected, seen = getattr(asked, name, None), getattr(reply.part, name, None)
+        if expected is not None and seen is not None and expected != seen:
+            return f"{name} of the reply", str(expected), str(seen)
+    return None
