@@ -22,12 +22,12 @@ from bookkeeper_tx.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import error_of
 from bookkeeper_tx.metadata import ledger_serialization
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.readable import direction
-from bookkeeper_tx.readable.shown import Frame
-from bookkeeper_tx.readable.stream import Stream
-from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import codecs
 from protocol_specs.disk import cookie
+from protocol_specs.readable import direction
+from protocol_specs.readable.shown import Frame
+from protocol_specs.readable.stream import Stream
+from protocol_specs.readable.verdicts import Verdicts
 from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.status import EOK, STATUSES
 

@@ -7,10 +7,10 @@ import click
 from bookkeeper_tx.cli import options, wire_input, wire_report, wire_spec
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.readable import conversation, direction
-from bookkeeper_tx.readable.shown import Direction
-from bookkeeper_tx.readable.stream import Stream
-from bookkeeper_tx.readable.verdicts import Verdicts
+from protocol_specs.readable import conversation, direction
+from protocol_specs.readable.shown import Direction
+from protocol_specs.readable.stream import Stream
+from protocol_specs.readable.verdicts import Verdicts
 
 BOOKIE_PORT = 3181
 """Where bookies listen unless they are told otherwise."""
@@ -76,7 +76,7 @@ def decode(
     FILE may be - for standard input.  What is malformed is shown up to the byte where it breaks; the exit code is 1
     then.  With the password of a ledger, master keys and HMAC digests are checked as well.
     """
-    verdicts = Verdicts(password or None, digest_type)
+    verdicts = Verdicts(password or None, digest_type and digest_type.value)
     report = wire_report.Report(as_json)
     source = wire_input.read(file, text, as_capture)
     if isinstance(source, wire_input.CaptureFile):

@@ -9,8 +9,8 @@ import click
 from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.readable import capture
-from bookkeeper_tx.readable.reassembly import Connection, Reassembly
+from protocol_specs.readable import capture
+from protocol_specs.readable.reassembly import Connection, Reassembly
 
 HEXDUMP_LINE = re.compile(r"^([0-9a-fA-F]{7,})((?: {1,2}[0-9a-fA-F]{2})*) *(?:\|.*)?$")
 """A line of ``hexdump -C``: offset, bytes, and the same as text between bars."""
@@ -53,8 +53,11 @@ def read(file: BinaryIO | None, text: str | None, as_capture: bool) -> bytes | C
 
 
 def connections(source: CaptureFile, ports: tuple[int, ...]) -> tuple[capture.Capture, list[Connection]]:
-    """Return the capture, and the connections to these ports in it."""
-    packets, reassembly = capture.Capture(BytesIO(source.data)), Reassembly(ports)
+    """Return the capture, and the connections to these ports in it; raises :class:`InvalidArgument`."""
+    try:
+        packets, reassembly = capture.Capture(BytesIO(source.data)), Reassembly(ports)
+    except capture.NotACapture as error:
+        raise InvalidArgument(str(error)) from error
     for segment in packets.segments():
         reassembly.add(segment)
     return packets, reassembly.connections

@@ -8,8 +8,8 @@ import click
 from rich.table import Table
 
 from bookkeeper_tx.cli.tables import print_table
-from bookkeeper_tx.readable.reassembly import Connection, Segment
-from bookkeeper_tx.readable.shown import Field, Frame, Item, as_dictionary
+from protocol_specs.readable.reassembly import Connection, Segment
+from protocol_specs.readable.shown import Field, Frame, Item, as_dictionary
 
 BYTES_SHOWN = 32
 """Bytes of a value that a table shows; JSON has all."""

@@ -1,12 +1,9 @@
 """Whether a vector is what its declaration says: read, built, by construct and by the derived codec, and cut short."""
 
 import hashlib
-import hmac
-import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import crc32c
 from construct import Construct, ConstructError, ListContainer, SizeofError, Struct
 from construct import Container as Read
 from google.protobuf import text_format
@@ -15,7 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from protocol_specs import codecs, tails
 from protocol_specs.codecs import Codec, Malformed, UnsupportedForm
 from protocol_specs.disk import cookie
-from protocol_specs.entry.digest import DIGESTS
+from protocol_specs.entry.digest import CRC32, CRC32C, DIGESTS, compute, master_key
 from protocol_specs.forms import LengthFirst
 from protocol_specs.metadata import formats_pb2, layout, ledger
 from protocol_specs.vectors.cases import Case, by_name
@@ -184,16 +181,16 @@ def _value(value: Any) -> Any:
 def _sealed(case: Case, declaration: Construct) -> list[str]:
     """Check an entry or an explicit last add confirmed, which says its digest type and the ledger's password."""
     fields, names = dict(case.fields), [subcon.name for subcon in declaration.subcons]
-    size = {digest.name: digest.size for digest in DIGESTS}[fields["digest_type"]]
+    digest = {each.name: each for each in DIGESTS}[fields["digest_type"]]
     head = Struct(*(subcon for subcon in declaration.subcons if subcon.name != "digest_and_payload"))
     start = head.sizeof()
     found = _plain(head.parse(case.data))
-    found["digest"] = case.data[start : start + size].hex()
+    found["digest"] = case.data[start : start + digest.size].hex()
     if "payload" in fields:
-        found["payload"] = case.data[start + size :].hex()
+        found["payload"] = case.data[start + digest.size :].hex()
     wrong = [f"{name} is {found[name]}" for name in found if fields.get(name) != found[name]]
     payload = bytes.fromhex(fields.get("payload", ""))
-    right = digest_of(fields["digest_type"], bytes.fromhex(fields["password"]), case.data[:start] + payload)
+    right = compute(digest, bytes.fromhex(fields["password"]), case.data[:start] + payload)
     if right.hex() != found["digest"]:
         wrong.append(f"the digest should be {right.hex()}")
     if "digest_and_payload" in names:
@@ -201,17 +198,6 @@ def _sealed(case: Case, declaration: Construct) -> list[str]:
         plain["digest_and_payload"] = case.data[start:].hex()
         wrong += _construct(case._replace(fields=plain), declaration)
     return wrong
-
-
-def digest_of(digest_type: str, password: bytes, covered: bytes) -> bytes:
-    """Compute a digest, in another way than the bookie and the client do."""
-    if digest_type == "CRC32":
-        return zlib.crc32(covered).to_bytes(8, "big")
-    if digest_type == "CRC32C":
-        return int(crc32c.crc32c(covered)).to_bytes(4, "big")
-    if digest_type == "HMAC":
-        return hmac.digest(hashlib.sha1(b"mac" + password).digest(), covered, "sha1")
-    return b""
 
 
 def _is(right: bytes, case: Case) -> list[str]:
@@ -284,9 +270,9 @@ _SPECIAL: dict[str, Callable[[Case], list[str]]] = {
     "metadata/layout.LAYOUT_RECORD": _layout,
     "metadata/layout.INSTANCE_ID_RECORD": lambda case: _is(case.fields["instance_id"].encode("ascii"), case),
     "metadata/ledger.RECORD": _ledger_record,
-    "entry/digest.master_key": lambda case: _is(hashlib.sha1(b"ledger" + _of_hex(case, "password")).digest(), case),
+    "entry/digest.master_key": lambda case: _is(master_key(_of_hex(case, "password")), case),
     "entry/digest.MAC": lambda case: _is(hashlib.sha1(b"mac" + _of_hex(case, "password")).digest(), case),
-    "entry/digest.CRC32": lambda case: _is(digest_of("CRC32", b"", _of_hex(case, "covered"))[4:], case),
-    "entry/digest.CRC32C": lambda case: _is(digest_of("CRC32C", b"", _of_hex(case, "covered")), case),
+    "entry/digest.CRC32": lambda case: _is(compute(CRC32, b"", _of_hex(case, "covered"))[4:], case),
+    "entry/digest.CRC32C": lambda case: _is(compute(CRC32C, b"", _of_hex(case, "covered")), case),
 }
 """By spec: what is no construct and no message, or more than one."""

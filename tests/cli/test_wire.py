@@ -11,7 +11,7 @@ from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import DigestType
 from protocol_specs import declarations
-from tests.readable import captures
+from tests.protocol_specs.readable import captures
 
 ADD = (
     "00000041 02010000 2e2a69d870796fe05c0e77c52a29ce5e4222b758 0000000000000001 0000000000000002 0000000000000001"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from bookkeeper_tx.readable.reassembly import Connection, Half, Segment
-from bookkeeper_tx.readable.shown import Direction, Frame, Item, Note
-from bookkeeper_tx.readable.stream import Stream, first_frame
-from bookkeeper_tx.readable.verdicts import Verdicts
+from protocol_specs.readable.reassembly import Connection, Half, Segment
+from protocol_specs.readable.shown import Direction, Frame, Item, Note
+from protocol_specs.readable.stream import Stream, first_frame
+from protocol_specs.readable.verdicts import Verdicts
 
 
 @frozen

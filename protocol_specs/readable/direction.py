@@ -2,12 +2,12 @@
 
 from google.protobuf.message import DecodeError
 
-from bookkeeper_tx.readable import v3
-from bookkeeper_tx.readable.shown import Direction
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.entry import version
 from protocol_specs.fields import record_length
+from protocol_specs.readable import v3
+from protocol_specs.readable.shown import Direction
 from protocol_specs.wire import framing, status, v2, v3_pb2
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import Operation

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.protocol import v3 as bookie_v3
-from bookkeeper_tx.readable.shown import UNREADABLE, Field, Frame, Item, Note, as_dictionary
-from bookkeeper_tx.readable.stream import Stream, first_frame
-from bookkeeper_tx.readable.v3 import is_v3
-from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import vectors
 from protocol_specs.ledger_id import join
+from protocol_specs.readable.shown import UNREADABLE, Field, Frame, Item, Note, as_dictionary
+from protocol_specs.readable.stream import Stream, first_frame
+from protocol_specs.readable.v3 import is_v3
+from protocol_specs.readable.verdicts import Verdicts
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 
@@ -267,7 +267,7 @@ def test_the_first_frame_is_found() -> None:
 
 def test_looking_for_the_first_frame_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """However the frames that there might be overlap."""
-    monkeypatch.setattr("bookkeeper_tx.readable.stream.EFFORT_MIN", 10_000)
+    monkeypatch.setattr("protocol_specs.readable.stream.EFFORT_MIN", 10_000)
     header = bytes.fromhex("0a06 0803 1004 1805")
     unit = b"\x7a\x0c" + (1400 - 4).to_bytes(4, "big") + header  # a field that no message knows; in it, such a frame
     read: list[int] = []
@@ -303,7 +303,7 @@ def test_damage_is_told_when_the_type_is_named(digest_type: DigestType) -> None:
     digest = EntryDigest(digest_type, PASSWORD)
     entry = digest.seal(1, 2, 1, 5, b"hello")
     damaged = entry[:-1] + b"O"
-    (frame,) = frames(add_request(damaged, bytes(20)), verdicts=Verdicts(PASSWORD, digest_type))
+    (frame,) = frames(add_request(damaged, bytes(20)), verdicts=Verdicts(PASSWORD, digest_type.value))
     right = digest.seal(1, 2, 1, 5, b"hellO")[32 : 32 + digest.size].hex()
     assert meaning(frame, "digest") == f"{digest_type.value.name}, DOES NOT MATCH, {right} would"
     assert meaning(frame, "master_key") == "of another password than the one given"
@@ -312,7 +312,7 @@ def test_damage_is_told_when_the_type_is_named(digest_type: DigestType) -> None:
 def test_a_mac_cannot_be_checked_without_the_password() -> None:
     digest = EntryDigest(DigestType.MAC, PASSWORD)
     request = add_request(digest.seal(1, 2, 1, 5, b"hello"), digest.master_key)
-    (frame,) = frames(request, verdicts=Verdicts(None, DigestType.MAC))
+    (frame,) = frames(request, verdicts=Verdicts(None, DigestType.MAC.value))
     assert meaning(frame, "digest") == "HMAC, not checked: give the password"
     (frame,) = frames(request, verdicts=Verdicts())
     assert "HMAC needs the password" in meaning(frame, "digest_and_payload")

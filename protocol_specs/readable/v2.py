@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from bookkeeper_tx.readable import meanings
-from bookkeeper_tx.readable.entry import read_entry, read_fixed
-from bookkeeper_tx.readable.shown import Direction, Sheet
-from bookkeeper_tx.readable.v3 import V3Frames
-from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import codecs, fields, tails
 from protocol_specs.codecs import Codec, Malformed
 from protocol_specs.entry import v1
+from protocol_specs.readable import meanings
+from protocol_specs.readable.entry import read_entry
+from protocol_specs.readable.fixed import read_fixed
+from protocol_specs.readable.shown import Direction, Sheet
+from protocol_specs.readable.v3 import V3Frames
+from protocol_specs.readable.verdicts import Verdicts
 from protocol_specs.wire import framing, status, v2
 from protocol_specs.wire.operations import Operation
 

@@ -4,8 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.readable.reassembly import Address, Segment
+from protocol_specs.readable.reassembly import Address, Segment
 
 MAGICS = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 """The first bytes of capture files: pcap in either byte order, with micro- or nanoseconds, and pcapng."""
@@ -13,15 +12,19 @@ MAGICS = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\
 MISSING = "reading a capture needs dpkt: pip install 'bookkeeper_tx[pcap]'"
 
 
+class NotACapture(ValueError):
+    """The file cannot be read as a capture; the text says why, and what to do."""
+
+
 class Capture:
     """Reads a capture file; counts what it passes over."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Open the capture in ``file``; raises :class:`InvalidArgument` for what is none, and without dpkt."""
+        """Open the capture in ``file``; raises :class:`NotACapture` for what is none, and without dpkt."""
         try:
             import dpkt
         except ImportError as error:
-            raise InvalidArgument(MISSING) from error
+            raise NotACapture(MISSING) from error
         self.fragments = 0
         """IP fragments: they are not put together."""
         self.unreadable = 0
@@ -30,7 +33,7 @@ class Capture:
         try:
             self._packets = dpkt.pcap.UniversalReader(file)
         except (ValueError, dpkt.Error) as error:
-            raise InvalidArgument(f"this is no capture, neither pcap nor pcapng: {error}") from error
+            raise NotACapture(f"this is no capture, neither pcap nor pcapng: {error}") from error
         self._link = self._packets.datalink()
 
     def segments(self) -> Iterator[Segment]:

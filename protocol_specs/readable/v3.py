@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from google.protobuf.message import DecodeError, Message
 
-from bookkeeper_tx.readable import meanings
-from bookkeeper_tx.readable.entry import read_entry, read_entry_list, read_explicit_lac
-from bookkeeper_tx.readable.protobuf import Inside, MessageReader
-from bookkeeper_tx.readable.shown import Direction, Sheet
-from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs.codecs import Malformed
+from protocol_specs.readable import meanings
+from protocol_specs.readable.entry import read_entry, read_explicit_lac
+from protocol_specs.readable.entry_list import read_entry_list
+from protocol_specs.readable.protobuf import Inside, MessageReader
+from protocol_specs.readable.shown import Direction, Sheet
+from protocol_specs.readable.verdicts import Verdicts
 from protocol_specs.wire import framing, status, v3_pb2
 from protocol_specs.wire.operations import V3Operation
 

@@ -9,14 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.readable import conversation
-from bookkeeper_tx.readable.capture import Capture
-from bookkeeper_tx.readable.reassembly import Connection, Reassembly
-from bookkeeper_tx.readable.shown import Frame, Note
-from bookkeeper_tx.readable.verdicts import Verdicts
-from tests.readable import captures
-from tests.readable.captures import BOOKIE, BOOKIE_6, CLIENT, CLIENT_6, hello, packet, pcap, replies, requests
+from protocol_specs.readable import conversation
+from protocol_specs.readable.capture import Capture, NotACapture
+from protocol_specs.readable.reassembly import Connection, Reassembly
+from protocol_specs.readable.shown import Frame, Note
+from protocol_specs.readable.verdicts import Verdicts
+from tests.protocol_specs.readable import captures
+from tests.protocol_specs.readable.captures import (
+    BOOKIE,
+    BOOKIE_6,
+    CLIENT,
+    CLIENT_6,
+    hello,
+    packet,
+    pcap,
+    replies,
+    requests,
+)
 
 READ = bytes.fromhex("00000014020200000000000000000001ffffffffffffffff")
 NO_ENTRY = bytes.fromhex("0000001802020000000000020000000000000001ffffffffffffffff")
@@ -219,17 +228,17 @@ def test_no_capture_is_too_strange(data: st.DataObject) -> None:
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     try:
         said(bytes(whole))
-    except InvalidArgument:
+    except NotACapture:
         pass
 
 
 @pytest.mark.parametrize("data", [b"", b"not a capture at all, no", b"\x0a\x0d\x0d\x0a", b"\xa1\xb2\xc3\xd4\x00"])
 def test_what_is_no_capture(data: bytes) -> None:
-    with pytest.raises(InvalidArgument, match="no capture"):
+    with pytest.raises(NotACapture, match="no capture"):
         Capture(io.BytesIO(data))
 
 
 def test_without_dpkt_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dpkt", None)
-    with pytest.raises(InvalidArgument, match=r"pip install 'bookkeeper_tx\[pcap\]'"):
+    with pytest.raises(NotACapture, match=r"pip install 'bookkeeper_tx\[pcap\]'"):
         Capture(io.BytesIO(pcap([])))

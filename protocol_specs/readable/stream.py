@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from attrs import define
 
-from bookkeeper_tx.readable import v3
-from bookkeeper_tx.readable.shown import UNREADABLE, Broken, Direction, Frame, Item, Note, Sheet, broken_by
-from bookkeeper_tx.readable.v2 import V2Frames
-from bookkeeper_tx.readable.v3 import V3Frames
-from bookkeeper_tx.readable.verdicts import Verdicts
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
+from protocol_specs.readable import v3
+from protocol_specs.readable.shown import UNREADABLE, Broken, Direction, Frame, Item, Note, Sheet, broken_by
+from protocol_specs.readable.v2 import V2Frames
+from protocol_specs.readable.v3 import V3Frames
+from protocol_specs.readable.verdicts import Verdicts
 from protocol_specs.wire import framing, v2
 
 _LENGTH = codecs.derive("frame", codecs.leading(v2.FRAME_START, "header"))

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from bookkeeper_tx.readable.shown import Sheet
 from protocol_specs.codecs import Malformed
+from protocol_specs.readable.shown import Sheet
 
 VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
 """Wire types: how many bytes a value has."""
