@@ -49,7 +49,7 @@ def all_of_them() -> list[Declaration]:
     for room in ROOMS:
         package = import_module(f"protocol_specs.{room}")
         for module in pkgutil.iter_modules(package.__path__):
-            if not module.name.endswith("_pb2"):
+            if not module.ispkg and not module.name.endswith("_pb2"):
                 found += _constructs(f"{room}/{module.name}")
     found.append(Declaration("disk/cookie", cookie.FIELDS, "The cookie: whose directory this is, as lines of text"))
     for file, module_of_messages in MESSAGES.items():

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from protocol_specs.rendering import byte_diagram, digests, examples, lanes, proto, tables
+from protocol_specs.rendering import answers, byte_diagram, digests, examples, lanes, proto, tables
 from protocol_specs.rendering.layout import declaration_of
 from protocol_specs.states import MACHINES
 
@@ -89,6 +89,9 @@ _TEXTS: dict[str, Callable[[str], str]] = {
     "digests": lambda name: digests.digests(),
     "digest-values": lambda name: digests.digest_values(),
     "transitions": lambda name: tables.transitions(MACHINES[name]),
+    "answers": answers.answers,
+    "answers-of": answers.column,
+    "answers-when-fenced": lambda name: answers.fenced(),
 }
 """What makes each kind of part out of the name behind it."""
 
