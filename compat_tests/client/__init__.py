@@ -1,1 +1,1 @@
-"""The client role: scripted bookies for any client, and the cases."""
+"""The client role: scripted bookies, a real metadata store, and a driver that makes a client do things."""

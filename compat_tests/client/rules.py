@@ -1,0 +1,220 @@
+"""What a case tells a scripted bookie to do instead of being honest.
+
+    bookie.on("add", entry_id=3).answer(EIO)             # every add of entry 3
+    bookie.on("read", nth=2).silence()                   # the second read
+    gate = bookie.on("add", entry_id=1).hold()           # kept until gate.release()
+    bookie.on("read", times=1).change(lambda frame: frame[:-1])
+    bookie.on("batch read").do(lambda ask: ask.close())  # anything, see Exchange
+
+The rule put in last that matches a request decides.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from compat_tests.client.answers import Answer
+from compat_tests.client.asked import Asked
+from compat_tests.judge.verdict import Mismatch
+from protocol_specs.wire.status import Status
+
+HELD_S = 5.0
+"""How long a case waits for a request that a client should send."""
+
+
+class Exchange:
+    """One request and the ways to deal with it; what the connection gives to a rule."""
+
+    def __init__(self, asked: Asked, connection: Any) -> None:
+        self.asked = asked
+        self._connection = connection
+
+    def honest(self) -> bytes:
+        """Carry the request out and give the frame of the honest reply."""
+        frame: bytes = self._connection.carry_out(self.asked)
+        return frame
+
+    def frame(self, **fields: Any) -> bytes:
+        """The frame of a reply with these fields of :class:`Answer`; nothing is carried out."""
+        frame: bytes = self._connection.frame(self.asked, Answer(**fields))
+        return frame
+
+    def send(self, *frames: bytes) -> None:
+        """Send frames, each behind its length."""
+        self._connection.send(*frames)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._connection.send_bytes(data)
+
+    def close(self) -> None:
+        """Close the connection in order."""
+        self._connection.close()
+
+    def reset(self) -> None:
+        """Close the connection with RST."""
+        self._connection.reset()
+
+    def stop_listening(self) -> None:
+        """The bookie vanishes: all its connections, and its port."""
+        self._connection.bookie.stop()
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> None:
+        """Do something after a while, the connection goes on meanwhile."""
+        self._connection.bookie.later(delay_s, what)
+
+
+Action = Callable[[Exchange], None]
+
+
+class Gate:
+    """Requests that a rule holds back."""
+
+    def __init__(self, stored: bool) -> None:
+        self._stored = stored
+        self._held: list[tuple[Exchange, bytes | None]] = []
+        self._changed = threading.Condition()
+
+    def arrive(self, exchange: Exchange) -> None:
+        frame = exchange.honest() if self._stored else None
+        with self._changed:
+            self._held.append((exchange, frame))
+            self._changed.notify_all()
+
+    @property
+    def held(self) -> list[Asked]:
+        """The requests that wait."""
+        with self._changed:
+            return [exchange.asked for exchange, _ in self._held]
+
+    def wait(self, count: int = 1, timeout_s: float = HELD_S) -> list[Asked]:
+        """Wait until ``count`` requests are held; Mismatch if the client does not send them."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._held) >= count, timeout_s):
+                raise Mismatch("requests to a bookie that holds them", f"{count}", f"{len(self._held)}")
+        return self.held
+
+    def release(self, **fields: Any) -> None:
+        """Answer all that is held, in order: honestly, or with these fields of an answer."""
+        with self._changed:
+            held, self._held = self._held, []
+        for exchange, frame in held:
+            if fields:
+                exchange.send(exchange.frame(**fields))
+            else:
+                exchange.send(exchange.honest() if frame is None else frame)
+
+
+@attrs.define(eq=False)
+class Rule:
+    """Which requests, and what becomes of them."""
+
+    operation: str | None = None
+    wanted: dict[str, Any] = attrs.field(factory=dict)
+    """Fields of the request and their values; a callable is asked."""
+    nth: int = 1
+    """From which matching request on, counted from 1."""
+    times: int | None = None
+    """For how many; None: for all that follow."""
+    action: Action | None = None
+    seen: int = 0
+
+    def takes(self, asked: Asked) -> bool:
+        """Whether this request is one of them; counts it."""
+        if self.action is None or self.operation not in (None, asked.operation):
+            return False
+        if not all(_fits(value, getattr(asked, name)) for name, value in self.wanted.items()):
+            return False
+        self.seen += 1
+        behind = self.seen - self.nth
+        return behind >= 0 and (self.times is None or behind < self.times)
+
+    def do(self, action: Action) -> Rule:
+        """Whatever this function does."""
+        self.action = action
+        return self
+
+    def answer(self, status: Status | int | None = None, **fields: Any) -> Rule:
+        """This status, or these fields of an :class:`Answer`; nothing is carried out."""
+        if status is not None:
+            fields["status"] = status
+        return self.do(lambda exchange: exchange.send(exchange.frame(**fields)))
+
+    def silence(self, stored: bool = False) -> Rule:
+        """No reply, whether it is carried out or not."""
+        return self.do(lambda exchange: _carried_out(exchange, stored))
+
+    def hold(self, stored: bool = False) -> Gate:
+        """Kept until the gate is released: the request itself, or (``stored``) its reply only."""
+        gate = Gate(stored)
+        self.do(gate.arrive)
+        return gate
+
+    def late(self, delay_s: float) -> Rule:
+        """Carried out at once, answered after a while."""
+
+        def act(exchange: Exchange) -> None:
+            frame = exchange.honest()
+            exchange.later(delay_s, lambda: exchange.send(frame))
+
+        return self.do(act)
+
+    def change(self, change: Callable[[bytes], bytes]) -> Rule:
+        """Carried out; what ``change`` makes of the honest reply is sent."""
+        return self.do(lambda exchange: exchange.send(change(exchange.honest())))
+
+    def close(self, stored: bool = False) -> Rule:
+        """The connection is closed instead of a reply."""
+
+        def act(exchange: Exchange) -> None:
+            _carried_out(exchange, stored)
+            exchange.close()
+
+        return self.do(act)
+
+    def reset(self) -> Rule:
+        """The connection is reset instead of a reply."""
+        return self.do(lambda exchange: exchange.reset())
+
+    def vanish(self, stored: bool = False) -> Rule:
+        """The bookie is gone from this request on."""
+
+        def act(exchange: Exchange) -> None:
+            _carried_out(exchange, stored)
+            exchange.stop_listening()
+
+        return self.do(act)
+
+    def twice(self) -> Rule:
+        """The honest reply comes two times."""
+
+        def act(exchange: Exchange) -> None:
+            frame = exchange.honest()
+            exchange.send(frame, frame)
+
+        return self.do(act)
+
+    def split(self, positions: Sequence[int] | None = None) -> Rule:
+        """The honest reply in pieces, cut at these positions of its bytes with length; None: at each."""
+
+        def act(exchange: Exchange) -> None:
+            frame = exchange.honest()
+            data = len(frame).to_bytes(4, "big") + frame
+            at = list(positions) if positions is not None else list(range(1, len(data)))
+            for start, end in zip([0, *at], [*at, len(data)], strict=True):
+                exchange.send_bytes(data[start:end])
+
+        return self.do(act)
+
+
+def _carried_out(exchange: Exchange, stored: bool) -> None:
+    if stored:
+        exchange.honest()
+
+
+def _fits(wanted: Any, value: Any) -> bool:
+    return bool(wanted(value)) if callable(wanted) else bool(wanted == value)

@@ -1,0 +1,213 @@
+"""A bookie that does what a case tells it, and is honest otherwise; on loopback, with a port of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from compat_tests.client import asked as names
+from compat_tests.client.answers import Answer
+from compat_tests.client.asked import Asked
+from compat_tests.client.bookie_connection import BookieConnection
+from compat_tests.client.rules import HELD_S, Rule
+from compat_tests.client.stored import Stored, StoredLedger
+from compat_tests.judge.recording import Recording
+from compat_tests.judge.verdict import Mismatch
+
+_BACKLOG = 64
+
+
+class ScriptedBookie:
+    """One bookie.
+
+    It keeps what it is sent in ``stored``, all requests in ``requests()``, and asks its rules before it answers.
+    """
+
+    def __init__(self, name: str, recording: Recording, port: int = 0) -> None:
+        self.name = name
+        self.stored = Stored()
+        self.lock = threading.RLock()
+        self.recording = recording
+        self._rules: list[Rule] = []
+        self._asked: list[Asked] = []
+        self._arrived = threading.Condition()
+        self._connections: list[BookieConnection] = []
+        self._connection_count = 0
+        self._timers: list[threading.Timer] = []
+        self._polls: list[Callable[[], None]] = []
+        self._closed = False
+        self._listener: socket.socket | None = None
+        self.port = port
+        self.listen()
+
+    @property
+    def bookie_id(self) -> str:
+        """Under which it is registered."""
+        return f"127.0.0.1:{self.port}"
+
+    # What a case says ------------------------------------------------------------------------------------------------
+
+    def on(self, operation: str | None = None, *, nth: int = 1, times: int | None = None, **wanted: Any) -> Rule:
+        """A rule for requests of this operation whose fields have these values; say next what to do."""
+        rule = Rule(operation, wanted, nth, times)
+        with self.lock:
+            self._rules.insert(0, rule)
+        return rule
+
+    def honest_again(self) -> None:
+        """Forget all rules."""
+        with self.lock:
+            self._rules.clear()
+
+    def requests(self, operation: str | None = None, **wanted: Any) -> list[Asked]:
+        """What it has been asked so far, in order."""
+        rule = Rule(operation, wanted, action=lambda exchange: None)
+        with self._arrived:
+            return [each for each in self._asked if rule.takes(each)]
+
+    def wait_for(
+        self, operation: str | None = None, *, count: int = 1, timeout_s: float = HELD_S, **wanted: Any
+    ) -> list[Asked]:
+        """Wait until it was asked so ``count`` times; Mismatch if it is not."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self.requests(operation, **wanted)) >= count, timeout_s):
+                found = len(self.requests(operation, **wanted))
+                text = f"{operation or 'request'}s to {self.name} with {wanted}" if wanted else f"{operation} requests"
+                raise Mismatch(text, f"{count} within {timeout_s} s", str(found))
+            return self.requests(operation, **wanted)
+
+    def ledger(self, ledger_id: int) -> StoredLedger | None:
+        """What it has of a ledger."""
+        with self.lock:
+            return self.stored.ledgers.get(ledger_id)
+
+    def entries(self, ledger_id: int) -> dict[int, bytes]:
+        """The entries it has of a ledger; a copy."""
+        with self.lock:
+            found = self.stored.ledgers.get(ledger_id)
+            return dict(found.entries) if found else {}
+
+    def fenced(self, ledger_id: int) -> bool:
+        """Whether it has fenced a ledger."""
+        with self.lock:
+            found = self.stored.ledgers.get(ledger_id)
+            return found is not None and found.fenced
+
+    # Its being there -------------------------------------------------------------------------------------------------
+
+    def listen(self) -> None:
+        """Take connections, on the port of before."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self.port))
+        listener.listen(_BACKLOG)
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), name=f"{self.name} accepts", daemon=True).start()
+
+    def refuse(self) -> None:
+        """Take no new connections; those that exist go on."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def stop(self) -> None:
+        """Vanish: nothing listens, every connection is closed."""
+        self.refuse()
+        self.drop_connections()
+
+    def drop_connections(self) -> None:
+        """Close every connection; new ones are taken."""
+        with self.lock:
+            connections, self._connections = self._connections, []
+        for connection in connections:
+            connection.close()
+
+    def end(self) -> None:
+        """Stop for good."""
+        self._closed = True
+        for timer in self._timers:
+            timer.cancel()
+        self.stop()
+
+    # For its connections ---------------------------------------------------------------------------------------------
+
+    def rule_for(self, asked: Asked) -> Rule | None:
+        """Note the request, and find the rule that takes it."""
+        with self.lock:
+            found = next((rule for rule in self._rules if rule.takes(asked)), None)
+        with self._arrived:
+            self._asked.append(asked)
+            self._arrived.notify_all()
+        return found
+
+    def carry_out(self, asked: Asked) -> Answer:
+        """Do what is asked, and wake long polls that it ends."""
+        with self.lock:
+            answer = self.stored.answer(asked)
+            woken = list(self._polls) if asked.operation in (names.ADD, names.WRITE_LAC) or asked.fencing else []
+        for wake in woken:
+            wake()
+        return answer
+
+    def poll(self, asked: Asked, answer: Callable[[], None]) -> bool:
+        """Whether a long poll has to wait; then ``answer`` is called once, when it is over."""
+        with self.lock:
+            if not self.stored.waits(asked):
+                return False
+            done = threading.Event()
+
+            def look(over: bool = False) -> None:
+                with self.lock:
+                    if done.is_set() or (not over and self.stored.waits(asked)):
+                        return
+                    done.set()
+                    self._polls.remove(look)
+                answer()
+
+            self._polls.append(look)
+        self.later(asked.timeout_ms / 1000, lambda: look(over=True))
+        return True
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> None:
+        """Call after a while, unless the bookie has ended by then."""
+        timer = threading.Timer(delay_s, lambda: None if self._closed else what())
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                accepted, _ = listener.accept()
+            except OSError:
+                return
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self.lock:
+                self._connection_count += 1
+                connection = BookieConnection(self, accepted, f"{self.name}, connection {self._connection_count}")
+                self._connections.append(connection)
+                gone = self._listener is not listener
+            if gone:
+                connection.close()
+            else:
+                connection.start()
+
+    @property
+    def connection_count(self) -> int:
+        """Connections taken so far."""
+        return self._connection_count
+
+    def wait_connections(self, count: int, timeout_s: float = HELD_S) -> None:
+        """Wait until so many connections were taken."""
+        deadline = time.monotonic() + timeout_s
+        while self._connection_count < count:
+            if time.monotonic() > deadline:
+                raise Mismatch(f"connections to {self.name}", str(count), str(self._connection_count))
+            time.sleep(0.005)
