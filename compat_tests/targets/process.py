@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _POLL_S = 0.05
@@ -22,12 +22,25 @@ class ServerProcess:
     """A process that serves until it is told to stop.
 
     It gets a session of its own, so that Ctrl-C reaches the tests first and they stop it in order.
+
+    :param environment: in place of ours
+    :param tied: its standard input is a pipe from us: however we end, it sees the end of the file, and may end too
     """
 
-    def __init__(self, name: str, command: list[str], log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        log: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        tied: bool = False,
+    ) -> None:
         self.name = name
         self.command = command
         self.log = log
+        self._environment = environment
+        self._tied = tied
         self._popen: subprocess.Popen[bytes] | None = None
 
     @property
@@ -53,9 +66,10 @@ class ServerProcess:
         with open(self.log, "ab") as output:
             self._popen = subprocess.Popen(
                 self.command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if self._tied else subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                env=self._environment,
                 cwd=self.log.parent,
                 start_new_session=True,
             )
@@ -81,12 +95,14 @@ class ServerProcess:
             self._started().wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.kill()
+        self._close_input()
 
     def kill(self) -> None:
         """End it with SIGKILL and wait for that."""
         if self.running:
             self._started().kill()
             self._started().wait()
+            self._close_input()
 
     def pause(self) -> None:
         """Stop it in its tracks (SIGSTOP): connections stay open, nothing is answered."""
@@ -101,6 +117,11 @@ class ServerProcess:
         if not self.log.exists():
             return "(no log)"
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+    def _close_input(self) -> None:
+        stdin = self._started().stdin
+        if stdin is not None:
+            stdin.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._popen is None:

@@ -12,14 +12,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-import attrs
-
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.lockfile import RELEASES
+from compat_tests.targets.options import TargetOptions
 from compat_tests.targets.sites import SHARED_KINDS, NotOffered, OwnBookie, Site, TlsFiles
 from compat_tests.targets.unavailable import Unavailable
 
@@ -78,34 +76,6 @@ class Target(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None: ...
-
-
-@attrs.frozen(kw_only=True)
-class TargetOptions:
-    """What else the user said of the target; each kind of target takes what is for it."""
-
-    metadata: str | None = None
-    """For an address: the ``zk+hierarchical://…`` URI of its cluster."""
-    with_metadata: bool = False
-    """For ours: register in a ZooKeeper, so that cases about metadata have one; SQLite otherwise."""
-    launcher: tuple[str, ...] = ()
-    """For ours: the command that runs ``twistd bookie …`` in place of Python's own, as a launcher of mutants."""
-    implementation: str = ""
-    """For an address: whose bookie it is."""
-    release: str = ""
-    """For an address: the release of it; for ``java`` the release of Java BookKeeper."""
-    read_only_address: str | None = None
-    tls_address: str | None = None
-    tls_ca: Path | None = None
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    auth_address: str | None = None
-    auth_user: str = ""
-    auth_password: str = ""
-    tls_auth_address: str | None = None
-    """One that wants TLS and a login; takes ``tls_*`` and ``auth_*`` as they are."""
-    control: str | None = None
-    """For an address: the user's command that starts, stops and kills an instance for the cases that need one."""
 
 
 def parse(text: str, options: TargetOptions | None = None) -> Target:

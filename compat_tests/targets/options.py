@@ -1,0 +1,35 @@
+"""What the user says of a target beyond its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class TargetOptions:
+    """What else the user said of the target; each kind of target takes what is for it."""
+
+    metadata: str | None = None
+    """For an address: the ``zk+hierarchical://…`` URI of its cluster."""
+    with_metadata: bool = False
+    """For ours: register in a ZooKeeper, so that cases about metadata have one; SQLite otherwise."""
+    launcher: tuple[str, ...] = ()
+    """For ours: the command that runs ``twistd bookie …`` in place of Python's own, as a launcher of mutants."""
+    implementation: str = ""
+    """For an address: whose bookie it is."""
+    release: str = ""
+    """For an address: the release of it; for ``java`` the release of Java BookKeeper."""
+    read_only_address: str | None = None
+    tls_address: str | None = None
+    tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    auth_address: str | None = None
+    auth_user: str = ""
+    auth_password: str = ""
+    tls_auth_address: str | None = None
+    """One that wants TLS and a login; takes ``tls_*`` and ``auth_*`` as they are."""
+    control: str | None = None
+    """For an address: the user's command that starts, stops and kills an instance for the cases that need one."""

@@ -1,0 +1,59 @@
+"""Our bookie as what is judged: one process a site, over SQLite or a ZooKeeper."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.options import TargetOptions
+from compat_tests.targets.shared_zookeeper import SharedZooKeeper
+from compat_tests.targets.started_target import Recipe, StartedTarget
+from compat_tests.targets.twistd_bookie import TwistdBookie
+
+DISTRIBUTION = "bookkeeper_tx"
+
+
+class OurTarget(StartedTarget):
+    """``twistd bookie``; starts in less than a second."""
+
+    implementation = DISTRIBUTION
+
+    def __init__(self, options: TargetOptions | None = None) -> None:
+        super().__init__()
+        self._options = options or TargetOptions()
+        self._zookeeper = SharedZooKeeper(self.lifetime) if self._options.with_metadata else None
+
+    @property
+    def name(self) -> str:
+        """For headings."""
+        return f"{DISTRIBUTION} {self.release}".strip()
+
+    @property
+    def release(self) -> str:
+        """The version that is installed."""
+        try:
+            return importlib.metadata.version(DISTRIBUTION)
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    @property
+    def how(self) -> str:
+        """How it is run."""
+        launched = f", launched by {' '.join(self._options.launcher)}" if self._options.launcher else ""
+        return f"twistd bookie as a process{launched}, metadata in {'ZooKeeper' if self._zookeeper else 'SQLite'}"
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The ZooKeeper root, with ``with_metadata``. Raises :class:`Unavailable` if it cannot be had."""
+        return self._zookeeper.common if self._zookeeper else None
+
+    def new_cluster(self) -> Cluster | None:
+        """A root of its own, with ``with_metadata``."""
+        return self._zookeeper.new_cluster() if self._zookeeper else None
+
+    def make_bookie(self, cluster: Cluster | None, folder: Path, recipe: Recipe) -> TwistdBookie:
+        """A process that has not been started."""
+        uri = cluster.uri if cluster else f"sqlite://{folder / 'metadata.db'}"
+        settings = {**recipe.settings, **recipe.jaas}
+        return TwistdBookie(uri, folder, settings=settings, launcher=self._options.launcher)
