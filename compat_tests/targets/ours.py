@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from pathlib import Path
+from typing import Any
 
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.options import TargetOptions
@@ -12,6 +13,20 @@ from compat_tests.targets.started_target import Recipe, StartedTarget
 from compat_tests.targets.twistd_bookie import TwistdBookie
 
 DISTRIBUTION = "bookkeeper_tx"
+
+
+class RegisteredBookie(TwistdBookie):
+    """One in a ZooKeeper: after a kill its registration goes at once, or its next start would wait for that."""
+
+    def __init__(self, cluster: Cluster, work_dir: Path, **options: Any) -> None:
+        super().__init__(cluster.uri, work_dir, **options)
+        self._cluster = cluster
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        if self.process.running:
+            super().kill()
+            self._cluster.unregister(self.bookie_id)
 
 
 class OurTarget(StartedTarget):
@@ -54,6 +69,7 @@ class OurTarget(StartedTarget):
 
     def make_bookie(self, cluster: Cluster | None, folder: Path, recipe: Recipe) -> TwistdBookie:
         """A process that has not been started."""
-        uri = cluster.uri if cluster else f"sqlite://{folder / 'metadata.db'}"
-        settings = {**recipe.settings, **recipe.jaas}
-        return TwistdBookie(uri, folder, settings=settings, launcher=self._options.launcher)
+        settings, launcher = {**recipe.settings, **recipe.jaas}, self._options.launcher
+        if cluster is not None:
+            return RegisteredBookie(cluster, folder, settings=settings, launcher=launcher)
+        return TwistdBookie(f"sqlite://{folder / 'metadata.db'}", folder, settings=settings, launcher=launcher)
