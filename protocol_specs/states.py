@@ -123,7 +123,7 @@ CAPABILITY = Machine(
         Transition(_PROBED, "V3: batch-read-v3 is published", "go on in batches", _SERVES),
         Transition(_PROBED, "V3: other extensions are published", "go on singly", _LACKS),
         Transition(_PROBED, "an answer, be it an error", "go on in batches", _SERVES),
-        Transition(_PROBED, "bad request, or closed without an answer", "go on singly", _LACKS),
+        Transition(_PROBED, "bad request, bad version, or closed without an answer", "go on singly", _LACKS),
         Transition(_PROBED, "time-out, or no connection", "the request fails", _UNKNOWN),
         Transition(_SERVES, "the connection is lost", "", _UNKNOWN),
         Transition(_SERVES, "the knowledge expires", "", _UNKNOWN),

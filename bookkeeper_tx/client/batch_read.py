@@ -19,6 +19,7 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BadRequest,
+    BadVersion,
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
@@ -36,6 +37,9 @@ COUNT_MAX = 2**31 - 1
 RECORD_OVERHEAD = 4
 REPLY_OVERHEAD = 36
 """What a batch reply is taken to need beside its records when it is held against ``maxSize``."""
+
+NOT_UNDERSTOOD = (BadRequest, BadVersion)
+"""What a bookie may say to an operation that it does not know, if it does not close the connection."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation, LocalError)
 """Errors that were made on this side of the connection: the bookie has not answered the request."""
@@ -121,7 +125,7 @@ class BatchAttempt:
         capabilities, bookie_id = self._context.capabilities, self._bookie_id
         if error is None and not capabilities.ever_served(bookie_id):
             capabilities.serves(bookie_id)
-        elif isinstance(error, BadRequest) and not capabilities.ever_served(bookie_id):
+        elif isinstance(error, NOT_UNDERSTOOD) and not capabilities.ever_served(bookie_id):
             # Published, but by another release than runs now.
             capabilities.lacks(bookie_id)
             self._not_supported()
@@ -139,7 +143,7 @@ class BatchAttempt:
 
     def _probe_replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
         capabilities, bookie_id = self._context.capabilities, self._bookie_id
-        if isinstance(error, BadRequest) and not capabilities.ever_served(bookie_id):
+        if isinstance(error, NOT_UNDERSTOOD) and not capabilities.ever_served(bookie_id):
             capabilities.lacks(bookie_id)
             self._not_supported()
         elif isinstance(error, BookieUnavailable):

@@ -15,6 +15,7 @@ from bookkeeper_tx.entry_format import format_of
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BadRequest,
+    BadVersion,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
@@ -68,7 +69,7 @@ class PuppetBookie:
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
-    """How it takes a batch read: ``serves``, ``closes`` the connection, or answers ``bad request``."""
+    """How it takes a batch read: ``serves``, ``closes`` the connection, or answers ``bad request`` or ``bad version``."""
     own_refused: bool = False
     """Whether connections made for a batch read of their own are refused."""
     batch_entries_max: int = 2**31 - 1
@@ -230,6 +231,8 @@ class PuppetChannel:
                 raise CannotConnect
             if self._bookie.batch == "bad request":
                 raise BadRequest
+            if self._bookie.batch == "bad version":
+                raise BadVersion
             if self._bookie.batch == "closes":
                 if not own_connection:
                     self._lose_all()

@@ -24,7 +24,7 @@ from bookkeeper_tx.model import DigestType
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 from tests.client.puppets import Cluster
 
-HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request"]
+HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request", "bad version"]
 
 
 def written(
@@ -103,7 +103,7 @@ def test_batch_reads_equal_single_reads(
     assert len(piece) == 1 or not max_size or used <= max_size
 
 
-@pytest.mark.parametrize("take", ["closes", "bad request"])
+@pytest.mark.parametrize("take", ["closes", "bad request", "bad version"])
 def test_a_bookie_without_batch_read_is_probed_once_and_found_again(take: str) -> None:
     cluster, _, reader = written([b"x"] * 40)
     for bookie in cluster.bookies.values():
@@ -183,7 +183,7 @@ def test_a_bookie_that_was_replaced_by_an_old_one_does_harm_once() -> None:
     assert requests(cluster, "batch")[-1].endswith(" own")
 
 
-@pytest.mark.parametrize("take", ["closes", "bad request"])
+@pytest.mark.parametrize("take", ["closes", "bad request", "bad version"])
 def test_behind_another_connection_a_bookie_may_be_an_old_one(take: str) -> None:
     cluster, _, reader = written([b"x"] * 10, (1, 1, 1))
     assert len(cluster.result(reader.read_batch(0))) == 10

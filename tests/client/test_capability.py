@@ -50,7 +50,7 @@ EVENTS: dict[str, Callable[[Known], None]] = {
     "V3: batch-read-v3 is published": lambda known: known.capabilities.advertised(BOOKIE),
     "V3: other extensions are published": lambda known: known.capabilities.lacks(BOOKIE),
     "an answer, be it an error": lambda known: known.capabilities.serves(BOOKIE),
-    "bad request, or closed without an answer": lambda known: known.capabilities.lacks(BOOKIE),
+    "bad request, bad version, or closed without an answer": lambda known: known.capabilities.lacks(BOOKIE),
     "time-out, or no connection": Known.lost,
     "the connection is lost": Known.interrupted,
     "the knowledge expires": Known.expires,
