@@ -1,11 +1,11 @@
-"""Talk to the Java driver: numbered requests on its standard input, replies in any order on its standard output."""
+"""Talk to the driver of a client: numbered requests on its standard input, replies in any order from its output."""
 
 from __future__ import annotations
 
 import itertools
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from typing import IO
@@ -22,7 +22,7 @@ Reply = Mapping[str, str]
 
 @attrs.define(eq=False)
 class JavaError(Exception):
-    """The Java client threw."""
+    """The client failed; Java's threw."""
 
     code: int | None
     """BookKeeper's client code (-7 no such ledger, -101 fenced, ...); ``None`` for any other exception."""
@@ -37,7 +37,7 @@ class JavaError(Exception):
 
 
 class DriverEnded(Exception):
-    """The Java process ended with requests unanswered; the text has the end of its log."""
+    """The process ended with requests unanswered; the text has the end of its log."""
 
 
 def parse_reply(line: str) -> tuple[int, Reply | JavaError]:
@@ -67,20 +67,46 @@ def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
     return "\t".join(parts) + "\n"
 
 
-class DriverProcess:
-    """A running driver of one release."""
+def java_driver_command(
+    release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+) -> list[str]:
+    """The command line of the driver of one release; what it logs is set up in ``work_dir``."""
+    temporary = work_dir / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    return find_jvm().command(
+        *OPENED_PACKAGES,
+        *property_flags(properties),
+        f"-Djava.io.tmpdir={temporary}",
+        *logging_flags(work_dir, level="warn"),
+        "-cp",
+        ":".join(map(str, driver_class_path(release))),
+        MAIN_CLASS,
+        heap_mb=heap_mb,
+    )
+
+
+class LineDriver:
+    """A running driver of any client; raises OSError if its command cannot be started."""
 
     def __init__(
-        self, release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+        self, name: str, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        self.release = release
-        self.log = work_dir / "client.log"
+        self.name = name
+        self.log = log
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Reply]] = {}
         self._lock = threading.Lock()
-        self._popen = self._start(work_dir, heap_mb, properties)
+        with open(log, "ab") as output:
+            self._popen = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                start_new_session=True,
+                env=environment,
+            )
         register(self._popen)
-        threading.Thread(target=self._read, name=f"replies of Java client {release}", daemon=True).start()
+        threading.Thread(target=self._read, name=f"replies of {name}", daemon=True).start()
 
     @property
     def popen(self) -> subprocess.Popen[bytes]:
@@ -135,27 +161,13 @@ class DriverProcess:
             raise DriverEnded("no standard input")
         return self._popen.stdin
 
-    def _start(self, work_dir: Path, heap_mb: int, properties: Mapping[str, object] | None) -> subprocess.Popen[bytes]:
-        temporary = work_dir / "tmp"
-        temporary.mkdir(parents=True, exist_ok=True)
-        command = find_jvm().command(
-            *OPENED_PACKAGES,
-            *property_flags(properties),
-            f"-Djava.io.tmpdir={temporary}",
-            *logging_flags(work_dir, level="warn"),
-            "-cp",
-            ":".join(map(str, driver_class_path(self.release))),
-            MAIN_CLASS,
-            heap_mb=heap_mb,
-        )
-        with open(self.log, "ab") as log:
-            return subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-            )
-
     def _read(self) -> None:
         for line in self._popen.stdout or ():
-            number, outcome = parse_reply(line.decode())
+            try:
+                number, outcome = parse_reply(line.decode())
+            except (ValueError, KeyError):
+                self._popen.kill()  # not a driver: nobody can tell what it will say next
+                break
             future = self._waiting.pop(number, None)
             if future is None:
                 continue
@@ -169,5 +181,16 @@ class DriverProcess:
         with self._lock:
             for future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(DriverEnded(f"Java client {self.release} ended:\n{self.tail()}"))
+                    future.set_exception(DriverEnded(f"{self.name} ended:\n{self.tail()}"))
             self._waiting.clear()
+
+
+class DriverProcess(LineDriver):
+    """A running driver of one release of Java."""
+
+    def __init__(
+        self, release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+    ) -> None:
+        self.release = release
+        command = java_driver_command(release, work_dir, heap_mb, properties)
+        super().__init__(f"Java client {release}", command, work_dir / "client.log")

@@ -1,5 +1,6 @@
 package driver;
 
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Enumeration;
@@ -23,8 +24,13 @@ final class Reads {
     @SuppressWarnings("unchecked")
     static Reply batch(LedgerHandle handle, Request request) throws Exception {
         String name = request.flag("unconfirmed") ? "batchReadUnconfirmedEntries" : "batchReadEntries";
-        Object entries = LedgerHandle.class.getMethod(name, long.class, int.class, long.class)
-            .invoke(handle, request.number("start"), request.small("count"), request.number("size"));
+        Method method;
+        try {
+            method = LedgerHandle.class.getMethod(name, long.class, int.class, long.class);
+        } catch (NoSuchMethodException absent) {
+            throw new Unsupported("this release has no " + name);
+        }
+        Object entries = method.invoke(handle, request.number("start"), request.small("count"), request.number("size"));
         return report((Enumeration<LedgerEntry>) entries, request);
     }
 

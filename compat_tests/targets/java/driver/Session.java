@@ -16,14 +16,13 @@ import org.apache.bookkeeper.client.api.CreateBuilder;
 import org.apache.bookkeeper.client.api.DigestType;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
 import org.apache.bookkeeper.client.api.WriteFlag;
-import org.apache.bookkeeper.conf.ClientConfiguration;
 import org.slf4j.MDC;
 
-/** One client and its open ledgers; a method of the same name for each verb. */
+/** Clients and their open ledgers; a method of the same name for each verb. */
 final class Session {
     private final Map<Integer, LedgerHandle> handles = new ConcurrentHashMap<>();
     private final AtomicInteger lastHandle = new AtomicInteger();
-    private volatile BookKeeper client;
+    private final Map<String, BookKeeper> clients = new ConcurrentHashMap<>();
 
     /** With values under "mdc." in the logging context, which some clients send along as the request context. */
     Reply run(Request request) throws Exception {
@@ -39,17 +38,18 @@ final class Session {
     private Reply answer(Request request) throws Exception {
         switch (request.verb) {
             case "connect": return connect(request);
-            case "disconnect": client.close(); return Reply.ok();
+            case "disconnect": clients.remove(name(request)).close(); return Reply.ok();
             case "create": return create(request);
             case "open": return open(request);
-            case "delete": client.deleteLedger(request.number("ledger")); return Reply.ok();
-            case "ledgers": return ledgers();
-            case "bookies": return bookies();
+            case "delete": client(request).deleteLedger(request.number("ledger")); return Reply.ok();
+            case "ledgers": return ledgers(client(request));
+            case "bookies": return bookies(client(request));
             case "metadata": return metadata(request);
             case "append": return append(request);
             case "append_pattern":
                 return new Appends(handle(request), request.small("count"), request.small("outstanding"))
                     .run(request.number("index"), request.small("size"), request.small("seed"));
+            case "append_many": return new Pipeline(handle(request), request.text("bodies")).run();
             case "read": return Reads.range(handle(request), request);
             case "batch_read": return Reads.batch(handle(request), request);
             case "last_add_confirmed": return Reply.ok().with("entry", lastAddConfirmed(request));
@@ -57,26 +57,31 @@ final class Session {
             case "force": handle(request).force().get(); return Reply.ok();
             case "encode_entry_lists": return EntryLists.encode(request);
             case "decode_entry_lists": return EntryLists.decode(request);
-            case "list_entries": return EntryLists.ask(client, request);
+            case "list_entries": return EntryLists.ask(client(request), request);
             case "length": return Reply.ok().with("length", handle(request).getLength());
             case "close": handle(request).close(); return Reply.ok();
-            default: throw new IllegalArgumentException("no such verb: " + request.verb);
+            default: throw new Unsupported("there is no " + request.verb + " here");
         }
     }
 
     private Reply connect(Request request) throws Exception {
-        ClientConfiguration configuration = new ClientConfiguration();
-        configuration.setMetadataServiceUri(request.text("uri"));
-        configuration.setUseV2WireProtocol(request.flag("v2"));
-        request.under("set.").forEach(configuration::setProperty);
-        client = new BookKeeper(configuration);
+        clients.put(name(request), new BookKeeper(Settings.of(request)));
         return Reply.ok();
+    }
+
+    /** Which of several clients a request is for. */
+    private static String name(Request request) {
+        return request.has("client") ? request.text("client") : "";
+    }
+
+    private BookKeeper client(Request request) {
+        return clients.get(name(request));
     }
 
     private Reply create(Request request) throws Exception {
         Map<String, byte[]> custom = new HashMap<>();
         request.under("custom.").forEach((name, value) -> custom.put(name, Hex.decode(value)));
-        CreateBuilder builder = client.newCreateLedgerOp()
+        CreateBuilder builder = client(request).newCreateLedgerOp()
             .withEnsembleSize(request.small("ensemble"))
             .withWriteQuorumSize(request.small("write"))
             .withAckQuorumSize(request.small("ack"))
@@ -94,7 +99,7 @@ final class Session {
     }
 
     private Reply open(Request request) throws Exception {
-        return opened((LedgerHandle) client.newOpenLedgerOp()
+        return opened((LedgerHandle) client(request).newOpenLedgerOp()
             .withLedgerId(request.number("ledger"))
             .withDigestType(DigestType.valueOf(request.text("digest")))
             .withPassword(request.bytes("password"))
@@ -139,7 +144,7 @@ final class Session {
         return found.hasEntry() ? reply.with("body", Hex.encode(found.getEntry().getEntryBytes())) : reply;
     }
 
-    private Reply ledgers() throws Exception {
+    private static Reply ledgers(BookKeeper client) throws Exception {
         List<String> ids = new ArrayList<>();
         try (BookKeeperAdmin admin = new BookKeeperAdmin(client)) {
             admin.listLedgers().forEach(id -> ids.add(String.valueOf(id)));
@@ -147,7 +152,7 @@ final class Session {
         return Reply.ok().with("ledgers", String.join(",", ids));
     }
 
-    private Reply bookies() throws Exception {
+    private static Reply bookies(BookKeeper client) throws Exception {
         Reply reply = Reply.ok();
         for (Map.Entry<?, BookieInfo> each : client.getBookieInfo().entrySet()) {
             BookieInfo info = each.getValue();
@@ -161,7 +166,7 @@ final class Session {
         if (request.has("handle")) {
             return described(handle(request).getLedgerMetadata());
         }
-        try (BookKeeperAdmin admin = new BookKeeperAdmin(client)) {
+        try (BookKeeperAdmin admin = new BookKeeperAdmin(client(request))) {
             return described(admin.openLedgerNoRecovery(request.number("ledger")).getLedgerMetadata());
         }
     }

@@ -1,0 +1,51 @@
+"""Our client as the conformance suite drives it: ``python -m bookkeeper_tx.testing.conformance_driver``.
+
+A request a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests begin
+in the order of their lines, and are answered as they end.  When standard input ends so does the process, and no ledger
+is closed.
+"""
+
+import os
+import sys
+import threading
+from typing import Any, TextIO
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.testing.conformance_lines import Request, error_line, reply_line
+from bookkeeper_tx.testing.conformance_session import Session
+
+
+async def answer(session: Session, line: str, replies: TextIO) -> None:
+    """Carry out the request of a line and write its reply."""
+    request = Request(line)
+    try:
+        reply = reply_line(request.number, await session.run(request))
+    except Exception as error:  # whatever it is, the suite is told
+        reply = error_line(request.number, error)
+    replies.write(reply)
+    replies.flush()
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    from twisted.internet import reactor
+
+    replies, sys.stdout = sys.stdout, sys.stderr  # whatever else prints must not end up between the replies
+    session = Session(reactor)
+    begin: Any = reactor.callFromThread  # type: ignore[attr-defined]
+
+    def start(line: str) -> None:
+        Deferred.fromCoroutine(answer(session, line, replies))
+
+    def listen() -> None:
+        for line in sys.stdin:
+            begin(start, line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    reactor.run()
+
+
+if __name__ == "__main__":
+    main()
