@@ -34,10 +34,10 @@ def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] 
     return [each for each in wanted if not any(_matches(each, pattern) for pattern in skip)]
 
 
-def with_dependencies(wanted: Iterable[Case]) -> list[Case]:
-    """The same cases with all that they depend on, in order of their ids."""
+def with_dependencies(wanted: Iterable[Case], base: str) -> list[Case]:
+    """The same cases with all that they depend on, ``base`` among these, in order of their ids."""
     found: dict[str, Case] = {}
-    open_ids = [each.id for each in wanted]
+    open_ids = [base, *(each.id for each in wanted)]
     while open_ids:
         case = CATALOGUE[open_ids.pop()]
         if case.id not in found:

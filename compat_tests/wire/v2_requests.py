@@ -12,10 +12,18 @@ _READ = codecs.derive("read request", codecs.leading(v2.READ_REQUEST, "master_ke
 _BATCH = codecs.derive("batch read request", codecs.leading(v2.BATCH_READ_REQUEST, "master_key"))
 
 
-def add(ledger_id: int, entry_id: int, *, version: int = 2, flags: int = 0, key: bytes = KEY) -> bytes:
-    """An add without its length."""
+def add(
+    ledger_id: int,
+    entry_id: int,
+    *,
+    version: int = 2,
+    flags: int = 0,
+    key: bytes = KEY,
+    body: bytes | None = None,
+) -> bytes:
+    """An add; ``body`` is the whole entry, whose ids are the request's."""
     header = framing.join_header(version, Operation.ADD_ENTRY, flags)
-    return _HEADER.pack_fixed(header) + key + entry(ledger_id, entry_id, entry_id - 1)
+    return _HEADER.pack_fixed(header) + key + (entry(ledger_id, entry_id, entry_id - 1) if body is None else body)
 
 
 def read(ledger_id: int, entry_id: int, *, version: int = 2, flags: int = 0, key: bytes = b"") -> bytes:
@@ -24,11 +32,19 @@ def read(ledger_id: int, entry_id: int, *, version: int = 2, flags: int = 0, key
 
 
 def batch_read(
-    ledger_id: int, start: int, count: int, size: int, *, version: int = 2, flags: int = 0, key: bytes = b""
+    ledger_id: int,
+    start: int,
+    count: int,
+    size: int,
+    *,
+    version: int = 2,
+    flags: int = 0,
+    key: bytes = b"",
+    request_id: int = REQUEST_ID,
 ) -> bytes:
     """A batch read, with whatever key behind it."""
     header = framing.join_header(version, Operation.BATCH_READ_ENTRY, flags)
-    return _BATCH.pack_fixed(header, ledger_id, start, REQUEST_ID, count, size) + key
+    return _BATCH.pack_fixed(header, ledger_id, start, request_id, count, size) + key
 
 
 def operation(code: int, *, version: int = 2, body: bytes = bytes(60)) -> bytes:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from compat_tests.wire.entries import KEY, entry, explicit_lac
 from protocol_specs import fields
@@ -42,6 +42,16 @@ def read(ledger_id: int, entry_id: int, **options: Any) -> bytes:
     if "key" in options:
         part.master_key = options.pop("key")
     return request(V3Operation.READ_ENTRY, *_filled(part, options), **options)
+
+
+def batch_read(ledger_id: int, start_entry_id: int, max_count: int, max_size: int, **options: Any) -> bytes:
+    """A batch read; ``key`` is its master key."""
+    part = v3_pb2.BatchReadRequest(
+        ledger_id=ledger_id, start_entry_id=start_entry_id, max_count=max_count, max_size=max_size
+    )
+    if "key" in options:
+        part.master_key = options.pop("key")
+    return request(V3Operation.BATCH_READ_ENTRY, *_filled(part, options), **options)
 
 
 def fence(ledger_id: int, entry_id: int = fields.LAST_ENTRY, key: bytes = KEY, **options: Any) -> bytes:
@@ -88,6 +98,11 @@ def info(requested: int | None = None, **options: Any) -> bytes:
     return request(V3Operation.GET_BOOKIE_INFO, part, **options)
 
 
+def start_tls(**options: Any) -> bytes:
+    """What a client says before its ClientHello."""
+    return request(V3Operation.START_TLS, v3_pb2.StartTlsRequest(), **options)
+
+
 def auth(plugin: str, payload: bytes, **options: Any) -> bytes:
     part = v3_pb2.AuthMessage(auth_plugin_name=plugin, payload=payload)
     return request(V3Operation.AUTH, part, **options)
@@ -107,13 +122,3 @@ def changed(frame: bytes, change: Any) -> bytes:
     message = v3_pb2.Request.FromString(frame)
     change(message)
     return message.SerializePartialToString()
-
-
-def txn_id_of(frame: bytes) -> int | None:
-    """The id that a reply to this request will bear; None if it is not V3."""
-    message = v3_pb2.Request()
-    try:
-        message.ParseFromString(frame)
-    except DecodeError:
-        return None
-    return message.header.txn_id if message.header.HasField("txn_id") else None

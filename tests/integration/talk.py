@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from compat_tests.wire import v3_replies, v3_requests
+from compat_tests.wire import v3_replies
+from compat_tests.wire.replies import txn_id_of
 from protocol_specs import codecs
-from protocol_specs.wire import framing
 
 REPLY_TIMEOUT_S = 10
 #: How long a poll is given to reach the place where it waits, and a reply that must not come to come all the same.
@@ -121,7 +121,7 @@ class Talk:
         self._connections.clear()
 
     def _txn_id(self, frame: bytes) -> int | None:
-        return v3_requests.txn_id_of(frame) if frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN]) else None
+        return txn_id_of(frame)
 
     def _connection(self, name: str) -> _Connection:
         if name not in self._connections:

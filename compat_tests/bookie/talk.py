@@ -1,0 +1,186 @@
+"""What the cases of the bookie role are given: connections to a bookie, and the words for what must come back."""
+
+from types import TracebackType
+from typing import Self
+
+from compat_tests.judge.attempt import Attempt, Brief, shown
+from compat_tests.judge.case import Dialect
+from compat_tests.judge.verdict import Mismatch
+from compat_tests.targets.sites import OwnBookie, Site
+from compat_tests.wire.line import Line
+from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.requests import Requests
+from protocol_specs.wire.status import ENOLEDGER, EOK, Status
+
+MAIN, BYSTANDER = "main", "bystander"
+
+
+class Talk(Attempt):
+    """A case's conversation with one bookie; a context manager that closes its connections.
+
+    ``requests`` builds frames of the dialect that the case is run in.
+    """
+
+    def __init__(self, brief: Brief, site: Site) -> None:
+        super().__init__(brief)
+        self.site = site
+        self.requests = Requests(self.dialect)
+        self._lines: dict[str, Line] = {}
+        self._bystander: tuple[int, Line] | None = None
+
+    # Connections -----------------------------------------------------------------------------------------------------
+
+    @property
+    def main(self) -> Line:
+        """The connection that is used when none is named."""
+        return self.line(MAIN)
+
+    def line(self, name: str) -> Line:
+        """The connection of this name, made when it is first asked for."""
+        if name not in self._lines:
+            address = (self.site.host, self.site.port)
+            self._lines[name] = Line(name, address, self.recording, self.deadline, self.brief.stopped)
+        return self._lines[name]
+
+    def drop_lines(self) -> None:
+        """Close all connections; those asked for afterwards are new."""
+        for line in self._lines.values():
+            line.close()
+        self._lines.clear()
+
+    # Asking ----------------------------------------------------------------------------------------------------------
+
+    def ask(self, frame: bytes, on: Line | None = None) -> Reply:
+        """Send a request and return its reply.  Raises Mismatch if there is none, or it is that of another request."""
+        return self.answered((on or self.main).ask(frame))
+
+    def answer(self, frame: bytes, on: Line | None = None) -> Reply:
+        """The reply to a request that was sent before, whatever comes before it."""
+        return self.answered((on or self.main).receive_for(frame))
+
+    def expect(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
+        """Send a request and want this status, and these fields of the :class:`Reply`, or of its part."""
+        return self.check_reply(self.ask(frame, on), status, **fields)
+
+    def expect_answer(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
+        """Want this status, and these fields, of the reply to a request that was sent before."""
+        return self.check_reply(self.answer(frame, on), status, **fields)
+
+    def check_reply(self, reply: Reply, status: Status, **fields: object) -> Reply:
+        """Hold a reply against its status and fields; ``None`` for a field of the part means that it is absent."""
+        if reply.status is not status:
+            raise Mismatch("status", status.name, str(reply))
+        if reply.part is not None and hasattr(reply.part, "status"):
+            self.check("status of the part", reply.part.status, status.v3)
+        for name, expected in fields.items():
+            self.check(name, _field(reply, name), expected)
+        return reply
+
+    def answered(self, outcome: Reply | Closed | Silent) -> Reply:
+        """Want a reply."""
+        if not isinstance(outcome, Reply):
+            raise Mismatch("the reply", "a reply", str(outcome))
+        return outcome
+
+    # What becomes of a connection ------------------------------------------------------------------------------------
+
+    def expect_closed(self, on: Line, *frames: bytes) -> None:
+        """Send frames, if any, and want the connection closed, or reset, without another reply."""
+        if frames:
+            on.send(*frames)
+        outcome = on.receive()
+        if not isinstance(outcome, Closed):
+            raise Mismatch("the connection", "closed without a reply", str(outcome))
+
+    def expect_silence(self, on: Line, for_s: float = 0.3) -> None:
+        """Want nothing to come for so long, and the connection to stay."""
+        outcome = on.receive(for_s)
+        if not isinstance(outcome, Silent):
+            raise Mismatch("the connection", f"nothing for {for_s:.1f} s", str(outcome))
+
+    def expect_open(self, on: Line | None = None) -> None:
+        """Want the connection to be served still."""
+        self.expect(self.requests.read(self.new_ledger(), 0), ENOLEDGER, on)
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Connect a client that does nothing wrong, and should come to no harm."""
+        if self.brief.case.site == "plain":
+            ledger_id, line = self.new_ledger(), self.line(BYSTANDER)
+            self._bystander = ledger_id, line
+            self.expect(self.requests.add(ledger_id, 0), EOK, line)
+
+    def finish(self) -> None:
+        """Ask for the bystander's entry."""
+        if self._bystander is None:
+            return
+        ledger_id, line = self._bystander
+        try:
+            self.expect(self.requests.read(ledger_id, 0), EOK, line)
+        except Mismatch as wrong:
+            raise Mismatch(f"a client beside this one: {wrong.what}", wrong.expected, wrong.seen) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.drop_lines()
+
+
+class OwnTalk(Talk):
+    """With a bookie of its own, which it may stop, kill and start again; connections are new afterwards."""
+
+    def __init__(self, brief: Brief, bookie: OwnBookie) -> None:
+        super().__init__(brief, bookie)
+        self.bookie = RestartedBookie(self, bookie)
+
+
+class RestartedBookie:
+    """The bookie of a case's own, as the case sees it."""
+
+    def __init__(self, talk: Talk, bookie: OwnBookie) -> None:
+        self._talk, self._bookie = talk, bookie
+
+    def start(self) -> None:
+        """Start it again."""
+        self._note("started")
+        self._bookie.start()
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end("stopped in order")
+        self._bookie.stop()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._end("killed")
+        self._bookie.kill()
+
+    def restart(self) -> None:
+        """End it in order and start it again."""
+        self.stop()
+        self.start()
+
+    def crash(self) -> None:
+        """End it at once and start it again."""
+        self.kill()
+        self.start()
+
+    def _end(self, how: str) -> None:
+        self._talk.drop_lines()
+        self._note(how)
+
+    def _note(self, what: str) -> None:
+        self._talk.recording.note("", f"the bookie is {what}")
+
+
+def _field(reply: Reply, name: str) -> object:
+    if hasattr(reply, name):
+        return getattr(reply, name)
+    if reply.dialect is Dialect.V2 or reply.part is None:
+        raise Mismatch(name, "a field of the reply", f"none: {shown(reply)}")
+    field = reply.part.DESCRIPTOR.fields_by_name[name]
+    return getattr(reply.part, name) if field.label == field.LABEL_REPEATED or reply.part.HasField(name) else None

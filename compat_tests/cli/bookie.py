@@ -1,0 +1,56 @@
+"""``bookkeeper-conformance bookie``: judge a bookie."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compat_tests.bookie.ground import BookieGround
+from compat_tests.cli.finish import judge_and_report
+from compat_tests.cli.options import order_of, read_features, run_options
+from compat_tests.judge.case import Role
+from compat_tests.targets.target import BadTarget, TargetOptions, parse
+
+_EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--address", metavar="HOST:PORT", help="The bookie to judge, as it listens.")
+@click.option("--target", metavar="NAME", help="ours, java:RELEASE or docker:RELEASE: started, and stopped at the end.")
+@click.option("--metadata", metavar="URI", help="zk+hierarchical://host:port/root, to look at what it registers.")
+@click.option("--read-only-address", metavar="HOST:PORT", help="Another one that takes no writes.")
+@click.option("--tls-address", metavar="HOST:PORT", help="Another one that serves START_TLS.")
+@click.option("--tls-ca", type=_EXISTING, help="PEM: who signed its certificate.")
+@click.option("--tls-certificate", type=_EXISTING, help="PEM: the certificate to show to it.")
+@click.option("--tls-key", type=_EXISTING, help="PEM: the key of that, without password.")
+@click.option("--auth-address", metavar="HOST:PORT", help="Another one that wants SASL DIGEST-MD5.")
+@click.option("--auth-user", default="", help="Who to log in as.")
+@click.option("--auth-password", default="", envvar="BOOKKEEPER_AUTH_PASSWORD", help="Better in the environment.")
+@click.option("--tls-auth-address", metavar="HOST:PORT", help="Another one that wants both.")
+@click.option("--control", metavar="COMMAND", help="Starts, stops and kills a bookie for the cases about restarts.")
+@run_options
+def bookie(address: str | None, target: str | None, feature_file: Path | None, **options: Any) -> None:
+    """Judge a bookie.
+
+    Exit code: 0 if it conforms, 1 if not, 2 for a mistake in the options, 3 for a fault of the suite, 4 if the target
+    could not be had, 130 if interrupted.
+    """
+    if (address is None) == (target is None):
+        raise click.UsageError("give either --address HOST:PORT or --target ours|java:RELEASE|docker:RELEASE")
+    said = read_features(feature_file)
+    names = (
+        "metadata", "read_only_address", "tls_address", "tls_ca", "tls_certificate", "tls_key", "auth_address",
+        "auth_user", "auth_password", "tls_auth_address", "control",
+    )  # fmt: skip
+    chosen = TargetOptions(
+        implementation=said.implementation,
+        release=said.release,
+        with_metadata=True,
+        **{name: options.pop(name) for name in names},
+    )
+    try:
+        judged = parse(address or target or "", chosen)
+    except BadTarget as error:
+        raise click.UsageError(str(error)) from None
+    order = order_of(Role.BOOKIE, said, judged.implementation, options)
+    judge_and_report(judged, BookieGround, order, options)

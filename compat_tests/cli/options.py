@@ -1,0 +1,79 @@
+"""Options that both roles have, and what is made of them."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from compat_tests.judge import features, known
+from compat_tests.judge.case import Role
+from compat_tests.judge.catalogue import load, select
+from compat_tests.judge.features import FeatureFile
+from compat_tests.judge.judgement import Measure
+from compat_tests.judge.run import Order
+from compat_tests.judge.schedule import Pace
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+_OPTIONS = (
+    click.option("--only", multiple=True, metavar="PATTERN", help="Cases by id, area or section; * is anything."),
+    click.option("--skip", multiple=True, metavar="PATTERN", help="Cases to leave out, likewise."),
+    click.option("--features", "feature_file", type=_FILE, help="TOML file: what the target is, has and diverges in."),
+    click.option("--strict", is_flag=True, help="SHOULD and MAY bind like MUST; nothing is tolerated."),
+    click.option(
+        "--seed", type=click.IntRange(0, (1 << 18) - 1), help="Ledger ids and random choices; shown in reports."
+    ),
+    click.option("--jobs", type=click.IntRange(1, 64), default=8, show_default=True, help="Cases at a time."),
+    click.option("--first-failure", is_flag=True, help="End at the first failure."),
+    click.option("--json", "json_path", type=_FILE, help="Write the whole run, exchanges too, as JSON."),
+    click.option("--html", "html_path", type=_FILE, help="Write one self-contained HTML page."),
+    click.option("--junit", "junit_path", type=_FILE, help="Write JUnit XML."),
+    click.option("--badge", "badge_path", type=_FILE, help="Write an SVG badge (or .json for shields)."),
+    click.option("--pcap", "pcap_path", type=_FILE, help="Write the exchanges as a packet capture."),
+    click.option("--verbose", is_flag=True, help="Show every case, and the traceback of a fault of the suite."),
+)
+
+
+def run_options(function: Function) -> Function:
+    """Give a command the options that both roles have."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def read_features(path: Path | None) -> FeatureFile:
+    """The user's feature file; a usage error names what is wrong with it."""
+    if path is None:
+        return FeatureFile()
+    try:
+        return features.read(path)
+    except features.BadFeatureFile as error:
+        raise click.UsageError(str(error)) from None
+
+
+def order_of(role: Role, said: FeatureFile, implementation: str, chosen: dict[str, Any]) -> Order:
+    """What to run."""
+    try:
+        cases = select(load(role), chosen["only"], chosen["skip"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    divergences = [*said.divergences, *known.of_implementation(implementation)]
+    return Order(
+        cases,
+        Measure(chosen["strict"], divergences),
+        chosen["seed"],
+        Pace(jobs=chosen["jobs"]),
+        command(),
+        said.features,
+        chosen["first_failure"],
+    )
+
+
+def command() -> str:
+    """What the person has typed."""
+    return shlex.join(["bookkeeper-conformance", *sys.argv[1:]])

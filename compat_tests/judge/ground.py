@@ -1,0 +1,32 @@
+"""Where cases are held: what the schedule wants of a role."""
+
+import threading
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from compat_tests.judge.attempt import Attempt, Brief
+from compat_tests.judge.case import Role
+from compat_tests.judge.result import TargetInfo
+
+
+class Ground(Protocol):
+    """One target, ready to be judged in one role."""
+
+    @property
+    def role(self) -> Role:
+        """The role that is judged."""
+
+    @property
+    def info(self) -> TargetInfo:
+        """What is judged."""
+
+    @property
+    def base(self) -> str:
+        """The id of the case without which no other makes sense."""
+
+    def probe(self, seed: int, stop: threading.Event) -> Mapping[str, str]:
+        """Find out its features: ``yes``, or ``no`` with how that showed.  Raises Unavailable."""
+
+    def attempt(self, brief: Brief) -> AbstractContextManager[Attempt]:
+        """What the case is given.  Raises NotOffered, Unavailable, StartFailed, Mismatch."""

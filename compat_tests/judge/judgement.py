@@ -1,0 +1,99 @@
+"""One case in one dialect: try it, and say what comes of it."""
+
+import time
+import traceback
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from compat_tests.judge.attempt import Attempt, Brief
+from compat_tests.judge.case import MUST
+from compat_tests.judge.ground import Ground
+from compat_tests.judge.known import Divergence, lookup
+from compat_tests.judge.result import Result
+from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
+from compat_tests.targets.process import StartFailed
+from compat_tests.targets.sites import NotOffered
+from compat_tests.targets.unavailable import Unavailable
+
+
+@frozen
+class Measure:
+    """By what a case is judged besides its own words."""
+
+    strict: bool = False
+    """Whether SHOULD and MAY bind as MUST does."""
+    divergences: Sequence[Divergence] = ()
+    """What is on record for the target."""
+
+
+def judge(ground: Ground, brief: Brief, measure: Measure) -> Result:
+    """Try the case and return its result; never raises but for what ends the whole program."""
+    started = time.monotonic()
+    result = evolve(_result(ground, brief, measure), duration_s=time.monotonic() - started)
+    return evolve(result, exchange=brief.recording.events)
+
+
+def unsupported(brief: Brief) -> Result | None:
+    """The result of a case whose features are absent; None if they are there."""
+    for name in (brief.dialect.lower(), *brief.case.needs):
+        found = brief.features.get(name, "yes")
+        if found != "yes":
+            reason = found.removeprefix("no").lstrip(": ")
+            return _of(brief, Verdict.UNSUPPORTED, f"no {name}{': ' if reason else ''}{reason}")
+    return None
+
+
+def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
+    lacking = unsupported(brief)
+    if lacking is not None:
+        return lacking
+    try:
+        with ground.attempt(brief) as attempt:
+            brief.case.script(attempt)
+            attempt.finish()
+            return _passed(attempt, ground, brief, measure)
+    except Mismatch as wrong:
+        return _failed(wrong, ground, brief, measure)
+    except (Unsupported, NotOffered) as absent:
+        return _of(brief, Verdict.UNSUPPORTED, str(absent))
+    except Unavailable as missing:
+        return _of(brief, Verdict.NOT_CHECKED, missing.reason)
+    except Interrupted:
+        return _of(brief, Verdict.NOT_REACHED, "the run was interrupted")
+    except NotReached as reason:
+        return _of(brief, Verdict.NOT_REACHED, str(reason))
+    except StartFailed as failed:
+        wrong = Mismatch("the bookie", "that it starts", str(failed))
+        return _failed(wrong, ground, brief, measure)
+    except Exception:  # whatever it is, it is the suite's own fault, and one case's alone
+        return _of(brief, Verdict.ERROR, traceback.format_exc())
+
+
+def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) -> Result:
+    note = "; ".join(attempt.notes)
+    known = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
+    if known is not None:
+        message = f"unexpected pass: {known.code} is on record for this release ({known.reference}), and does not show"
+        return _of(brief, Verdict.FAIL, message, expected=known.seen, seen="what the case requires", known=known.known)
+    if note:
+        return _of(brief, Verdict.FAIL if measure.strict else Verdict.PASS_NONSTRICT, note, note=note)
+    return _of(brief, Verdict.PASS)
+
+
+def _failed(wrong: Mismatch, ground: Ground, brief: Brief, measure: Measure) -> Result:
+    details = {"expected": wrong.expected, "seen": wrong.seen}
+    known = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
+    if known is not None and known.seen in f"{wrong.what}: {wrong.seen}":
+        message = f"{known.code}: {known.text}"
+        return _of(brief, Verdict.KNOWN_DIVERGENCE, message, known=known.known, **details)
+    message = f"{wrong.what}: expected {wrong.expected}, seen {wrong.seen}"
+    if known is not None:
+        message += f" ({known.code} is on record, but shows as: {known.seen})"
+    if brief.case.level is MUST or measure.strict or known is not None:
+        return _of(brief, Verdict.FAIL, message, **details)
+    return _of(brief, Verdict.PASS_NONSTRICT, message, note=message, **details)
+
+
+def _of(brief: Brief, verdict: Verdict, message: str = "", **details: object) -> Result:
+    return Result(brief.case.id, str(brief.dialect), verdict, message, **details)  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""A whole run: probe, try all cases, keep what came."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol
+
+from attrs import evolve, field, frozen
+
+from compat_tests.judge.case import Case
+from compat_tests.judge.catalogue import with_dependencies
+from compat_tests.judge.ground import Ground
+from compat_tests.judge.judgement import Measure
+from compat_tests.judge.result import Result, Run, describe
+from compat_tests.judge.schedule import Pace, Schedule
+from compat_tests.judge.verdict import Verdict
+from compat_tests.targets.unavailable import Unavailable
+
+_SEED_MAX = 1 << 18
+
+
+class Progress(Protocol):
+    """Who is told how a run gets on."""
+
+    def begin(self, run: Run, total: int) -> None:
+        """It starts: so many results will come."""
+
+    def result(self, result: Result) -> None:
+        """One has come."""
+
+    def end(self, run: Run) -> None:
+        """All have come."""
+
+
+class Quiet:
+    """Tells nobody."""
+
+    def begin(self, run: Run, total: int) -> None: ...
+
+    def result(self, result: Result) -> None: ...
+
+    def end(self, run: Run) -> None: ...
+
+
+@frozen
+class Order:
+    """What is to be run, and how."""
+
+    cases: Sequence[Case]
+    measure: Measure = field(factory=Measure)
+    seed: int | None = None
+    """Decides ledger ids and every random choice; chosen and reported if not given."""
+    pace: Pace = field(factory=Pace)
+    command: str = ""
+    features: Mapping[str, str] = field(factory=dict)
+    """What the user says the target has, or has not; the rest is probed."""
+    first_failure: bool = False
+    """Whether the first failure ends the run."""
+
+
+def perform(ground: Ground, order: Order, progress: Progress | None = None, stop: threading.Event | None = None) -> Run:
+    """Judge a target.  Ctrl-C, or setting ``stop``, ends it early; what came until then is returned all the same."""
+    progress, stop = progress or Quiet(), stop or threading.Event()
+    cases = with_dependencies(order.cases, ground.base)
+    seed = random.randrange(_SEED_MAX) if order.seed is None else order.seed
+    started = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    run = Run(
+        ground.role, ground.info, seed, started, _version(), order.command, cases=[describe(each) for each in cases]
+    )
+    began = time.monotonic()
+    results: list[Result] = []
+
+    def came(result: Result) -> None:
+        results.append(result)
+        progress.result(result)
+
+    try:
+        features = {**ground.probe(seed, stop), **order.features}
+        run = evolve(run, features=features)
+        progress.begin(run, sum(len(case.dialects) for case in cases))
+        schedule = Schedule(ground, cases, seed, features, order.measure, order.pace, came, _enough(order), stop)
+        results = schedule.run()
+    except Unavailable as missing:
+        run = evolve(run, not_checked=missing.reason)
+    except KeyboardInterrupt:
+        stop.set()
+    run = evolve(
+        run,
+        results=results,
+        duration_s=time.monotonic() - began,
+        interrupted=stop.is_set() and not order.first_failure,
+    )
+    progress.end(run)
+    return run
+
+
+def _enough(order: Order) -> Callable[[Result], bool]:
+    return lambda result: order.first_failure and result.verdict is Verdict.FAIL
+
+
+def _version() -> str:
+    try:
+        return version("bookkeeper_tx")
+    except PackageNotFoundError:
+        return "(not installed)"
