@@ -67,7 +67,7 @@ class Case:
     until: str | None = None
     provenance: str = ""
     needs: tuple[str, ...] = ()
-    """Features without which it is unsupported."""
+    """Features without which it is unsupported; ``{dialect}`` in a name stands for ``v2`` or ``v3``."""
     after: tuple[str, ...] = ()
     """Cases without which it cannot be judged."""
     site: str = "plain"

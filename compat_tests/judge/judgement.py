@@ -36,7 +36,8 @@ def judge(ground: Ground, brief: Brief, measure: Measure) -> Result:
 
 def unsupported(brief: Brief) -> Result | None:
     """The result of a case whose features are absent; None if they are there."""
-    for name in (brief.dialect.lower(), *brief.case.needs):
+    dialect = brief.dialect.lower()
+    for name in (dialect, *(need.format(dialect=dialect) for need in brief.case.needs)):
         found = brief.features.get(name, "yes")
         if found != "yes":
             reason = found.removeprefix("no").lstrip(": ")
