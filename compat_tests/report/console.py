@@ -1,0 +1,198 @@
+"""A run on a terminal, or in a log: progress, failures in full, and a table of what came out."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from rich.console import Console as Terminal
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from compat_tests.judge.recording import NOTE
+from compat_tests.judge.result import Result, Run
+from compat_tests.judge.verdict import Verdict
+from compat_tests.report import annotate
+from compat_tests.report.again import again
+from compat_tests.report.looks import LOOKS
+from compat_tests.report.sections import section
+
+FRAMES_SHOWN = 4
+"""Frames and remarks of a failed case that are shown, the last ones."""
+
+ROWS_SHOWN = 24
+"""Fields of a frame that are shown."""
+
+LOG_WIDTH = 200
+"""Where there is no terminal lines are not broken, unless they are very long."""
+
+IN_FULL = (Verdict.FAIL, Verdict.ERROR)
+
+IN_SHORT = (Verdict.KNOWN_DIVERGENCE, Verdict.PASS_NONSTRICT, Verdict.NOT_REACHED, Verdict.NOT_CHECKED)
+
+
+class Console:
+    """Shows a run while it is made, and what came of it."""
+
+    def __init__(self, verbose: bool = False, docs_url: str = "", file: TextIO | None = None) -> None:
+        """
+        :param verbose: show where the suite itself failed
+        :param docs_url: where the reference stands on the web
+        :param file: standard output if not given
+        """
+        file = file or sys.stdout
+        self._verbose, self._docs_url = verbose, docs_url
+        self._out = Terminal(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        if not self._out.is_terminal:
+            self._out.width = LOG_WIDTH
+        self._counts: Counter[Verdict] = Counter()
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+
+    # While it runs ---------------------------------------------------------------------------------------------------
+
+    def begin(self, run: Run, count: int) -> None:
+        """Say what is judged; ``count`` results will come."""
+        self._counts.clear()
+        target = run.target
+        how = f", {target.how}" if target.how else ""
+        self._out.print(f"{run.role} {target.name}{how}: {count} to run, seed {run.seed}")
+        if self._out.is_terminal:
+            columns = (BarColumn(24), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
+            said = TextColumn("{task.fields[said]}", markup=False)
+            self._progress = Progress(*columns, said, console=self._out, transient=True)
+            self._task = self._progress.add_task("", total=count, said="")
+            self._progress.start()
+
+    def result(self, result: Result) -> None:
+        """Count a result, and say at once what is not as it should be."""
+        self._counts[result.verdict] += 1
+        if not result.verdict.fine:
+            self._out.print(_line(result))
+        if self._progress is not None:
+            self._progress.update(self._task, advance=1, said=_counted(self._counts))
+
+    def end(self, run: Run) -> None:
+        """Show failures in full, the rest in short, and the table."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+        cases = {case["id"]: case for case in run.cases}
+        for result in run.results:
+            if result.verdict in IN_FULL:
+                self._in_full(run, result, cases.get(result.case, {}))
+        self._in_short(run)
+        if run.results:
+            self._out.print()
+            self._out.print(self._table(run, cases))
+        for line in _conclusion(run):
+            self._out.print(line)
+
+    # What came of it -------------------------------------------------------------------------------------------------
+
+    def _in_full(self, run: Run, result: Result, case: Any) -> None:
+        look = LOOKS[result.verdict]
+        self._out.print()
+        name = f"{result.case} {result.dialect}".rstrip()
+        signed = (f"{look.sign} {look.word}", look.colour)
+        self._out.print(Text.assemble(signed, " ", (name, "bold"), f"  {case.get('title', '')}"))
+        where = section(case.get("section", ""))
+        link = where.link(self._docs_url)
+        for name, text in (
+            ("requires", f"{case.get('requirement', '')} ({case.get('level', '')})" if case else ""),
+            ("section", f"{where.text} ({where.label})" + (f" {link}" if link else "") if case else ""),
+            ("sends", case.get("sends", "")),
+            ("expected", result.expected or case.get("accepts", "")),
+            ("seen", result.seen),
+            ("error" if result.verdict is Verdict.ERROR else "in", _because(result, self._verbose)),
+            ("again", again(run, result.case)),
+        ):
+            if text:
+                self._out.print(Text.assemble((f"  {name:9}", "dim"), text))
+        self._exchange(result, run.role)
+
+    def _exchange(self, result: Result, role: str) -> None:
+        shown = annotate.annotate(result.exchange, role)
+        if len(shown) > FRAMES_SHOWN:
+            self._out.print(f"  … {len(shown) - FRAMES_SHOWN} frames before these; the reports have all")
+        for each in shown[-FRAMES_SHOWN:]:
+            style = {"suite": "cyan", "target": "yellow"}.get(each.sender, "dim")
+            said = each.title if each.sender == NOTE else f"{each.sender}: {each.title}"
+            self._out.print(Text(f"  {each.time_s:8.3f} s  {each.line}  {said}", style=style))
+            for line in lines(each.rows[:ROWS_SHOWN]):
+                self._out.print(f"    {line}")
+            if len(each.rows) > ROWS_SHOWN:
+                self._out.print(f"    … {len(each.rows) - ROWS_SHOWN} more fields")
+            if each.broken:
+                self._out.print(f"    {each.broken}")
+
+    def _in_short(self, run: Run) -> None:
+        some = [result for result in run.results if result.verdict in IN_SHORT]
+        if some:
+            self._out.print()
+        for result in some:
+            self._out.print(_line(result))
+
+    def _table(self, run: Run, cases: dict[str, Any]) -> Table:
+        areas: dict[str, Counter[Verdict]] = {}
+        for result in run.results:
+            area = cases.get(result.case, {}).get("area") or result.case.split("-")[1]
+            areas.setdefault(area, Counter())[result.verdict] += 1
+        used = [verdict for verdict in LOOKS if run.counts[verdict]]
+        table = Table("area", box=None, pad_edge=False)
+        for verdict in used:
+            table.add_column(LOOKS[verdict].word, justify="right", header_style=LOOKS[verdict].colour)
+        rows = sorted(areas.items())
+        for area, counts in [*rows, ("all", run.counts)] if len(rows) > 1 else rows:
+            table.add_row(area, *(str(counts[verdict] or "") for verdict in used))
+        return table
+
+
+def lines(rows: Sequence[annotate.Row]) -> list[str]:
+    """Return fields as lines: offset, bytes, name and value."""
+    width = min(max((len(row.hex) for row in rows), default=0), 2 * annotate.BYTES_SHOWN)
+    found = []
+    for row in rows:
+        named = f"{'  ' * row.depth}{row.name}  " if row.name else ""
+        found.append(f"{row.offset:5}  {row.hex:{width}}  {named}{row.value}".rstrip())
+    return found
+
+
+def _line(result: Result) -> Text:
+    look = LOOKS[result.verdict]
+    name = f"{result.case} {result.dialect}".rstrip()
+    reason = f"{result.known.code}: {result.known.text}" if result.known else result.message or result.note
+    reason = _last_line(reason) if result.verdict is Verdict.ERROR else reason.strip().partition("\n")[0]
+    return Text.assemble((f"{look.sign} {look.word:11}", look.colour), " ", (name, "bold"), f"  {reason}".rstrip())
+
+
+def _because(result: Result, verbose: bool) -> str:
+    """Return what was looked at; where the suite itself failed, no more than a line unless it is wanted."""
+    if result.verdict is not Verdict.ERROR:
+        return result.message.removesuffix(f": expected {result.expected}, seen {result.seen}")
+    if verbose or "\n" not in result.message.strip():
+        return result.message
+    return f"{_last_line(result.message)} (--verbose shows where)"
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def _counted(counts: Counter[Verdict]) -> str:
+    return "  ".join(f"{look.sign} {counts[verdict]} {look.word}" for verdict, look in LOOKS.items() if counts[verdict])
+
+
+def _conclusion(run: Run) -> list[str]:
+    """Return the last lines: what came out, and what that means."""
+    said = []
+    if run.not_checked is not None:
+        said.append(f"not checked: {run.not_checked}")
+    if run.interrupted:
+        said.append("interrupted: what is missing was not run")
+    if run.results:
+        said.append(f"{_counted(run.counts)}  in {run.duration_s:.1f} s, seed {run.seed}")
+    if run.not_checked is None and not run.results:
+        said.append("nothing was run")
+    return said

@@ -1,0 +1,49 @@
+"""How verdicts look: a sign, a word and a colour each, so that none of them has to be told by colour alone."""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from compat_tests.judge.verdict import Verdict
+
+
+@frozen
+class Look:
+    """What stands for a verdict."""
+
+    sign: str
+    word: str
+    colour: str
+    """For terminals; pages have their own."""
+    sentence: str
+
+
+LOOKS = {
+    Verdict.PASS: Look("✓", "pass", "green", "does what the case requires"),
+    Verdict.PASS_NONSTRICT: Look(
+        "≈", "non-strict", "yellow", "does something else that is tolerated, or fails a case that is SHOULD or MAY"
+    ),
+    Verdict.FAIL: Look("✗", "FAIL", "bold red", "does not do what it MUST, or a known divergence did not show"),
+    Verdict.KNOWN_DIVERGENCE: Look("◆", "known", "magenta", "fails in the way that is on record for this release"),
+    Verdict.UNSUPPORTED: Look("○", "unsupported", "dim", "does not have what the case is about"),
+    Verdict.NOT_REACHED: Look("↷", "not reached", "cyan", "a case that this one depends on did not pass"),
+    Verdict.ERROR: Look("!", "ERROR", "bold red reverse", "the suite itself failed"),
+    Verdict.NOT_CHECKED: Look("?", "not checked", "cyan", "the target could not be had"),
+}
+"""In the order in which tables show them."""
+
+_WORST_FIRST = (
+    Verdict.ERROR,
+    Verdict.FAIL,
+    Verdict.NOT_CHECKED,
+    Verdict.NOT_REACHED,
+    Verdict.KNOWN_DIVERGENCE,
+    Verdict.PASS_NONSTRICT,
+    Verdict.PASS,
+    Verdict.UNSUPPORTED,
+)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """Return the one that says most of a case that was run more than once; None of none."""
+    return min(verdicts, key=_WORST_FIRST.index, default=None)

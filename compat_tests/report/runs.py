@@ -1,0 +1,33 @@
+"""Runs in files: the JSON form that all other reports are made of (docs/conformance/reports.md)."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from compat_tests.judge.result import Run
+
+
+class NotARun(ValueError):
+    """A file is no run; the text names it and says why."""
+
+
+def write_json(run: Run, path: Path) -> None:
+    """Write a run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(run.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> list[Run]:
+    """Read a run, or a list of runs; raises :class:`NotARun`."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return [Run.from_json(each) for each in (data if isinstance(data, list) else [data])]
+    except OSError as error:
+        raise NotARun(f"{path} cannot be read: {error.strerror}") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NotARun(f"{path} is no run of this suite, as --json writes them: {error}") from error
+
+
+def read_all(paths: Iterable[Path]) -> list[Run]:
+    """Read the runs of several files, in this order; raises :class:`NotARun`."""
+    return [run for path in paths for run in read_json(path)]
