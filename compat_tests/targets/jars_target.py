@@ -6,6 +6,7 @@ from pathlib import Path
 
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java_instance import JavaInstance
 from compat_tests.targets.jvm import find_jvm
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.started_target import Recipe, StartedTarget
@@ -13,28 +14,6 @@ from compat_tests.targets.unavailable import Unavailable
 
 #: Name on the command line to the class of Java's.
 STORAGES = {"sorted": "SortedLedgerStorage", "interleaved": "InterleavedLedgerStorage", "db": "DbLedgerStorage"}
-
-
-class JavaInstance:
-    """A :class:`JavaBookie` in the words of :class:`compat_tests.targets.sites.Instance`."""
-
-    def __init__(self, bookie: JavaBookie, read_only: bool) -> None:
-        self.bookie = bookie
-        self._read_only = read_only
-
-    def start(self) -> tuple[str, int]:
-        """Start it and wait until it serves and is registered."""
-        self.bookie.start(read_only=self._read_only)
-        return "127.0.0.1", self.bookie.port
-
-    def stop(self) -> None:
-        """End it with SIGTERM."""
-        self.bookie.stop()
-
-    def kill(self) -> None:
-        """End it with SIGKILL; its registration goes at once, or it would wait for that when it starts again."""
-        if self.bookie.process.running:
-            self.bookie.kill(expire=True)
 
 
 class JarsTarget(StartedTarget):

@@ -10,7 +10,7 @@ from types import TracebackType
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess, StartFailed
@@ -109,8 +109,7 @@ class JavaBookie:
     def process(self) -> ServerProcess:
         """The process, for its pid, ``tail()`` and log."""
         if self._process is None:
-            name = f"Java bookie {self.release} at {self.address}"
-            self._process = ServerProcess(name, self._command(), self.work_dir / "bookie.log")
+            self._process = self._new_process(f"Java bookie {self.release} at {self.address}")
         return self._process
 
     def start(self, timeout_s: float = 90, *, read_only: bool = False) -> JavaBookie:
@@ -186,20 +185,25 @@ class JavaBookie:
             values["bookieId"] = self._own_id
         return {**values, **self.settings}
 
-    def _command(self) -> list[str]:
-        return find_jvm().command(
+    def _new_process(self, name: str) -> ServerProcess:
+        jars = ":".join(map(str, class_path(self.release)))
+        return ServerProcess(name, [str(find_jvm().java), *self._java_arguments(jars)], self.work_dir / "bookie.log")
+
+    def _java_arguments(self, jars: str) -> list[str]:
+        return [
+            f"-Xmx{self.heap_mb}m",
+            *SMALL_JVM,
             *OPENED_PACKAGES,
             *property_flags(self.properties),
             f"-XX:MaxDirectMemorySize={self.heap_mb}m",
             f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
             *logging_flags(self.work_dir),
             "-cp",
-            ":".join(map(str, class_path(self.release))),
+            jars,
             "org.apache.bookkeeper.server.Main",
             "--conf",
-            self.work_dir / "bk_server.conf",
-            heap_mb=self.heap_mb,
-        )
+            str(self.work_dir / "bk_server.conf"),
+        ]
 
     def __enter__(self) -> JavaBookie:
         return self.start()

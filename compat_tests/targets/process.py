@@ -80,7 +80,7 @@ class ServerProcess:
         deadline = time.monotonic() + timeout_s
         while not ready():
             if not self.running:
-                raise StartFailed(f"{self.name} ended with {self._started().returncode} before {what}:\n{self.tail()}")
+                raise StartFailed(f"{self.name} ended with {self.returncode} before {what}:\n{self.tail()}")
             if time.monotonic() > deadline:
                 raise StartFailed(f"{self.name}: not {what} in {timeout_s} s:\n{self.tail()}")
             time.sleep(_POLL_S)

@@ -6,7 +6,7 @@
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
-  other skip of a test marked ``java``, ``spark``, ``crash`` or ``node``.
+  other skip of a test marked ``java``, ``spark``, ``crash``, ``node`` or ``docker``.
 * Tests with one of these marks, or with a release, are in the table at the end.
 """
 
@@ -24,7 +24,7 @@ from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED
 from compat_tests.targets.selection import Usual, Wanted, applicable, parse_releases, selected
 from compat_tests.targets.unavailable import Unavailable
 
-_MUST_RUN_IN_CI = ("java", "spark", "crash", "node")
+_MUST_RUN_IN_CI = ("java", "spark", "crash", "node", "docker")
 _ARGUMENT = "java_release"
 _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"
 

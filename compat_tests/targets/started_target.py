@@ -35,6 +35,8 @@ class Recipe:
     jaas: Mapping[str, object] = attrs.field(factory=dict)
     """A system property for Java, a key of its configuration for ours."""
     read_only: bool = False
+    files: Path | None = None
+    """The folder of the files that the settings name."""
 
 
 class StartedTarget(abc.ABC):
@@ -59,6 +61,10 @@ class StartedTarget(abc.ABC):
     def make_bookie(self, cluster: Cluster | None, folder: Path, recipe: Recipe) -> Instance:
         """A bookie that has not been started; may raise :class:`NotOffered` where the recipe asks too much."""
 
+    def discard(self, instance: Instance) -> None:
+        """End a bookie whose directories nobody needs any more."""
+        instance.kill()
+
     def site(self, kind: str) -> Site:
         """The site of that kind, see :class:`compat_tests.targets.target.Target`."""
         return self._sites.get(kind)
@@ -72,7 +78,7 @@ class StartedTarget(abc.ABC):
             host, port = self.lifetime.launch(instance, instance.start)
             yield OwnBookie(host, port, cluster=cluster, bookie_id=f"{host}:{port}", instance=instance)
         finally:
-            instance.kill()  # nobody needs its directories any more
+            self.discard(instance)
             self.lifetime.forget(instance)
             shutil.rmtree(folder, ignore_errors=True)  # the end removes what is left
 
@@ -97,7 +103,8 @@ class StartedTarget(abc.ABC):
         if kind in (AUTH, TLS_AUTH):
             settings |= SASL_SETTINGS
             jaas = self._secrets_made().jaas
-        return Recipe(settings, jaas, kind == READ_ONLY)
+        files = self._secrets.directory if self._secrets else None
+        return Recipe(settings, jaas, kind == READ_ONLY, files)
 
     def _secrets_made(self) -> Secrets:
         with self._secrets_lock:

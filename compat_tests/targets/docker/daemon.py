@@ -1,0 +1,150 @@
+"""A Docker daemon: the one that answers, else a private one for as long as the target lives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from compat_tests.targets.cache import exclusive
+from compat_tests.targets.lifetime import Lifetime
+from compat_tests.targets.process import ServerProcess, StartFailed
+from compat_tests.targets.unavailable import Unavailable
+
+_DEFAULT_SOCKET = "/var/run/docker.sock"
+_START_TIMEOUT_S = 60.0
+
+#: Requests to a daemon are answered in milliseconds, but for a pull.
+_REQUEST_TIMEOUT_S = 600
+
+_APT = ("apt-get", "-y", "-q", "--no-install-recommends")
+
+
+@attrs.frozen
+class Daemon:
+    """One that answers."""
+
+    url: str
+    origin: str
+    """For the report: whose it is, and its version."""
+    client: Any
+    """A ``docker.DockerClient``."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes Docker's own library find it."""
+        return {"DOCKER_HOST": self.url}
+
+
+def find_daemon(lifetime: Lifetime, environment: Mapping[str, str] = os.environ) -> Daemon:
+    """The daemon to use; raises :class:`Unavailable` with what to do where there is none."""
+    _library()
+    url = environment.get("DOCKER_HOST")
+    if url:
+        found = _asked(url, "the daemon at DOCKER_HOST")
+        if found is None:
+            raise Unavailable(f"no Docker: DOCKER_HOST is {url}, and no daemon answers there; start it, or unset that")
+        return found
+    return _asked(f"unix://{_DEFAULT_SOCKET}", "this machine's daemon") or _private(lifetime, environment)
+
+
+def _library() -> Any:
+    try:
+        import docker
+        import testcontainers.core.container  # noqa: F401
+    except ImportError as error:
+        raise Unavailable(f"no Docker: the {error.name} package is not installed (extra 'docker')") from error
+    return docker
+
+
+def _asked(url: str, origin: str) -> Daemon | None:
+    docker = _library()
+    try:
+        client = docker.DockerClient(base_url=url, timeout=_REQUEST_TIMEOUT_S)
+        version = client.version()["Version"]
+    except (docker.errors.DockerException, OSError, ValueError):
+        return None
+    return Daemon(url, f"{origin}, version {version}", client)
+
+
+def _private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon:
+    if os.geteuid() != 0:
+        raise Unavailable(
+            "no Docker: no daemon answers, and only root could start one; start it and see that you may use its "
+            f"socket {_DEFAULT_SOCKET}, or set DOCKER_HOST"
+        )
+    if shutil.which("dockerd") is None:
+        _install(environment)
+    server = PrivateDaemon(lifetime.directory("docker"))
+    lifetime.finally_do(server.stop)
+    try:
+        lifetime.run(server.start)
+    except StartFailed as error:
+        raise Unavailable(f"no Docker: a daemon of our own did not start: {error}") from error
+    found = _asked(server.url, "a private daemon for this run")
+    if found is None:
+        raise Unavailable("no Docker: the daemon of our own answered, and does not any more")
+    lifetime.finally_do(found.client.close)
+    return found
+
+
+def _install(environment: Mapping[str, str]) -> None:
+    wanted = environment.get("CI", "").lower() in ("true", "1") or environment.get("BKTX_INSTALL_DOCKER") == "1"
+    if not wanted or shutil.which("apt-get") is None:
+        raise Unavailable(
+            "no Docker: no daemon answers, and there is no dockerd to start; apt-get install docker.io, or set "
+            "BKTX_INSTALL_DOCKER=1 to have that done, or start a daemon"
+        )
+    quiet = {**environment, "DEBIAN_FRONTEND": "noninteractive"}
+    with exclusive("docker"):
+        for words in (("update",), ("install", "docker.io")):
+            done = subprocess.run([*_APT, *words], env=quiet, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise Unavailable(f"no Docker: {' '.join([*_APT, *words])} failed: {done.stderr.strip()[-500:]}")
+
+
+class PrivateDaemon:
+    """``dockerd`` with directories of its own, and no network of its own: containers share the machine's."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.url = f"unix://{directory / 'sock'}"
+        command = ["dockerd", "-H", self.url, "--bridge=none", "--iptables=false", "--ip6tables=false"]
+        for option, name in (("data-root", "data"), ("exec-root", "exec"), ("pidfile", "pid")):
+            command += [f"--{option}", str(directory / name)]
+        self._process = ServerProcess("dockerd", command, directory / "dockerd.log")
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        self._process.start()
+        self._process.wait_until(lambda: _asked(self.url, "") is not None, _START_TIMEOUT_S, "answering")
+
+    def stop(self) -> None:
+        """End it with its containers, and what a daemon that was killed leaves: its containerd, its mounts."""
+        self._process.stop(timeout_s=30)
+        self._end_containerd()
+        for mount in self._mounts():
+            subprocess.run(["umount", "--lazy", mount], capture_output=True, check=False)
+
+    def _end_containerd(self) -> None:
+        # Not our child, but its number is in our directory, and its command line names that directory too.
+        with suppress(OSError, ValueError):
+            pid = int((self._directory / "exec" / "containerd" / "containerd.pid").read_text())
+            if str(self._directory).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGTERM)
+                deadline = time.monotonic() + 5
+                while Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
+                    time.sleep(0.05)
+
+    def _mounts(self) -> list[str]:
+        text = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
+        places = [line.split(" ")[1] for line in text.splitlines()]
+        return [place for place in reversed(places) if place.startswith(f"{self._directory}/")]

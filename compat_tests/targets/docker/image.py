@@ -1,0 +1,121 @@
+"""The image that a release runs in: the official one, or a local one that holds next to nothing.
+
+The local image has a few empty directories. This machine's ``/usr``, its JVM and the locked jars are mounted into it,
+read-only. What runs in it is therefore the released code on another JVM than the official image's, which every report
+has to say.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from compat_tests.targets.cache import cache_directory
+from compat_tests.targets.docker.daemon import Daemon
+from compat_tests.targets.jars import class_path
+from compat_tests.targets.jvm import find_jvm
+
+OFFICIAL_NAME = "apache/bookkeeper:{release}"
+LOCAL_REPOSITORY = "bookkeeper-conformance-local"
+
+#: Runs the image's own ``java``; 8, of the oldest images, knows no ``--add-opens``.
+_JAVA_OF_THE_IMAGE = """
+java=$(command -v java || echo "$JAVA_HOME/bin/java")
+case $("$java" -version 2>&1) in *'"1.8'*)
+  for word do shift; case $word in --add-opens=*) ;; *) set -- "$@" "$word" ;; esac; done ;;
+esac
+exec "$java" "$@"
+"""
+
+_EMPTY = ("dev", "etc", "proc", "root", "tmp", "usr", "var")
+_OF_THE_SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64")
+
+
+@attrs.frozen
+class Image:
+    """An image, and how a Java program is run in it."""
+
+    name: str
+    how: str
+    """For the report."""
+    entrypoint: tuple[str, ...]
+    """Takes the arguments of ``java``."""
+    class_path: str
+    mounts: tuple[tuple[str, str], ...] = ()
+    """Paths of this machine and of the container, read-only."""
+    ours: bool = False
+    """Whether we made it, and remove it."""
+
+    def showing(self, folder: Path) -> Image:
+        """The same with one more folder to be seen, under its own path."""
+        return attrs.evolve(self, mounts=(*self.mounts, (str(folder), str(folder))))
+
+
+def find_image(daemon: Daemon, release: str, environment: Mapping[str, str] = os.environ) -> Image:
+    """The official image, pulled if need be, else the local one; raises ``Unavailable`` if that has no jars or JVM."""
+    name = environment.get("BKTX_DOCKER_IMAGE", OFFICIAL_NAME).format(release=release)
+    if environment.get("BKTX_DOCKER_LOCAL") == "1":
+        return local_image(daemon, release, "as BKTX_DOCKER_LOCAL=1 asks", environment)
+    missing = _missing(daemon, name)
+    if missing is not None:
+        return local_image(daemon, release, f"which could not be had: {missing}", environment)
+    described = f"the official image {name}" if name == OFFICIAL_NAME.format(release=release) else f"the image {name}"
+    entrypoint = ("/bin/sh", "-c", _JAVA_OF_THE_IMAGE, "java")
+    return Image(name, described, entrypoint, "/opt/bookkeeper/lib/*", _asked_for(environment))
+
+
+def local_image(daemon: Daemon, release: str, why: str, environment: Mapping[str, str]) -> Image:
+    """Make the local image."""
+    jvm = find_jvm()
+    jars = class_path(release)
+    name = f"{LOCAL_REPOSITORY}:{release}"
+    links = {each: os.readlink(f"/{each}") for each in _OF_THE_SYSTEM if Path(f"/{each}").is_symlink()}
+    daemon.client.api.import_image_from_data(archive(links), repository=LOCAL_REPOSITORY, tag=release)
+    folders = ["/usr", *(f"/{each}" for each in _OF_THE_SYSTEM if each not in links), str(jvm.home)]
+    folders += map(str, Path("/etc").glob("java-*"))  # Debian's JDK has its configuration there, by links
+    folders += [str(cache_directory() / "jars")]
+    mounts = tuple((folder, folder) for folder in folders if Path(folder).is_dir())
+    how = f"a local image over this machine's {jvm.origin} and the released jars, not the official image ({why})"
+    return Image(name, how, (str(jvm.java),), ":".join(map(str, jars)), (*mounts, *_asked_for(environment)), ours=True)
+
+
+def archive(links: Mapping[str, str]) -> bytes:
+    """The local image as a tar file."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name in _EMPTY:
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+            tar.addfile(folder)
+        for name, place in links.items():
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, place
+            tar.addfile(link)
+    return buffer.getvalue()
+
+
+def _missing(daemon: Daemon, name: str) -> str | None:
+    import docker
+
+    images: Any = daemon.client.images
+    try:
+        images.get(name)
+        return None
+    except docker.errors.ImageNotFound:
+        pass
+    try:
+        images.pull(name)
+    except docker.errors.APIError as error:
+        return str(error.explanation or error)
+    return None
+
+
+def _asked_for(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    parts = [part for part in environment.get("BKTX_DOCKER_MOUNTS", "").split(",") if part]
+    return tuple((host, inside or host) for host, _, inside in (part.partition(":") for part in parts))
