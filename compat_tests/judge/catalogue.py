@@ -14,7 +14,7 @@ _PACKAGES = {Role.BOOKIE: compat_tests.bookie, Role.CLIENT: compat_tests.client}
 
 def load(role: Role | None = None) -> list[Case]:
     """All cases, or those of a role, in order of their ids."""
-    for package in _PACKAGES.values():
+    for package in [_PACKAGES[role]] if role else _PACKAGES.values():
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     return [case for _, case in sorted(CATALOGUE.items()) if role in (None, case.role)]
