@@ -1,0 +1,40 @@
+"""Run the product with one defect: ``python -m tests.mutants.launch NAME -- WORDS…``.
+
+The words of a bookie are those of ``twistd``, those of a client the module that drives it.  Ends when standard input
+does, as what starts it may be killed.
+"""
+
+import os
+import runpy
+import signal
+import sys
+import threading
+
+from tests.mutants.all_mutants import MUTANTS
+from tests.mutants.mutant import BOOKIE
+
+
+def main(words: list[str]) -> None:
+    """Put the defect in, and run."""
+    name, dashes, *rest = words
+    mutant = MUTANTS[name]
+    assert dashes == "--", "usage: python -m tests.mutants.launch NAME -- WORDS..."
+    mutant.patch()
+    if mutant.role == BOOKIE:
+        threading.Thread(target=_end_with_the_suite, daemon=True).start()
+        from twisted.scripts.twistd import run
+
+        sys.argv = ["twistd", *rest]
+        run()
+    else:
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+
+
+def _end_with_the_suite() -> None:
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
