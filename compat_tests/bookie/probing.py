@@ -54,7 +54,7 @@ def probe(site: Site, ledger_id: int, stop: threading.Event) -> Mapping[str, str
 
 def _served(site: Site, frame: bytes, stop: threading.Event, right: Callable[[Reply], bool]) -> str:
     try:
-        line = Line("probe", (site.host, site.port), Recording(), time.monotonic() + _LIMIT_S, stop.is_set)
+        line = Line.to((site.host, site.port), "probe", Recording(), time.monotonic() + _LIMIT_S, stop.is_set)
     except Mismatch as wrong:
         return f"no: {wrong.what}: {wrong.seen}"
     try:

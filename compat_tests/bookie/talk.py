@@ -39,7 +39,7 @@ class Talk(Attempt):
         """The connection of this name, made when it is first asked for."""
         if name not in self._lines:
             address = (self.site.host, self.site.port)
-            self._lines[name] = Line(name, address, self.recording, self.deadline, self.brief.stopped)
+            self._lines[name] = Line.to(address, name, self.recording, self.deadline, self.brief.stopped)
         return self._lines[name]
 
     def drop_lines(self) -> None:

@@ -67,8 +67,8 @@ def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
     except StartFailed as failed:
         wrong = Mismatch("the bookie", "that it starts", str(failed))
         return _failed(wrong, ground, brief, measure)
-    except Exception:  # whatever it is, it is the suite's own fault, and one case's alone
-        return _of(brief, Verdict.ERROR, traceback.format_exc())
+    except Exception as fault:  # whatever it is, it is the suite's own fault, and one case's alone
+        return _of(brief, Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc())
 
 
 def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) -> Result:

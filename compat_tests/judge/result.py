@@ -53,7 +53,7 @@ class Result:
     expected: str = ""
     seen: str = ""
     note: str = ""
-    """Why a pass is not strict."""
+    """Why a pass is not strict; the traceback of an error."""
     duration_s: float = 0.0
     known: Known | None = None
     exchange: Sequence[Event] = ()

@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Interrupted, Mismatch
@@ -14,6 +14,8 @@ REPLY_TIMEOUT_S = 5.0
 """How long a reply may take, within the limit of the case."""
 
 _CONNECT_TIMEOUT_S = 5.0
+_LOOK_UP_S = 0.5
+"""How often a wait looks whether the run is being stopped."""
 _CHUNK_SIZE = 1 << 18
 _FRAME_SIZE_MAX = 16 << 20
 """Three times what any bookie sends; a length above it is not waited for."""
@@ -34,6 +36,7 @@ class Line:
     """A connection of a case.
 
     :param name: for the record
+    :param connection: a connected socket, see :meth:`to`
     :param deadline: ``time.monotonic()`` when the case must have ended; no call waits longer
     :param stopped: whether the run is being stopped
     """
@@ -41,12 +44,13 @@ class Line:
     def __init__(
         self,
         name: str,
-        address: tuple[str, int],
+        connection: socket.socket,
         recording: Recording,
         deadline: float,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.name = name
+        self.socket = connection
         self.recording = recording
         self._deadline = deadline
         self._stopped = stopped
@@ -54,11 +58,23 @@ class Line:
         self._waiting: list[Reply] = []
         self._unanswered: list[bytes] = []
         self._ended: Closed | None = None
+
+    @classmethod
+    def to(
+        cls,
+        address: tuple[str, int],
+        name: str,
+        recording: Recording,
+        deadline: float,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Self:
+        """Connect.  Raises Mismatch if that fails."""
         try:
-            self.socket = socket.create_connection(address, timeout=min(_CONNECT_TIMEOUT_S, self._left()))
+            connection = socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S)
         except OSError as error:
             raise Mismatch("connecting", "a connection", f"{error.strerror or error}") from None
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return cls(name, connection, recording, deadline, stopped)
 
     # Sending ---------------------------------------------------------------------------------------------------------
 
@@ -191,12 +207,13 @@ class Line:
         """Wait for bytes: True if some came, False if the time is over."""
         if self._ended is not None:
             return self._ended
+        wait_s = max(min(deadline - time.monotonic(), self._left()), 0.001)
         try:
-            self.socket.settimeout(max(min(deadline - time.monotonic(), self._left()), 0.001))
+            self.socket.settimeout(min(wait_s, _LOOK_UP_S))
             data = self.socket.recv(_CHUNK_SIZE)
         except TimeoutError:
             self._check_stopped()
-            return False
+            return wait_s > _LOOK_UP_S and self._more(deadline)
         except OSError as error:
             self._check_stopped()
             return self._end(Closed("reset" if isinstance(error, ConnectionResetError) else "closed"))
