@@ -16,7 +16,7 @@ from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, Status
 
 _HEADER = codecs.derive("packet header", codecs.leading(v2.READ_REPLY, "status"))
 _REPLY = codecs.derive("reply", codecs.leading(v2.READ_REPLY, "entry"))
-_BATCH_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY)
+_BATCH_REPLY = codecs.derive("batch read reply", codecs.leading(v2.BATCH_READ_REPLY, "entries"))
 _READ = codecs.derive("read request", codecs.leading(v2.READ_REQUEST, "master_key"))
 _ADD = codecs.derive("add request", codecs.leading(v2.ADD_REQUEST, "rest_of_entry"))
 _BATCH = codecs.derive("batch read request", codecs.leading(v2.BATCH_READ_REQUEST, "master_key"))
@@ -165,7 +165,7 @@ def _v3(frame: bytes, message: Any) -> Reply:
 
 
 def _v2(frame: bytes) -> Reply:
-    (header,) = _HEADER.unpack_fixed(frame)
+    (header,) = _HEADER.unpack_from(frame, 0)
     version, operation, flags = framing.split_header(header)
     if operation not in _V2_OPERATIONS:
         raise Unreadable(f"V2 has no operation {operation}: {frame[:64].hex()}")
@@ -173,27 +173,27 @@ def _v2(frame: bytes) -> Reply:
         message = v3_pb2.AuthMessage.FromString(frame[_HEADER.size :])
         return Reply(Dialect.V2, frame, operation, version, None, flags=flags, message=message)
     if operation == Operation.BATCH_READ_ENTRY:
-        _, code, ledger_id, entry_id, request_id = _BATCH_REPLY.unpack_fixed(frame)
+        _, code, ledger_id, entry_id, request_id = _BATCH_REPLY.unpack_from(frame, 0)
         entries = tuple(bytes(entry) for entry in Records.parse(frame[_BATCH_REPLY.size :]))
         status = BY_V2_CODE[code]
         return Reply(
             Dialect.V2, frame, operation, version, status, ledger_id, entry_id, request_id, flags, entries=entries
         )
-    _, code, ledger_id, entry_id = _REPLY.unpack_fixed(frame)
+    _, code, ledger_id, entry_id = _REPLY.unpack_from(frame, 0)
     body = frame[_REPLY.size :]
     return Reply(Dialect.V2, frame, operation, version, BY_V2_CODE[code], ledger_id, entry_id, None, flags, body)
 
 
 def _v2_echo(request: bytes) -> dict[str, object]:
     """What a V2 reply has from its request."""
-    (header,) = _HEADER.unpack_fixed(request)
+    (header,) = _HEADER.unpack_from(request, 0)
     version, operation, _ = framing.split_header(header)
     if operation == Operation.AUTH:
         return {"operation": operation}
     if operation == Operation.ADD_ENTRY:
-        _, _, ledger_id, entry_id = _ADD.unpack_fixed(request)
+        _, _, ledger_id, entry_id = _ADD.unpack_from(request, 0)
     elif operation == Operation.BATCH_READ_ENTRY:
-        _, ledger_id, entry_id, request_id, _, _ = _BATCH.unpack_fixed(request)
+        _, ledger_id, entry_id, request_id, _, _ = _BATCH.unpack_from(request, 0)
         return {
             "operation": operation,
             "request_id": request_id,
@@ -202,7 +202,7 @@ def _v2_echo(request: bytes) -> dict[str, object]:
             "entry_id": entry_id,
         }
     else:
-        _, ledger_id, entry_id = _READ.unpack_fixed(request)
+        _, ledger_id, entry_id = _READ.unpack_from(request, 0)
     return {"operation": operation, "version": version, "ledger_id": ledger_id, "entry_id": entry_id, "flags": 0}
 
 

@@ -1,0 +1,76 @@
+"""In which order cases are tried, and which are not."""
+
+import threading
+
+import pytest
+
+from compat_tests.judge import schedule as schedules
+from compat_tests.judge.case import BOTH, V2, V3
+from compat_tests.judge.judgement import Measure
+from compat_tests.judge.schedule import Pace, Schedule
+from compat_tests.judge.verdict import Mismatch, Verdict
+from tests.compat_tests.judge.fake_ground import BASE, FakeGround, made
+
+
+def failing(attempt):
+    raise Mismatch("x", "a", "b")
+
+
+@pytest.fixture
+def run(monkeypatch):
+    def run(*cases, features=None, **options):
+        ground = FakeGround()
+        monkeypatch.setattr(schedules, "CATALOGUE", {case.id: case for case in cases})
+        came = []
+        wanted = Schedule(ground, cases, 1, features or {}, Measure(), Pace(2, 1), came.append, **options)
+        results = wanted.run()
+        assert sorted(came, key=repr) == sorted(results, key=repr)
+        return ground, {(result.case, result.dialect): result.verdict for result in results}
+
+    return run
+
+
+def test_each_case_is_tried_in_each_dialect_after_what_it_depends_on(run):
+    cases = made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", dialects=(V3,)), made(BASE)
+    ground, verdicts = run(*cases)
+    assert set(verdicts.values()) == {Verdict.PASS}
+    assert len(ground.tried) == 5
+    assert ground.tried.index(("BKW-B-001", "V3")) < ground.tried.index(("BKW-A-001", "V2"))
+    assert ground.tried.index((BASE, "V2")) < ground.tried.index(("BKW-A-001", "V2"))
+
+
+def test_what_depends_on_a_failure_is_not_reached(run):
+    cases = made(BASE), made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", failing, dialects=(V2,))
+    ground, verdicts = run(*cases)
+    assert verdicts["BKW-A-001", "V2"] is verdicts["BKW-A-001", "V3"] is Verdict.NOT_REACHED
+    assert ("BKW-A-001", "V2") not in ground.tried
+
+
+def test_a_failure_in_one_dialect_does_not_keep_from_the_other(run):
+    def script(attempt):
+        if attempt.dialect is V2:
+            failing(attempt)
+
+    _, verdicts = run(made(BASE, script), made("BKW-A-001"))
+    assert (verdicts["BKW-A-001", "V2"], verdicts["BKW-A-001", "V3"]) == (Verdict.NOT_REACHED, Verdict.PASS)
+
+
+def test_what_depends_on_the_unsupported_is_unsupported(run):
+    cases = made(BASE), made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", needs=("force",))
+    _, verdicts = run(*cases, features={"force": "no"})
+    assert {verdicts[case_id, dialect] for case_id in ("BKW-A-001", "BKW-B-001") for dialect in BOTH} == {
+        Verdict.UNSUPPORTED
+    }
+
+
+def test_a_stopped_run_tries_nothing_more(run):
+    stop = threading.Event()
+    stop.set()
+    ground, verdicts = run(made(BASE), made("BKW-A-001"), stop=stop)
+    assert (ground.tried, set(verdicts.values())) == ([], {Verdict.NOT_REACHED})
+
+
+def test_the_first_failure_may_be_enough(run):
+    cases = made(BASE, failing), made("BKW-A-001")
+    _, verdicts = run(*cases, enough=lambda result: result.verdict is Verdict.FAIL)
+    assert verdicts["BKW-A-001", "V2"] is Verdict.NOT_REACHED
