@@ -182,5 +182,8 @@ def _field(reply: Reply, name: str) -> object:
         return getattr(reply, name)
     if reply.dialect is Dialect.V2 or reply.part is None:
         raise Mismatch(name, "a field of the reply", f"none: {shown(reply)}")
-    field = reply.part.DESCRIPTOR.fields_by_name[name]
-    return getattr(reply.part, name) if field.label == field.LABEL_REPEATED or reply.part.HasField(name) else None
+    value = getattr(reply.part, name)
+    try:
+        return value if reply.part.HasField(name) else None
+    except ValueError:
+        return value  # a repeated field is never absent
