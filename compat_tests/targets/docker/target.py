@@ -17,6 +17,7 @@ from compat_tests.targets.java_instance import JavaInstance
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.sites import Instance
 from compat_tests.targets.started_target import Recipe, StartedTarget
+from compat_tests.targets.unavailable import Unavailable
 
 
 @attrs.frozen
@@ -48,14 +49,16 @@ class DockerTarget(StartedTarget):
         self.name = f"Java {release} in Docker"
         self._zookeeper = SharedZooKeeper(self.lifetime)
         self._lock = threading.Lock()
-        self._prepared: _Prepared | None = None
+        self._prepared: _Prepared | Unavailable | None = None
 
     @property
     def how(self) -> str:
-        """How it is run; says which image only once a site has been started."""
-        if self._prepared is None:
-            return "in Docker"
-        return f"in Docker ({self._prepared.daemon.origin}): {self._prepared.image.how}"
+        """How it is run; looks for daemon and image if that has not been done."""
+        try:
+            prepared = self._prepare()
+        except Unavailable as missing:
+            return f"in Docker, which could not be had: {missing.reason}"
+        return f"in Docker ({prepared.daemon.origin}): {prepared.image.how}"
 
     @property
     def cluster(self) -> Cluster:
@@ -92,12 +95,20 @@ class DockerTarget(StartedTarget):
     def _prepare(self) -> _Prepared:
         with self._lock:
             if self._prepared is None:
-                daemon = find_daemon(self.lifetime)
-                image = find_image(daemon, self.release)
-                if image.ours:
-                    self.lifetime.finally_do(lambda: _remove(daemon.client, image.name))
-                self._prepared = _Prepared(daemon, image)
-            return self._prepared
+                try:
+                    self._prepared = self._found()
+                except Unavailable as missing:
+                    self._prepared = missing
+        if isinstance(self._prepared, Unavailable):
+            raise self._prepared
+        return self._prepared
+
+    def _found(self) -> _Prepared:
+        daemon = find_daemon(self.lifetime)
+        image = find_image(daemon, self.release)
+        if image.ours:
+            self.lifetime.finally_do(lambda: _remove(daemon.client, image.name))
+        return _Prepared(daemon, image)
 
 
 def _remove(client: Any, name: str) -> None:
