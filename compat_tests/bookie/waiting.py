@@ -1,0 +1,35 @@
+"""Requests that a bookie lets wait: that they do, and that they do not."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from compat_tests.bookie.talk import Talk
+from compat_tests.wire.line import Line
+from compat_tests.wire.replies import Reply, Silent
+
+LONG_MS: Final = 60_000
+"""A time-out that no case lets pass."""
+SHORT_MS: Final = 300
+"""One that each case can let pass."""
+
+_AT_ONCE_S = 2.0
+"""More than an answer at once takes on a slow machine, and less than any wait that is let be long."""
+_SETTLE_S = 0.15
+"""How long a request is given to reach where it waits, and a reply that must not come to come all the same."""
+
+
+def expect_waiting(talk: Talk, line: Line, *frames: bytes) -> None:
+    """Want no reply to these requests, which were sent on this connection before, for a moment."""
+    for index, frame in enumerate(frames):
+        outcome = line.receive_for(frame, 0.02 if index else _SETTLE_S)
+        talk.check_that(isinstance(outcome, Silent), "a request that is to wait", "no reply yet", outcome)
+
+
+def in_time(talk: Talk, ask: Callable[[], Reply]) -> Reply:
+    """Ask for what must not wait."""
+    started = time.monotonic()
+    reply = ask()
+    took_s = time.monotonic() - started
+    talk.check_that(took_s < _AT_ONCE_S, "the reply", "at once", f"after {took_s:.1f} s")
+    return reply
