@@ -1,19 +1,18 @@
 """Run an order on a target, tell about it, write the reports, end with the right code."""
 
-import json
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
-from compat_tests.cli.lines import Lines
+from compat_tests.cli.writing import check_writers, write_reports
 from compat_tests.judge.ground import Ground
 from compat_tests.judge.result import Run
-from compat_tests.judge.run import Order, Progress, perform
+from compat_tests.judge.run import Order, perform
 from compat_tests.judge.verdict import Verdict
+from compat_tests.report.console import Console
 
 CONFORMS, DOES_NOT, FAULT, NOT_CHECKED, INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -24,23 +23,12 @@ def judge_and_report(
     target: Judged, ground_of: Callable[[Any], Ground], order: Order, options: Mapping[str, Any]
 ) -> None:
     """Judge the target and exit; it is entered and left, whatever happens."""
+    check_writers(options)
     stop = threading.Event()
     with _ended_by_signals(stop), target as entered:
-        run = perform(ground_of(entered), order, progress_of(options), stop)
-    write_reports(run, options)
+        run = perform(ground_of(entered), order, Console(bool(options.get("verbose"))), stop)
+    write_reports([run], options)
     sys.exit(exit_code(run))
-
-
-def progress_of(options: Mapping[str, Any]) -> Progress:
-    """Who shows how the run gets on."""
-    return Lines(verbose=bool(options.get("verbose")))
-
-
-def write_reports(run: Run, options: Mapping[str, Any]) -> None:
-    """Write the files that were asked for."""
-    path: Path | None = options.get("json_path")
-    if path is not None:
-        path.write_text(json.dumps(run.to_json(), indent=1) + "\n", encoding="utf-8")
 
 
 def exit_code(run: Run) -> int:

@@ -4,6 +4,7 @@ import click
 
 from compat_tests.cli.bookie import bookie
 from compat_tests.cli.cases import list_cases, show
+from compat_tests.cli.report import report
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -22,3 +23,4 @@ def main() -> None:
 main.add_command(bookie)
 main.add_command(list_cases)
 main.add_command(show)
+main.add_command(report)
