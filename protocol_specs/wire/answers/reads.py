@@ -62,13 +62,21 @@ def _shared(first: str) -> tuple[Line, ...]:
         ),
         Line("fenced", f"fenced, {first} there", (_HERE, _HERE_FENCED), Ledger.FENCED),
         Line("fenced-absent", f"fenced, {first} absent", (_NO_ENTRY, _NO_ENTRY_FENCED), Ledger.FENCED, change=_HOLE),
-        Line("no-key", "no key", (_HERE, _REFUSED), change=changed(key=Key.ABSENT)),
+        Line("no-key", "no key (V3)", (_HERE, _REFUSED), change=changed(key=Key.ABSENT), dialects=(V3,)),
         Line(
             "no-key-unknown",
-            "no key, and the ledger unknown",
+            "no key (V3), and the ledger unknown",
             (_NO_LEDGER, _REFUSED_UNKNOWN),
             Ledger.UNKNOWN,
             change=changed(key=Key.ABSENT),
+            dialects=(V3,),
+        ),
+        Line(
+            "no-key-v2",
+            "no key (V2), in a packet version that has one: the frame is too short",
+            (None, Answer(None, (Effect.NOT_FENCED,))),
+            change=changed(key=Key.ABSENT),
+            dialects=(V2,),
         ),
         Line(
             "no-key-by-version",

@@ -70,6 +70,6 @@ def test_a_cell_has_the_status_and_what_must_hold_afterwards() -> None:
 
 def test_one_column_by_itself() -> None:
     made = answers.column("read-entry fencing")
-    assert "| no key | EUA | nothing is fenced |" in made
+    assert "| no key (V3) | EUA | nothing is fenced |" in made
     with pytest.raises(KeyError):
         answers.column("read-entry nothing")

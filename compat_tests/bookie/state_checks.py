@@ -1,0 +1,175 @@
+"""How the state of a row comes about, what its reply brings, and whether its effects are there."""
+
+from collections.abc import Callable
+
+from compat_tests.bookie import state_requests as asked
+from compat_tests.bookie.talk import Talk
+from compat_tests.judge.case import Dialect
+from compat_tests.wire import v3_requests
+from compat_tests.wire.entries import KEY, entry, explicit_lac
+from compat_tests.wire.line import Line
+from compat_tests.wire.replies import Reply
+from protocol_specs import fields
+from protocol_specs.wire import entry_list
+from protocol_specs.wire.answers.row import Bookie, Effect, Entry, Ledger, Operation, Row
+from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
+
+_WITH_ENTRIES = (Ledger.KNOWN, Ledger.FENCED, Ledger.KNOWN_WITH_LAC)
+
+
+def stored(ledger_id: int, entry_id: int) -> bytes:
+    """An entry of a ledger that has some."""
+    return entry(ledger_id, entry_id, entry_id - 1, b"entry %d" % entry_id)
+
+
+def bring_about(row: Row, talk: Talk, ledger_id: int) -> None:
+    """Make the ledger what the row wants it to be."""
+    if row.bookie is Bookie.GUARDED or row.request.operation in (Operation.INFO, Operation.START_TLS):
+        return
+    if row.ledger in _WITH_ENTRIES:
+        for entry_id in asked.STORED_IDS:
+            body = stored(ledger_id, entry_id)
+            talk.expect(talk.requests.add(ledger_id, entry_id, body=body, high_priority=True), EOK)
+    if row.ledger is Ledger.FENCED:
+        talk.expect(talk.requests.fence(ledger_id), EOK)
+    if row.ledger is Ledger.FENCED_EMPTY:
+        talk.expect(talk.requests.fence(ledger_id), ENOENTRY)
+    if row.ledger in (Ledger.EXPLICIT_LAC, Ledger.KNOWN_WITH_LAC):
+        talk.expect(v3_requests.write_lac(ledger_id, 0, txn_id=talk.requests.number()), EOK)
+
+
+def check_content(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    """Want of the reply what its status promises, and no entry if it promises none."""
+    if row.answer.status is not EOK:
+        talk.check("body", reply.body, b"")
+        talk.check("entries", list(reply.entries), [])
+        if row.bookie is Bookie.GUARDED and talk.dialect is Dialect.V3 and row.answer.status is EUA:
+            talk.check("part", reply.part, None)
+    look = _CONTENTS.get(row.request.operation)
+    if look is not None:
+        look(row, talk, reply, ledger_id)
+
+
+def _read(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.answer.status is EOK:
+        entry_id = max(asked.STORED_IDS) if row.request.entry is Entry.LAST else asked.entry_id_of(row.request)
+        talk.check("entry", reply.body, stored(ledger_id, entry_id))
+
+
+def _batch_read(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.answer.status is EOK:
+        ids = (max(asked.STORED_IDS),) if row.request.entry is Entry.LAST else (0, 1)
+        talk.check("entries", list(reply.entries), [stored(ledger_id, entry_id) for entry_id in ids])
+
+
+def _poll(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.answer.status is EOK:
+        found = row.request.entry is Entry.STORED
+        talk.check("entry_id", reply.part.entry_id, 1 if found else fields.NO_ENTRY)
+        talk.check("entry", reply.body, stored(ledger_id, 1) if found else b"")
+        talk.check("max_lac", reply.part.max_lac, asked.LAST_ADD_CONFIRMED)
+
+
+def _read_lac(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.bookie is Bookie.GUARDED:
+        return
+    good, part = row.answer.status is EOK, reply.part
+    explicit = row.ledger in (Ledger.EXPLICIT_LAC, Ledger.KNOWN_WITH_LAC)
+    last = stored(ledger_id, max(asked.STORED_IDS)) if good else b""
+    talk.check("lac_body", part.lac_body, explicit_lac(ledger_id, 0) if explicit else b"")
+    talk.check("last_entry_body", part.last_entry_body, last)
+
+
+def _list(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.answer.status is not EOK:
+        return
+    listed = entry_list.ENTRY_LIST.parse(reply.part.availability_of_entries_of_ledger)
+    ids = set()
+    for group in listed.groups:
+        period = group.sequence_period or 1
+        for start in range(group.first_sequence_start, group.last_sequence_start + 1, period):
+            ids |= set(range(start, start + group.sequence_size))
+    talk.check("listed entries", sorted(ids), list(asked.STORED_IDS) if row.ledger in _WITH_ENTRIES else [])
+
+
+def _info(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
+    if row.answer.status is EOK:
+        part = reply.part
+        sensible = 0 < part.free_disk_space <= part.total_disk_capacity
+        told = f"{part.total_disk_capacity} bytes, {part.free_disk_space} of them free"
+        talk.check_that(sensible, "disk space", "some, and not more free than there is", told)
+
+
+_CONTENTS: dict[Operation, Callable[[Row, Talk, Reply, int], None]] = {
+    Operation.READ: _read,
+    Operation.BATCH_READ: _batch_read,
+    Operation.LONG_POLL: _poll,
+    Operation.READ_LAC: _read_lac,
+    Operation.LIST: _list,
+    Operation.INFO: _info,
+}
+
+
+def check_effects(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    """Look whether what must hold afterwards does; who has not authenticated cannot."""
+    if row.bookie is not Bookie.GUARDED:
+        for effect in row.answer.effects:
+            _EFFECTS[effect](row, talk, on, ledger_id)
+
+
+def _is_stored(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    read = talk.requests.read(ledger_id, asked.entry_id_of(row.request))
+    talk.expect(read, EOK, on, body=asked.body_of(row.request, ledger_id))
+
+
+def _is_not_stored(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    if row.ledger is Ledger.UNKNOWN:
+        _is_unknown(row, talk, on, ledger_id)
+        return
+    entry_id = asked.entry_id_of(row.request)
+    if entry_id >= 0:
+        talk.expect(talk.requests.read(ledger_id, entry_id), ENOENTRY, on)
+    if row.ledger in _WITH_ENTRIES:
+        last = max(asked.STORED_IDS)
+        talk.expect(talk.requests.read(ledger_id, fields.LAST_ENTRY), EOK, on, body=stored(ledger_id, last))
+
+
+def _first_stays(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    talk.expect(talk.requests.read(ledger_id, 0), EOK, on, body=stored(ledger_id, 0))
+
+
+def _is_known(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    talk.expect(talk.requests.read(ledger_id, asked.ABSENT), ENOENTRY, on)
+
+
+def _is_unknown(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    talk.expect(talk.requests.read(ledger_id, asked.ABSENT), ENOLEDGER, on)
+
+
+def _is_fenced(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, high_priority=True), EFENCED, on)
+    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, recovery=True, high_priority=True), EOK, on)
+
+
+def _is_not_fenced(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
+    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, key=KEY, high_priority=True), EOK, on)
+
+
+def _lac_is(body: bytes, talk: Talk, on: Line, ledger_id: int) -> None:
+    reply = talk.ask(v3_requests.read_lac(ledger_id, txn_id=talk.requests.number()), on)
+    talk.check("lac_body", reply.part.lac_body, body)
+
+
+_EFFECTS: dict[Effect, Callable[[Row, Talk, Line, int], None]] = {
+    Effect.STORED: _is_stored,
+    Effect.NOT_STORED: _is_not_stored,
+    Effect.FIRST_STAYS: _first_stays,
+    Effect.MADE: _is_known,
+    Effect.NOT_MADE: _is_unknown,
+    Effect.FENCED: _is_fenced,
+    Effect.NOT_FENCED: _is_not_fenced,
+    Effect.LAC_KEPT: lambda row, talk, on, ledger_id: _lac_is(
+        asked.lac_body_of(row.request, ledger_id), talk, on, ledger_id
+    ),
+    Effect.LAC_AS_BEFORE: lambda row, talk, on, ledger_id: _lac_is(b"", talk, on, ledger_id),
+}
