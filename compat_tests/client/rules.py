@@ -122,6 +122,8 @@ class Rule:
     """For how many; None: for all that follow."""
     action: Action | None = None
     seen: int = 0
+    _counting: threading.Lock = attrs.field(factory=threading.Lock)
+    """One rule may be put to several bookies."""
 
     def takes(self, asked: Asked) -> bool:
         """Whether this request is one of them; counts it."""
@@ -129,8 +131,9 @@ class Rule:
             return False
         if not all(_fits(value, getattr(asked, name)) for name, value in self.wanted.items()):
             return False
-        self.seen += 1
-        behind = self.seen - self.nth
+        with self._counting:
+            self.seen += 1
+            behind = self.seen - self.nth
         return behind >= 0 and (self.times is None or behind < self.times)
 
     def do(self, action: Action) -> Rule:

@@ -53,7 +53,10 @@ class ScriptedBookie:
 
     def on(self, operation: str | None = None, *, nth: int = 1, times: int | None = None, **wanted: Any) -> Rule:
         """A rule for requests of this operation whose fields have these values; say next what to do."""
-        rule = Rule(operation, wanted, nth, times)
+        return self.put(Rule(operation, wanted, nth, times))
+
+    def put(self, rule: Rule) -> Rule:
+        """Put in a rule, which other bookies may have too: then it counts the requests to all of them."""
         with self.lock:
             self._rules.insert(0, rule)
         return rule

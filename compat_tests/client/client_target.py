@@ -1,0 +1,46 @@
+"""Which client is judged: ours, a release of Java's, or any that has a driver."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+
+from compat_tests.judge.result import TargetInfo
+from compat_tests.targets.driver_process import java_driver_command
+from compat_tests.targets.lockfile import RELEASES
+from compat_tests.targets.target import BadTarget
+
+OURS = (sys.executable, "-m", "bookkeeper_tx.testing.conformance_driver")
+
+
+@attrs.frozen
+class ClientTarget:
+    """A client, by the command of its driver."""
+
+    info: TargetInfo
+    command: Callable[[Path], Sequence[str]]
+    """The command line for a process that may write to this directory.  May raise Unavailable."""
+
+
+def parse_client(text: str) -> ClientTarget:
+    """``ours`` or ``java:RELEASE``.  Raises BadTarget."""
+    if text == "ours":
+        how = "bookkeeper_tx.testing.conformance_driver"
+        return ClientTarget(TargetInfo("bookkeeper_tx", "bookkeeper_tx", "", how), lambda _: OURS)
+    kind, _, release = text.partition(":")
+    if kind == "java" and release in RELEASES:
+        info = TargetInfo(f"Java {release}", "java", release, "the Java client by its jars on a local JVM")
+        return ClientTarget(info, lambda folder: java_driver_command(release, folder))
+    raise BadTarget(f"{text!r} is no client: write ours, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND")
+
+
+def of_command(command: Sequence[str], implementation: str = "", release: str = "") -> ClientTarget:
+    """Any client, by the command that starts its driver."""
+    if not command:
+        raise BadTarget("no driver: write its command after --, as in: client -- ./my-driver")
+    text = shlex.join(command)
+    return ClientTarget(TargetInfo(implementation or text, implementation, release, text), lambda _: tuple(command))

@@ -1,0 +1,135 @@
+"""The client role: a ZooKeeper, driver processes, and the stage that each case gets."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
+
+from compat_tests.client.client_target import ClientTarget
+from compat_tests.client.metadata_root import MetadataRoot
+from compat_tests.client.performer import Performer
+from compat_tests.client.stage import Stage
+from compat_tests.judge.attempt import Brief
+from compat_tests.judge.case import Dialect, Role
+from compat_tests.judge.result import TargetInfo
+from compat_tests.targets.driver_process import JavaError
+from compat_tests.targets.unavailable import Unavailable
+from compat_tests.targets.zookeeper import ZooKeeper
+
+PROCESSES = 2
+"""Driver processes; each has several clients at a time."""
+
+_CONNECT_S = 20.0
+_PROBE_S = 60.0
+_SCHEME = "://"
+
+
+class ClientGround:
+    """A client that is judged; a context manager.
+
+    ``metadata`` is the URI of the ZooKeeper to use, of which only the hosts count: the cases have roots of their own,
+    under one node that is removed at the end.  Without it a ZooKeeper is started.
+    """
+
+    role = Role.CLIENT
+    base = "BKW-CBASE-001"
+
+    def __init__(self, target: ClientTarget, metadata: str | None = None, processes: int = PROCESSES) -> None:
+        self.target = target
+        self._metadata = metadata
+        self._ended = contextlib.ExitStack()
+        self._folder: Path
+        self._hosts = ""
+        self._session: Any = None
+        self._top = f"/bookkeeper-conformance-{uuid.uuid4().hex[:12]}"
+        self._roots = itertools.count(1)
+        self._turns = itertools.count()
+        self._process_count = processes
+        self._performers: list[Performer] = []
+
+    @property
+    def info(self) -> TargetInfo:
+        return self.target.info
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._ended.close()
+
+    def probe(self, seed: int, stop: threading.Event) -> Mapping[str, str]:
+        """Start everything; find out which dialects the client speaks.  Raises Unavailable."""
+        self._begin()
+        return {dialect.lower(): self._speaks(dialect) for dialect in Dialect}
+
+    @contextmanager
+    def attempt(self, brief: Brief) -> Iterator[Stage]:
+        """A stage on a root of its own."""
+        performer = self._performers[next(self._turns) % len(self._performers)]
+        with Stage(brief, self._new_root(), performer) as stage:
+            yield stage
+
+    def _begin(self) -> None:
+        self._folder = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-")))
+        if self._metadata is None:
+            zookeeper = ZooKeeper(self._folder / "zookeeper")
+            self._hosts = self._ended.enter_context(zookeeper).hosts
+        else:
+            self._hosts = hosts_of(self._metadata)
+        self._session = KazooClient(hosts=self._hosts, timeout=10)
+        try:
+            self._session.start(timeout=_CONNECT_S)
+        except (KazooException, self._session.handler.timeout_exception) as error:
+            raise Unavailable(f"no ZooKeeper at {self._hosts}: {error}") from error
+        self._ended.callback(self._leave)
+        self._session.create(self._top)
+        for number in range(1, self._process_count + 1):
+            folder = self._folder / f"client-{number}"
+            folder.mkdir()
+            performer = Performer(f"client process {number}", self.target.command(folder), folder)
+            self._performers.append(performer)
+            self._ended.callback(performer.end)
+
+    def _leave(self) -> None:
+        with contextlib.suppress(KazooException):
+            self._session.delete(self._top, recursive=True)
+        self._session.stop()
+        self._session.close()
+
+    def _new_root(self) -> MetadataRoot:
+        root = MetadataRoot(self._session, self._hosts, f"{self._top}/{next(self._roots)}")
+        root.make()
+        return root
+
+    def _speaks(self, dialect: Dialect) -> str:
+        performer, root = self._performers[0], self._new_root()
+        name = performer.new_name()
+        values = {"client": name, "uri": root.uri, "v2": dialect is Dialect.V2}
+        try:
+            performer.submit("connect", values).result(_PROBE_S)
+            performer.submit("disconnect", {"client": name})
+        except JavaError as error:
+            if error.name == "Unsupported":
+                return f"no: {error.message}"
+        except Exception:  # BKW-CBASE-001 says what is wrong
+            return "yes"
+        return "yes"
+
+
+def hosts_of(uri: str) -> str:
+    """The hosts of a metadata URI, as ZooKeeper's clients want them."""
+    _, _, rest = uri.rpartition(_SCHEME)
+    return rest.partition("/")[0].replace(";", ",")

@@ -1,0 +1,197 @@
+"""What the cases of the client role are given: bookies that do as they are told, and a client to be watched.
+
+    def a_client_asks_the_next_replica(stage: Stage) -> None:
+        bookies = stage.bookies(3)
+        ledger = stage.ledger(bookies, entries=4, state=CLOSED)
+        stage.on_first(bookies, "read", fencing=False).answer(EIO)
+        handle = stage.client.open(ledger.ledger_id)
+        stage.check("the entries", handle.read(0, 3).payloads, ledger.payloads)
+
+Each case has a ledgers root, bookies (new ports) and clients of its own; all are gone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from compat_tests.client.driven import Client, ClientError, Handle, Pending
+from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
+from compat_tests.client.metadata_root import MetadataRoot, registration
+from compat_tests.client.performer import Performer
+from compat_tests.client.records import OPEN, LedgerRecord
+from compat_tests.client.rules import Rule
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.sealing import Seal
+from compat_tests.judge.attempt import Attempt, Brief
+from compat_tests.judge.case import V2
+from compat_tests.judge.verdict import Mismatch
+
+PATIENT_MS = 4000
+"""The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
+
+
+class Stage(Attempt):
+    """One case's bookies, metadata and clients; a context manager that ends them."""
+
+    def __init__(self, brief: Brief, root: MetadataRoot, performer: Performer) -> None:
+        super().__init__(brief)
+        self.root = root
+        self._performer = performer
+        self._bookies: list[ScriptedBookie] = []
+        self._clients: list[Client] = []
+        self._client: Client | None = None
+
+    # Bookies ---------------------------------------------------------------------------------------------------------
+
+    def bookies(
+        self, count: int, *, extensions: Sequence[str] = (), legacy: bool = False, registered: bool = True
+    ) -> list[ScriptedBookie]:
+        """New honest bookies, registered all at once.
+
+        ``extensions`` are what they publish; ``legacy`` ones publish nothing, as up to 4.9.  Those that are not
+        ``registered`` can be in ledgers, but no client chooses them.
+        """
+        first = len(self._bookies) + 1
+        new = [ScriptedBookie(f"bookie {first + place}", self.recording) for place in range(count)]
+        self._bookies += new
+        if registered:
+            self.register(*new, extensions=extensions, legacy=legacy)
+        return new
+
+    def register(self, *bookies: ScriptedBookie, extensions: Sequence[str] = (), legacy: bool = False) -> None:
+        """Register bookies; see :meth:`bookies`."""
+        data = [b"" if legacy else registration("127.0.0.1", each.port, extensions) for each in bookies]
+        self.root.register(*((each.bookie_id, node) for each, node in zip(bookies, data, strict=True)))
+
+    def unregister(self, bookie: ScriptedBookie) -> None:
+        """As when its session has ended: no client chooses it any more, but ledgers still name it."""
+        self.root.unregister(bookie.bookie_id)
+
+    def on_first(
+        self, bookies: Sequence[ScriptedBookie], operation: str, *, times: int | None = 1, **wanted: Any
+    ) -> Rule:
+        """One rule for whichever of the bookies is asked first: clients order replicas as they like."""
+        rule = Rule(operation, wanted, 1, times)
+        for bookie in bookies:
+            bookie.put(rule)
+        return rule
+
+    def on_all(self, bookies: Sequence[ScriptedBookie], operation: str | None = None, **wanted: Any) -> Rule:
+        """One rule for all requests of a kind to all these bookies."""
+        rule = Rule(operation, wanted)
+        for bookie in bookies:
+            bookie.put(rule)
+        return rule
+
+    def bookie(self, bookie_id: str) -> ScriptedBookie:
+        """The bookie of this id."""
+        return next(each for each in self._bookies if each.bookie_id == bookie_id)
+
+    # Ledgers ---------------------------------------------------------------------------------------------------------
+
+    def ledger(
+        self,
+        bookies: Sequence[ScriptedBookie] = (),
+        *,
+        entries: int = 0,
+        payloads: Sequence[bytes] | None = None,
+        fragments: Mapping[int, Sequence[ScriptedBookie]] | None = None,
+        write: int | None = None,
+        ack: int | None = None,
+        state: str = OPEN,
+        digest: str = "CRC32C",
+        password: bytes = b"",
+        lag: int = 1,
+        ledger_id: int | None = None,
+        **record: object,
+    ) -> StagedLedger:
+        """Put a ledger there: its entries on the bookies of their write sets, its record in the metadata.
+
+        ``fragments`` (first entry to bookies) instead of ``bookies`` for more than one; ``lag`` is how far behind
+        each entry the last add confirmed in it is; ``record`` are further fields of :class:`LedgerRecord`, as
+        ``custom`` or ``format_version``.
+        """
+        parts = fragments or {0: bookies}
+        write = len(next(iter(parts.values()))) if write is None else write
+        if payloads is None:
+            payloads = [b"entry %d" % number for number in range(entries)]
+        ledger_id = self.new_ledger() if ledger_id is None else ledger_id
+        staged = stage_ledger(ledger_id, parts, payloads, Seal(digest, password), write, lag)
+        self.root.write(staged.ledger_id, record_of(staged, write if ack is None else ack, state, **record))
+        return staged
+
+    def metadata(self, ledger_id: int) -> LedgerRecord:
+        """The record of a ledger as it is now; ``stage.root`` can do more with it."""
+        return self.root.read(ledger_id)
+
+    # The client ------------------------------------------------------------------------------------------------------
+
+    @property
+    def client(self) -> Client:
+        """A client with patient time-outs, connected when it is first asked for."""
+        if self._client is None:
+            self._client = self.fresh_client()
+        return self._client
+
+    def fresh_client(self, **settings: object) -> Client:
+        """Another client, of the case's dialect; settings as ``read_timeout_ms``, see docs/conformance/driver.md."""
+        name = self._performer.new_name()
+        client = Client(self, name, self._performer.submit)
+        self._clients.append(client)
+        wanted = {"read_timeout_ms": PATIENT_MS, "add_timeout_ms": PATIENT_MS, **settings}
+        client.call("connect", uri=self.root.uri, v2=self.dialect == V2, **wanted)
+        return client
+
+    def impatient_client(self, timeout_ms: int = 500, **settings: object) -> Client:
+        """One with short time-outs, for cases of silence; Java counts whole seconds."""
+        return self.fresh_client(read_timeout_ms=timeout_ms, add_timeout_ms=timeout_ms, **settings)
+
+    def new_writer(
+        self, bookies: Sequence[ScriptedBookie], *, write: int | None = None, ack: int | None = None, **values: Any
+    ) -> Handle:
+        """A ledger that the client has created on exactly these bookies."""
+        handle = self.client.create(len(bookies), write, ack, **values)
+        ensemble = set(self.metadata(handle.ledger_id).fragments[0])
+        self.check("the ensemble", sorted(ensemble), sorted(each.bookie_id for each in bookies))
+        return handle
+
+    def ensemble(self, ledger_id: int, first: int = 0) -> list[ScriptedBookie]:
+        """The bookies of the fragment that starts at ``first``, in their places."""
+        return [self.bookie(each) for each in self.metadata(ledger_id).fragments[first]]
+
+    def expect_error(
+        self, call: Callable[[], object] | Pending, *codes: int, timeout_s: float | None = None
+    ) -> ClientError:
+        """Want a call to fail with one of these client codes, or with any if none is given."""
+        error = _error_of(call, timeout_s)
+        if codes and error.code not in codes:
+            raise Mismatch(f"the error: {error.what}", " or ".join(map(str, codes)), error.seen)
+        return error
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        for client in self._clients:
+            # Nobody waits for it: Java takes two seconds to close a client.
+            with contextlib.suppress(Exception):
+                client.begin("disconnect")
+        for bookie in self._bookies:
+            bookie.end()
+
+
+def _error_of(call: Callable[[], object] | Pending, timeout_s: float | None) -> ClientError:
+    if isinstance(call, Pending):
+        return call.error(timeout_s)
+    try:
+        value = call()
+    except ClientError as error:
+        return error
+    raise Mismatch("a call of the client", "an error", f"success: {value}")
