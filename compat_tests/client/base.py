@@ -8,7 +8,7 @@ from compat_tests.judge.case import MUST, case
 @case(
     "BKW-CBASE-001",
     MUST,
-    "sec-client-quorum-writes",
+    "sec-ledger-states",
     sends="The client creates a ledger on one bookie, appends two entries, closes it, opens it again and reads it.",
     accepts="Every call goes well, and the entries come back as they were appended.",
     provenance="capture of Java 4.9.2 to 4.18.0",
