@@ -1,0 +1,303 @@
+"""Explicit last add confirmed: what it changes, and what is told of it."""
+
+from compat_tests.bookie.lacs import expect_lac, expect_written, read_lac, write_lac
+from compat_tests.bookie.pipeline import ask_all
+from compat_tests.bookie.runs import store, store_ids, store_run
+from compat_tests.bookie.talk import Talk
+from compat_tests.judge.case import MUST, SHOULD, V3, case
+from compat_tests.wire import v3_requests
+from compat_tests.wire.entries import OTHER_KEY, entry, explicit_lac
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import EBADREQ, EBADVERSION, EFENCED, EIO, ENOENTRY, ENOLEDGER, EOK, EUA
+
+_NEEDS = ("explicit-lac",)
+
+
+@case(
+    "BKW-LAC-001",
+    MUST,
+    "sec-read-lac",
+    sends="READ_LAC of a ledger with entries, with and without an explicit last add confirmed.",
+    accepts="EOK with the last entry whole; the body of the WRITE_LAC only once there is one.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def both_last_add_confirmeds_are_told(talk: Talk) -> None:
+    """READ_LAC MUST bring the last entry, in which the piggybacked last add confirmed is, and the body of the last
+    WRITE_LAC, each if there is one."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41, 57, 48])
+    expect_lac(talk, ledger, last=bodies[2])
+    expect_written(talk, ledger, 2)
+    expect_lac(talk, ledger, explicit=explicit_lac(ledger, 2), last=bodies[2])
+
+
+@case(
+    "BKW-LAC-002",
+    MUST,
+    "sec-read-lac",
+    sends="Adds of the entries 5, 9, 2 and 7, where 2 confirms more than the others, and READ_LAC after each.",
+    accepts="The entry of the highest id each time.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def the_last_entry_is_the_one_of_the_highest_id(talk: Talk) -> None:
+    """`last_entry_body` MUST be the stored entry of the highest id: not the one that came last, nor the one that
+    confirms most."""
+    ledger = talk.new_ledger()
+    bodies = {entry_id: entry(ledger, entry_id, 4 if entry_id == 2 else 1) for entry_id in (5, 9, 2, 7)}
+    for entry_id, highest in ((5, 5), (9, 9), (2, 9), (7, 9)):
+        store(talk, ledger, {entry_id: bodies[entry_id]})
+        expect_lac(talk, ledger, last=bodies[highest])
+
+
+@case(
+    "BKW-LAC-003",
+    MUST,
+    "sec-read-lac",
+    sends="READ_LAC of an unknown ledger, then reads of it.",
+    accepts="ENOENTRY without bodies, not ENOLEDGER; the ledger stays unknown.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def an_unknown_ledger_has_no_last_add_confirmed(talk: Talk) -> None:
+    """READ_LAC of an unknown ledger MUST be answered ENOENTRY, and MUST NOT make the ledger."""
+    ledger = talk.new_ledger()
+    expect_lac(talk, ledger, ENOENTRY)
+    talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
+
+
+@case(
+    "BKW-LAC-004",
+    MUST,
+    "sec-read-lac",
+    sends="READ_LAC, with no key, of an open ledger, then an add; of a fenced one, then an add.",
+    accepts="EOK both times; the first add is taken, the second EFENCED.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def reading_it_neither_fences_nor_minds_a_fence(talk: Talk) -> None:
+    """READ_LAC asks for no key; it MUST NOT fence, and a fence makes no difference to it."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41])
+    expect_lac(talk, ledger, last=bodies[0])
+    store(talk, ledger, {1: (second := entry(ledger, 1, 0))})
+    talk.expect(talk.requests.fence(ledger), EOK)
+    expect_lac(talk, ledger, last=second)
+    talk.expect(talk.requests.add(ledger, 2), EFENCED)
+
+
+@case(
+    "BKW-LAC-005",
+    MUST,
+    "sec-read-lac",
+    sends="WRITE_LAC of a ledger without entries, then READ_LAC.",
+    accepts="EIO with the body, and no entry.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="S8",
+)
+def an_explicit_lac_without_entries_is_told_with_eio(talk: Talk) -> None:
+    """Where there is an explicit last add confirmed but no entry, READ_LAC MUST bring its body, with EIO: it is no \"no
+    such entry\", of which a client would conclude that nothing was written."""
+    ledger = talk.new_ledger()
+    expect_written(talk, ledger, 5)
+    expect_lac(talk, ledger, EIO, explicit=explicit_lac(ledger, 5))
+
+
+@case(
+    "BKW-LAC-006",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC of an unknown ledger; then reads, and adds and another WRITE_LAC with another key.",
+    accepts="EOK; then ENOENTRY for reads, EUA for what has another key, EOK for an add with the right one.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def writing_it_makes_the_ledger_and_keeps_its_key(talk: Talk) -> None:
+    """WRITE_LAC of a ledger that the bookie does not know MUST make it, with the key of the request."""
+    ledger = talk.new_ledger()
+    expect_written(talk, ledger, 0)
+    talk.expect(talk.requests.read(ledger, 0), ENOENTRY)
+    talk.expect(talk.requests.add(ledger, 0, key=OTHER_KEY), EUA)
+    talk.expect(write_lac(talk, ledger, 1, key=OTHER_KEY), EUA)
+    talk.expect(talk.requests.add(ledger, 0), EOK)
+
+
+@case(
+    "BKW-LAC-007",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC with another key, and with an empty one, of a ledger that has an explicit last add confirmed.",
+    accepts="EUA; READ_LAC brings the body from before, and reads the `max_lac` from before.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_wrong_key_writes_nothing(talk: Talk) -> None:
+    """WRITE_LAC MUST be refused with EUA unless its key is that of the ledger, and what was written before MUST
+    stay."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41, 41, 41])
+    expect_written(talk, ledger, 1)
+    for key in (OTHER_KEY, b""):
+        talk.expect(write_lac(talk, ledger, 2, key=key), EUA, ledger_id=ledger)
+    expect_lac(talk, ledger, explicit=explicit_lac(ledger, 1), last=bodies[2])
+    talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=1)
+
+
+@case(
+    "BKW-LAC-008",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC of a ledger that a read has fenced, then an add.",
+    accepts="EOK, and READ_LAC brings its body; the add is EFENCED.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_fenced_ledger_takes_it(talk: Talk) -> None:
+    """A fence MUST NOT stop WRITE_LAC, and WRITE_LAC MUST NOT lift a fence."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41, 41])
+    talk.expect(talk.requests.fence(ledger), EOK)
+    expect_written(talk, ledger, 1)
+    expect_lac(talk, ledger, explicit=explicit_lac(ledger, 1), last=bodies[1])
+    talk.expect(talk.requests.add(ledger, 2), EFENCED)
+
+
+@case(
+    "BKW-LAC-009",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC of 3, then of 1, then of 3 with another digest.",
+    accepts="EOK each. After the second READ_LAC still brings the body of the 3, and reads a `max_lac` of 3.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_lower_one_does_not_replace_a_higher_one(talk: Talk) -> None:
+    """The last add confirmed never goes back: a WRITE_LAC that arrives late, with a lower one, MUST be acknowledged,
+    and MUST NOT replace the higher one."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41] * 5)
+    expect_written(talk, ledger, 4)
+    talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=4)
+    expect_written(talk, ledger, 1)
+    talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=4)
+    expect_lac(talk, ledger, explicit=explicit_lac(ledger, 4), last=bodies[4])
+
+
+@case(
+    "BKW-LAC-010",
+    MUST,
+    "sec-write-lac",
+    sends="Adds and WRITE_LACs in turn, and after each a read.",
+    accepts="`max_lac` of the read is the highest that any of them has told so far.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="BK#2747, facts: wire.md",
+)
+def reads_tell_the_highest_of_both(talk: Talk) -> None:
+    """What a bookie knows is the highest of all that entries carry and WRITE_LACs say, and reads MUST tell it in
+    `max_lac`: above the last entry stored too, as in a striped ledger."""
+    ledger = talk.new_ledger()
+    steps = (("add", 0, -1), ("write", 0, 0), ("add", 1, 0), ("add", 2, 1), ("write", 2, 2), ("add", 3, 0))
+    highest = -1
+    for step, entry_id, told in (*steps, ("write", 0, 7), ("add", 4, 3), ("add", 9, 8)):
+        if step == "add":
+            store(talk, ledger, {entry_id: entry(ledger, entry_id, told)})
+        else:
+            expect_written(talk, ledger, told)
+        highest = max(highest, told)
+        talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=highest)
+
+
+@case(
+    "BKW-LAC-011",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC of 9 for a ledger that has the entries 0 and 1, then reads of the entries 2 and 9.",
+    accepts="ENOENTRY for both; the last entry stays 1.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def it_makes_no_entries(talk: Talk) -> None:
+    """An explicit last add confirmed says what a writer knows, not what this bookie holds: it MUST NOT change which
+    entries there are."""
+    ledger = talk.new_ledger()
+    bodies = store_ids(talk, ledger, (0, 1))
+    expect_written(talk, ledger, 9)
+    for entry_id in (2, 9):
+        talk.expect(talk.requests.read(ledger, entry_id), ENOENTRY)
+    talk.expect(talk.requests.read(ledger, -1), EOK, body=bodies[1], max_lac=9)
+
+
+@case(
+    "BKW-LAC-012",
+    MUST,
+    "sec-write-lac",
+    sends="Twenty WRITE_LACs of rising last add confirmeds in one piece, adds and READ_LACs among them.",
+    accepts="Each is answered once, by its transaction id; in the end the highest is told.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def several_in_flight_are_told_apart(talk: Talk) -> None:
+    """WRITE_LACs and READ_LACs in flight beside each other and beside adds MUST each be answered, under their own
+    transaction ids."""
+    ledger = talk.new_ledger()
+    store_run(talk, ledger, [41])
+    frames: list[bytes] = []
+    for number in range(20):
+        frames += [write_lac(talk, ledger, number), talk.requests.add(ledger, number + 1), read_lac(talk, ledger)]
+    for reply in ask_all(talk.line("together"), frames):
+        talk.check_reply(reply, EOK, ledger_id=ledger)
+    talk.expect(read_lac(talk, ledger), EOK, lac_body=explicit_lac(ledger, 19))
+
+
+@case(
+    "BKW-LAC-013",
+    MUST,
+    "sec-write-lac",
+    sends="WRITE_LAC and READ_LAC with header version 1 and 2.",
+    accepts="EBADVERSION in both places, no bodies, and nothing is written: the ledger stays unknown.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def another_version_writes_nothing(talk: Talk) -> None:
+    """A header version other than 3 MUST be answered EBADVERSION, and the request MUST NOT be carried out."""
+    ledger = talk.new_ledger()
+    for version in (1, 2):
+        for build in (lambda v: write_lac(talk, ledger, 1, version=v), lambda v: read_lac(talk, ledger, version=v)):
+            reply = talk.expect(build(version), EBADVERSION, ledger_id=ledger)
+            talk.check(
+                "fields of the part", sorted(f.name for f, _ in reply.part.ListFields()), ["ledger_id", "status"]
+            )
+    talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
+
+
+@case(
+    "BKW-LAC-014",
+    SHOULD,
+    "sec-v3-request",
+    sends="READ_LAC and WRITE_LAC without their parts, each on a connection of its own.",
+    accepts="ENOENTRY and EBADREQ, for ledger 0; the connections serve on.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="S10",
+)
+def a_request_without_its_part_is_one_of_zeros(talk: Talk) -> None:
+    """A request without its part SHOULD be answered, as one of zeros: READ_LAC with ENOENTRY, WRITE_LAC, whose body is
+    then too short, with EBADREQ."""
+    for operation, status in ((V3Operation.READ_LAC, ENOENTRY), (V3Operation.WRITE_LAC, EBADREQ)):
+        line = talk.line(operation.name)
+        talk.expect(v3_requests.request(operation, txn_id=talk.requests.number()), status, line)
+        talk.expect_open(line)
