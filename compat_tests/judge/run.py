@@ -16,7 +16,8 @@ from compat_tests.judge.ground import Ground
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Result, Run, describe
 from compat_tests.judge.schedule import Pace, Schedule
-from compat_tests.judge.verdict import Verdict
+from compat_tests.judge.verdict import Interrupted, Verdict
+from compat_tests.targets.process import StartFailed
 from compat_tests.targets.unavailable import Unavailable
 
 _SEED_MAX = 1 << 18
@@ -85,7 +86,9 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
         results = schedule.run()
     except Unavailable as missing:
         run = evolve(run, not_checked=missing.reason)
-    except KeyboardInterrupt:
+    except StartFailed as failed:
+        run = evolve(run, not_checked=str(failed))
+    except (KeyboardInterrupt, Interrupted):
         stop.set()
     run = evolve(
         run,

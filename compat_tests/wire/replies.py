@@ -12,7 +12,7 @@ from protocol_specs.codecs import Malformed
 from protocol_specs.tails import Records
 from protocol_specs.wire import framing, v2, v3, v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
-from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, Status
+from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, EBADVERSION, Status
 
 _HEADER = codecs.derive("packet header", codecs.leading(v2.READ_REPLY, "status"))
 _REPLY = codecs.derive("reply", codecs.leading(v2.READ_REPLY, "entry"))
@@ -101,15 +101,8 @@ def name_of(dialect: Dialect, operation: int) -> str:
 
 def parse(frame: bytes) -> Reply:
     """Take a frame apart.  Raises Unreadable if it is a reply of neither dialect."""
-    if frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN]):
-        try:
-            message = v3_pb2.Response.FromString(frame)
-        except DecodeError:
-            message = None
-        if message is not None and message.IsInitialized():
-            return _v3(frame, message)
     try:
-        return _v2(frame)
+        return _of_unknown_version(frame) or _v3(frame) if _is_v3(frame) else _v2(frame)
     except (Malformed, DecodeError, KeyError, ValueError) as error:
         raise Unreadable(f"{len(frame)} bytes that are no reply ({error}): {frame[:64].hex()}") from error
 
@@ -134,7 +127,7 @@ def mismatched(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
 
 def txn_id_of(frame: bytes) -> int | None:
     """The id that a reply to this request will bear; None if it is not V3."""
-    if frame[:1] < bytes([framing.V3_FIRST_BYTE_MIN]):
+    if not _is_v3(frame):
         return None
     message = v3_pb2.Request()
     try:
@@ -144,7 +137,24 @@ def txn_id_of(frame: bytes) -> int | None:
     return message.header.txn_id if message.header.HasField("txn_id") else None
 
 
-def _v3(frame: bytes, message: Any) -> Reply:
+def _is_v3(frame: bytes) -> bool:
+    """Whether the first byte may begin a V3 frame; no V2 reply begins like that but the refusal of such a version."""
+    return frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN])
+
+
+def _of_unknown_version(frame: bytes) -> Reply | None:
+    """The V2 reply that refuses a version of 8 or above, which it echoes; None if the frame is none."""
+    try:
+        reply = _v2(frame)
+    except (Malformed, DecodeError, KeyError, ValueError):
+        return None
+    return reply if reply.status is EBADVERSION and reply.flags == 0 else None
+
+
+def _v3(frame: bytes) -> Reply:
+    message = v3_pb2.Response.FromString(frame)
+    if not message.IsInitialized():
+        raise Unreadable(f"V3 without {', '.join(message.FindInitializationErrors())}: {frame[:64].hex()}")
     part = next((value for field, value in message.ListFields() if field.name.endswith("_response")), None)
     bodies = getattr(part, "body", None)
     batch = isinstance(part, v3_pb2.BatchReadResponse)

@@ -1,0 +1,109 @@
+"""The command against what is no bookie, or none any more: a verdict in time, no traceback, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from compat_tests.targets.ports import choose_port
+from tests.integration import bad_servers
+
+#: The first case is tried in both dialects, behind two probes; each wait is at most five seconds.
+TIME_OUT_S = 60
+
+
+def start(*arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
+    environment = {**os.environ, **({"TMPDIR": str(folder)} if folder else {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", "compat_tests", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=TIME_OUT_S)
+    assert "Traceback" not in output
+    return process.returncode, output
+
+
+def judge(port: int, path: Path) -> dict[tuple[str, str], dict[str, object]]:
+    process = start("bookie", "--address", f"127.0.0.1:{port}", "--json", str(path))
+    code, output = ended(process)
+    assert code == 1, output
+    return {(result["case"], result["dialect"]): result for result in json.loads(path.read_text())["results"]}
+
+
+def verdicts(results) -> set[str]:
+    return {str(result["verdict"]) for key, result in results.items() if key[0] != "BKW-BASE-001"}
+
+
+@pytest.mark.parametrize("serve", bad_servers.BAD, ids=lambda serve: serve.__name__)
+def test_what_is_no_bookie(serve, tmp_path):
+    with bad_servers.serving(serve) as port:
+        results = judge(port, tmp_path / "run.json")
+    for dialect in ("V2", "V3"):
+        base = results["BKW-BASE-001", dialect]
+        assert base["verdict"] == "fail"
+        assert base["seen"], "the report says what came"
+    assert verdicts(results) <= {"not-reached", "unsupported"}
+
+
+def test_a_port_where_nobody_listens(tmp_path):
+    results = judge(choose_port(), tmp_path / "run.json")
+    assert "refused" in str(results["BKW-BASE-001", "V2"]["message"])
+    assert verdicts(results) == {"not-reached"}
+
+
+def children_of(pid: int) -> set[int]:
+    """The processes that a process started, and those that these did."""
+    found: set[int] = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(fields[1]) == pid:
+            child = int(path.parent.name)
+            found |= {child} | children_of(child)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("count", [1, 2], ids=["while ZooKeeper starts", "while a bookie starts"])
+def test_an_interrupted_run_leaves_nothing(number, count):
+    with tempfile.TemporaryDirectory() as folder:
+        process = start("bookie", "--target", "ours", folder=Path(folder))
+        deadline = time.monotonic() + TIME_OUT_S
+        while len(started := children_of(process.pid)) < count and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(number)
+        code, output = ended(process)
+        assert code == 130, output
+        alive = {pid for pid in started if Path(f"/proc/{pid}").exists()}
+        assert not alive
+        assert not [path for path in Path(folder).rglob("*") if "hsperfdata" not in str(path)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--address HOST:PORT or --target"),
+        (["--address", "localhost"], "localhost"),
+        (["--target", "java:1.0"], "4.18.0"),
+        (["--address", "127.0.0.1:1", "--only", "BKW-RAED-*"], "BKW-RAED-*"),
+        (["--address", "127.0.0.1:1", "--features", "/nonexistent.toml"], "/nonexistent.toml"),
+    ],
+)
+def test_a_slip_in_the_options_is_named(arguments, said):
+    code, output = ended(start("bookie", *arguments))
+    assert code == 2
+    assert said in output
