@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
+from construct import ConstructError
 from google.protobuf.message import DecodeError
 
 from compat_tests.judge.case import Dialect
@@ -102,8 +103,8 @@ def name_of(dialect: Dialect, operation: int) -> str:
 def parse(frame: bytes) -> Reply:
     """Take a frame apart.  Raises Unreadable if it is a reply of neither dialect."""
     try:
-        return _of_unknown_version(frame) or _v3(frame) if _is_v3(frame) else _v2(frame)
-    except (Malformed, DecodeError, KeyError, ValueError) as error:
+        return _v3(frame) if _is_v3(frame) and not _refuses_version(frame) else _v2(frame)
+    except (Malformed, ConstructError, DecodeError, KeyError, ValueError) as error:
         raise Unreadable(f"{len(frame)} bytes that are no reply ({error}): {frame[:64].hex()}") from error
 
 
@@ -142,13 +143,13 @@ def _is_v3(frame: bytes) -> bool:
     return frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN])
 
 
-def _of_unknown_version(frame: bytes) -> Reply | None:
-    """The V2 reply that refuses a version of 8 or above, which it echoes; None if the frame is none."""
-    try:
-        reply = _v2(frame)
-    except (Malformed, DecodeError, KeyError, ValueError):
-        return None
-    return reply if reply.status is EBADVERSION and reply.flags == 0 else None
+def _refuses_version(frame: bytes) -> bool:
+    """Whether a frame is the V2 reply that refuses a version of 8 or above, which it echoes."""
+    if len(frame) < _REPLY.size:
+        return False
+    header, code, _, _ = _REPLY.unpack_fixed(frame)
+    _, operation, flags = framing.split_header(header)
+    return code == EBADVERSION.v2 and operation in _V2_OPERATIONS and flags == 0
 
 
 def _v3(frame: bytes) -> Reply:
