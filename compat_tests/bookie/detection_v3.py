@@ -24,7 +24,7 @@ UNKNOWN_FIXED = bytes.fromhex("e112 0102030405060708 e512 01020304")
 UNKNOWN_GROUP = bytes.fromhex("e312 0801 e412")
 """A field of number 300, which nobody has, in every form that protobuf has."""
 
-_FORMS = {"number": UNKNOWN_VARINT, "bytes": UNKNOWN_BYTES, "fixed": UNKNOWN_FIXED, "group": UNKNOWN_GROUP}
+_FORMS = {"number": UNKNOWN_VARINT, "bytes": UNKNOWN_BYTES, "fixed": UNKNOWN_FIXED}
 
 _WITHOUT_PART: Mapping[V3Operation, Status] = {
     V3Operation.READ_ENTRY: ENOLEDGER,
@@ -57,7 +57,7 @@ def a_request_without_its_part_is_one_of_zeroes(talk: Talk) -> None:
     MUST,
     "sec-v3-request",
     sends="Adds and reads with a field of number 300 behind the request, in the part, and in the header: a number, "
-    "bytes, fixed ones and a group.",
+    "bytes, and fixed ones.",
     accepts="EOK and the entry, as without it.",
     dialects=(V3,),
     provenance="BK#4780; facts: wire.md §3",
@@ -66,11 +66,21 @@ def unknown_fields_are_skipped(talk: Talk) -> None:
     """A bookie MUST skip fields that it does not know, wherever they are and whatever form they have."""
     ledger = talk.new_ledger()
     for entry_id, (form, field) in enumerate(_FORMS.items()):
-        body = made(ledger, entry_id)
-        line = talk.line(f"unknown {form}")
-        for place in (_behind, _in_header, _in_part):
-            talk.expect(place(v3_requests.add(ledger, entry_id, body), field), EOK, line, entry_id=entry_id)
-            talk.expect(place(v3_requests.read(ledger, entry_id), field), EOK, line, body=body)
+        _expect_skipped(talk, ledger, entry_id, form, field)
+
+
+@case(
+    "BKW-DETECT-023",
+    MUST,
+    "sec-v3-request",
+    sends="Adds and reads with a group of number 300 behind the request, in the part, and in the header.",
+    accepts="EOK and the entry, as without it.",
+    dialects=(V3,),
+    provenance="BK#4780; groups are deprecated, and still protobuf",
+)
+def unknown_groups_are_skipped(talk: Talk) -> None:
+    """A bookie MUST skip a group that it does not know, as it does other unknown fields."""
+    _expect_skipped(talk, talk.new_ledger(), 0, "group", UNKNOWN_GROUP)
 
 
 @case(
@@ -209,6 +219,14 @@ def a_request_may_have_a_context(talk: Talk) -> None:
     talk.expect(with_context(v3_requests.add(ledger, 0, body)), EOK)
     without = talk.expect(plain, EOK, body=body)
     talk.check("the reply", talk.expect(with_context(plain), EOK, body=body).raw, without.raw)
+
+
+def _expect_skipped(talk: Talk, ledger: int, entry_id: int, form: str, field: bytes) -> None:
+    body = made(ledger, entry_id)
+    line = talk.line(f"unknown {form}")
+    for place in (_behind, _in_header, _in_part):
+        talk.expect(place(v3_requests.add(ledger, entry_id, body), field), EOK, line, entry_id=entry_id)
+        talk.expect(place(v3_requests.read(ledger, entry_id), field), EOK, line, body=body)
 
 
 def _behind(frame: bytes, field: bytes) -> bytes:
