@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -21,6 +21,9 @@ from compat_tests.client.answers import Answer
 from compat_tests.client.asked import Asked
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import Status
+
+if TYPE_CHECKING:
+    from compat_tests.client.scripted_bookie import ScriptedBookie
 
 HELD_S = 5.0
 """How long a case waits for a request that a client should send."""
@@ -32,6 +35,12 @@ class Exchange:
     def __init__(self, asked: Asked, connection: Any) -> None:
         self.asked = asked
         self._connection = connection
+
+    @property
+    def bookie(self) -> ScriptedBookie:
+        """Who was asked."""
+        bookie: ScriptedBookie = self._connection.bookie
+        return bookie
 
     def honest(self) -> bytes:
         """Carry the request out and give the frame of the honest reply."""

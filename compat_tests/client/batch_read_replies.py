@@ -1,0 +1,289 @@
+"""Batch replies that are damaged, lie, or come out of order."""
+
+from collections.abc import Callable
+
+from compat_tests.client import asked as names
+from compat_tests.client import faults
+from compat_tests.client.readable import DIGEST_MISMATCH, Kept, Readable, Reader, in_turn, no_answer, readable, replying
+from compat_tests.client.rules import Exchange
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.stage import Stage
+from compat_tests.judge.case import MUST, V2, case
+from protocol_specs.wire.status import EIO, ENOENTRY
+
+PAYLOADS = tuple(b"entry %d" % number for number in range(10))
+
+
+def _prefix(stage: Stage, found: tuple[bytes, ...], allowed: tuple[bytes, ...]) -> None:
+    """Not empty, and nothing but right entries."""
+    stage.check("the batch", found, allowed[: max(len(found), 1)])
+
+
+def _first_sends(
+    stage: Stage, make: Callable[[Readable, Exchange], None], ensemble: int = 3
+) -> tuple[Readable, Reader, list[ScriptedBookie]]:
+    """The first batch reply of any bookie is made by ``make(ledger, exchange)``, all others are honest."""
+    ledger = readable(stage, PAYLOADS, ensemble=ensemble)
+    reader = ledger.open()
+    asked = in_turn(stage, ledger, names.BATCH_READ, lambda ask: make(ledger, ask))
+    return ledger, reader, asked
+
+
+@case(
+    "BKW-CBATCH-026",
+    MUST,
+    "sec-batch-read-client",
+    since="4.17",
+    sends="A batch whose first entry has a wrong bit; the other replicas are right.",
+    accepts="The entries, from another replica, within the client's time-outs.",
+    provenance="BK#4789",
+)
+def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
+    """A client MUST ask another replica when the first entry of a batch does not match its digest."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        ask.send(ask.frame(entries=(faults.with_bit_flipped(ledger.entries[0], -1), *ledger.entries[1:])))
+
+    _, reader, asked = _first_sends(stage, make)
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
+
+
+@case(
+    "BKW-CBATCH-027",
+    MUST,
+    "sec-batch-read-client",
+    since="4.17",
+    sends="A batch of ten whose fifth entry has a wrong bit.",
+    accepts="The first four entries, or more from another replica; never the damaged one, and no hang.",
+    provenance="BK#4789",
+)
+def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
+    """A client MUST return the verified entries in front of a damaged one, or read all from another replica."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        entries = list(ledger.entries)
+        entries[4] = faults.with_bit_flipped(entries[4], -1)
+        ask.send(ask.frame(entries=tuple(entries)))
+
+    _, reader, _ = _first_sends(stage, make)
+    found = reader.batch_read(0, 10, 0)
+    _prefix(stage, found, PAYLOADS)
+
+
+@case(
+    "BKW-CBATCH-028",
+    MUST,
+    "sec-digests",
+    since="4.17",
+    sends="Batches whose first entry has a wrong bit, from every replica.",
+    accepts="A digest mismatch, within the client's time-outs.",
+    provenance="BK#4789",
+)
+def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
+    """A client MUST fail a batch read with a digest mismatch when no replica has its first entry undamaged."""
+    ledger = readable(stage, PAYLOADS)
+    damaged = faults.with_bit_flipped(ledger.entries[0], -1)
+    for bookie in ledger.bookies:
+        bookie.on(names.BATCH_READ, ledger_id=ledger.id).answer(entries=(damaged, *ledger.entries[1:]))
+        bookie.on(names.READ, ledger_id=ledger.id, entry_id=0).answer(body=damaged)
+    stage.expect_error(ledger.open().begin_batch_read(0, 10).pending, *DIGEST_MISMATCH)
+
+
+@case(
+    "BKW-CBATCH-029",
+    MUST,
+    "sec-batch-read-client",
+    since="4.17",
+    sends="Ten entries in the reply to a batch read of three.",
+    accepts="Three entries, or fewer.",
+)
+def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
+    """A client MUST NOT return more entries than its caller asked for."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        ask.send(ask.frame(entries=tuple(ledger.entries)))
+
+    _, reader, _ = _first_sends(stage, make)
+    found = reader.batch_read(0, 3, 0)
+    stage.check("whether there are at most three", len(found) <= 3, True)
+    _prefix(stage, found, PAYLOADS[:3])
+
+
+@case(
+    "BKW-CBATCH-030",
+    MUST,
+    "sec-batch-read-v2",
+    since="4.17",
+    sends="A batch that leaves entry 2 out: 0, 1, 3, 4, each with a right digest.",
+    accepts="Entries 0 and 1, or more from another replica; entry 3 is never returned as entry 2.",
+)
+def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
+    """A client MUST check that entry i of a batch is entry start + i: a digest binds an entry to its place."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        ask.send(ask.frame(entries=(*ledger.entries[:2], *ledger.entries[3:5])))
+
+    _, reader, _ = _first_sends(stage, make)
+    _prefix(stage, reader.batch_read(0, 5, 0), PAYLOADS[:5])
+
+
+@case(
+    "BKW-CBATCH-031",
+    MUST,
+    "sec-digests",
+    since="4.17",
+    sends="A batch with entries of another ledger, which has the same digest type and password.",
+    accepts="The ledger's own entries, from another replica.",
+)
+def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
+    """A client MUST NOT return an entry that names another ledger, though its digest is right."""
+    other = readable(stage, [b"wrong ledger"] * 10)
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        ask.send(ask.frame(entries=tuple(other.entries)))
+
+    _, reader, _ = _first_sends(stage, make)
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+
+
+@case(
+    "BKW-CBATCH-032",
+    MUST,
+    "sec-batch-read-v2",
+    since="4.17",
+    sends="EIO, with entries behind it that have right digests but another text.",
+    accepts="The entries of another replica.",
+)
+def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
+    """A client MUST NOT return entries that come with another status than EOK."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
+        ask.send(ask.frame(status=EIO, entries=tuple(others)))
+
+    _, reader, asked = _first_sends(stage, make)
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
+
+
+@case(
+    "BKW-CBATCH-033",
+    MUST,
+    "sec-batch-read-budget",
+    since="4.17",
+    sends="EOK without any entry, from the replica asked first.",
+    accepts="The entries of another replica; never an empty result.",
+    provenance="BP-62",
+)
+def a_batch_of_no_entries_is_no_answer(stage: Stage) -> None:
+    """A client MUST NOT take EOK without entries for success: a bookie brings one at least."""
+    _, reader, _ = _first_sends(stage, lambda ledger, ask: ask.send(ask.frame(entries=())))
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+
+
+@case(
+    "BKW-CBATCH-034",
+    MUST,
+    "sec-batch-read-client",
+    since="4.17",
+    sends="EIO, and at another read ENOENTRY, from the replica asked first.",
+    accepts="The entries of another replica.",
+    provenance="BP-62",
+)
+def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
+    """A client MUST ask another replica when one answers a batch read with an error."""
+    for status in (EIO, ENOENTRY):
+        ledger = readable(stage, PAYLOADS)
+        reader = ledger.open()
+        asked = in_turn(stage, ledger, names.BATCH_READ, replying(status=status))
+        _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+        stage.check(f"bookies asked after {status.name}", len(set(asked)), 2)
+
+
+@case(
+    "BKW-CBATCH-035",
+    MUST,
+    "sec-batch-read-client",
+    since="4.17",
+    sends="No answer to a batch read from the replica asked first, which has served one before.",
+    accepts="After the client's time-out the entries of another replica.",
+)
+def a_silent_replica_means_a_batch_from_the_next(stage: Stage) -> None:
+    """A client MUST ask another replica when the time-out of a batch read is over."""
+    ledger = readable(stage, PAYLOADS)
+    reader = ledger.open(stage.impatient_client())
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    asked = in_turn(stage, ledger, names.BATCH_READ, no_answer)
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    stage.check("whether a batch read went unanswered", len(asked) > 0, True)
+
+
+@case(
+    "BKW-CBATCH-036",
+    MUST,
+    "sec-batch-read-v2",
+    dialects=(V2,),
+    since="4.17",
+    sends="In front of the honest reply, one with another request id and other entries.",
+    accepts="The honest entries.",
+)
+def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
+    """A V2 client MUST match a batch reply by its request id, and drop one that answers no request."""
+
+    def make(ledger: Readable, ask: Exchange) -> None:
+        others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
+        ask.send(ask.frame(number=ask.asked.number + 77, entries=tuple(others)), ask.honest())
+
+    _, reader, _ = _first_sends(stage, make, ensemble=1)
+    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+
+
+@case(
+    "BKW-CBATCH-037",
+    MUST,
+    "sec-batch-read-v2",
+    since="4.17",
+    sends="Two batch reads from the same start, of one entry and of five; the replies come in the opposite order.",
+    accepts="Each returns its own count.",
+    provenance="BK#719",
+)
+def equal_starts_at_once_are_told_apart(stage: Stage) -> None:
+    """A client MUST tell batch reads that are under way together apart by their request ids."""
+    ledger = readable(stage, PAYLOADS, ensemble=1)
+    reader = ledger.open()
+    reader.batch_read(0, 1, 0)
+    held = Kept(ledger.bookies[0], names.BATCH_READ, ledger.id)
+    one, five = reader.begin_batch_read(0, 1, 0), reader.begin_batch_read(0, 5, 0)
+    held.wait(stage, 2)
+    held.answer_backwards(together=False)
+    stage.check("the batch of one", one.payloads(), PAYLOADS[:1])
+    stage.check("the batch of five", five.payloads(), PAYLOADS[:5])
+
+
+@case(
+    "BKW-CBATCH-038",
+    MUST,
+    "sec-connection-broken",
+    dialects=(V2,),
+    since="4.17",
+    sends="Records whose lengths lie: negative, longer than the frame, cut short, and too short for an entry.",
+    accepts="The entries of another replica.",
+)
+def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
+    """A V2 client MUST NOT read a record past the end of the reply, and MUST go on with another replica."""
+    for number, lie in enumerate(
+        (
+            lambda first: faults.record(first, -1),
+            lambda first: faults.record(first, 1 << 20),
+            lambda first: b"\0\0",
+            lambda first: faults.record(b"short"),
+        )
+    ):
+
+        def make(ledger, ask, lie=lie):
+            ask.send(ask.frame(entries=()) + lie(ledger.entries[0]))
+
+        _, reader, _ = _first_sends(stage, make)
+        found = reader.batch_read(0, 10, 0)
+        stage.check(f"the batch behind lie {number}", found, PAYLOADS[: max(len(found), 1)])
