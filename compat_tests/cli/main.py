@@ -4,6 +4,7 @@ import click
 
 from compat_tests.cli.bookie import bookie
 from compat_tests.cli.cases import list_cases, show
+from compat_tests.cli.client import client
 from compat_tests.cli.report import report
 
 
@@ -21,6 +22,7 @@ def main() -> None:
 
 
 main.add_command(bookie)
+main.add_command(client)
 main.add_command(list_cases)
 main.add_command(show)
 main.add_command(report)

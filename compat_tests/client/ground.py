@@ -17,6 +17,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from compat_tests.client.client_target import ClientTarget
+from compat_tests.client.listen import Listen
 from compat_tests.client.metadata_root import MetadataRoot
 from compat_tests.client.performer import Performer
 from compat_tests.client.stage import Stage
@@ -45,8 +46,15 @@ class ClientGround:
     role = Role.CLIENT
     base = "BKW-CBASE-001"
 
-    def __init__(self, target: ClientTarget, metadata: str | None = None, processes: int = PROCESSES) -> None:
+    def __init__(
+        self,
+        target: ClientTarget,
+        metadata: str | None = None,
+        listen: Listen | None = None,
+        processes: int = PROCESSES,
+    ) -> None:
         self.target = target
+        self._listen = listen
         self._metadata = metadata
         self._ended = contextlib.ExitStack()
         self._folder: Path
@@ -79,7 +87,7 @@ class ClientGround:
     def attempt(self, brief: Brief) -> Iterator[Stage]:
         """A stage on a root of its own."""
         performer = self._performers[next(self._turns) % len(self._performers)]
-        with Stage(brief, self._new_root(), performer) as stage:
+        with Stage(brief, self._new_root(), performer, self._listen) as stage:
             yield stage
 
     def _begin(self) -> None:

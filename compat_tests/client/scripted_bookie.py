@@ -1,4 +1,4 @@
-"""A bookie that does what a case tells it, and is honest otherwise; on loopback, with a port of its own."""
+"""A bookie that does what a case tells it, and is honest otherwise; with a port of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compat_tests.client import asked as names
@@ -17,6 +17,7 @@ from compat_tests.client.rules import HELD_S, Rule
 from compat_tests.client.stored import Stored, StoredLedger
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Mismatch
+from compat_tests.targets.unavailable import Unavailable
 
 _BACKLOG = 64
 
@@ -27,8 +28,9 @@ class ScriptedBookie:
     It keeps what it is sent in ``stored``, all requests in ``requests()``, and asks its rules before it answers.
     """
 
-    def __init__(self, name: str, recording: Recording, port: int = 0) -> None:
+    def __init__(self, name: str, recording: Recording, host: str = "127.0.0.1", ports: Sequence[int] = (0,)) -> None:
         self.name = name
+        self.host = host
         self.stored = Stored()
         self.lock = threading.RLock()
         self.recording = recording
@@ -41,13 +43,13 @@ class ScriptedBookie:
         self._polls: list[Callable[[], None]] = []
         self._closed = False
         self._listener: socket.socket | None = None
-        self.port = port
-        self.listen()
+        self.port = 0
+        self._take_one_of(ports)
 
     @property
     def bookie_id(self) -> str:
         """Under which it is registered."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     # What a case says ------------------------------------------------------------------------------------------------
 
@@ -102,11 +104,22 @@ class ScriptedBookie:
 
     # Its being there -------------------------------------------------------------------------------------------------
 
+    def _take_one_of(self, ports: Sequence[int]) -> None:
+        for place, port in enumerate(ports, 1):
+            self.port = port
+            try:
+                return self.listen()
+            except OSError:
+                if place == len(ports):
+                    raise Unavailable(
+                        f"no free port on {self.host} for a scripted bookie: give --listen more"
+                    ) from None
+
     def listen(self) -> None:
         """Take connections, on the port of before."""
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self.port))
+        listener.bind((self.host, self.port))
         listener.listen(_BACKLOG)
         self.port = listener.getsockname()[1]
         self._listener = listener

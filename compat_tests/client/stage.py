@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from compat_tests.client.driven import Client, ClientError, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
+from compat_tests.client.listen import Listen
 from compat_tests.client.metadata_root import MetadataRoot, registration
 from compat_tests.client.performer import Performer
 from compat_tests.client.records import OPEN, LedgerRecord
@@ -36,8 +37,9 @@ PATIENT_MS = 4000
 class Stage(Attempt):
     """One case's bookies, metadata and clients; a context manager that ends them."""
 
-    def __init__(self, brief: Brief, root: MetadataRoot, performer: Performer) -> None:
+    def __init__(self, brief: Brief, root: MetadataRoot, performer: Performer, listen: Listen | None = None) -> None:
         super().__init__(brief)
+        self._listen = listen or Listen()
         self.root = root
         self._performer = performer
         self._bookies: list[ScriptedBookie] = []
@@ -55,15 +57,17 @@ class Stage(Attempt):
         ``registered`` can be in ledgers, but no client chooses them.
         """
         first = len(self._bookies) + 1
-        new = [ScriptedBookie(f"bookie {first + place}", self.recording) for place in range(count)]
-        self._bookies += new
+        for place in range(count):
+            name, place_to_be = f"bookie {first + place}", self._listen
+            self._bookies.append(ScriptedBookie(name, self.recording, place_to_be.host, place_to_be.ports()))
+        new = self._bookies[first - 1 :]
         if registered:
             self.register(*new, extensions=extensions, legacy=legacy)
         return new
 
     def register(self, *bookies: ScriptedBookie, extensions: Sequence[str] = (), legacy: bool = False) -> None:
         """Register bookies; see :meth:`bookies`."""
-        data = [b"" if legacy else registration("127.0.0.1", each.port, extensions) for each in bookies]
+        data = [b"" if legacy else registration(each.host, each.port, extensions) for each in bookies]
         self.root.register(*((each.bookie_id, node) for each, node in zip(bookies, data, strict=True)))
 
     def unregister(self, bookie: ScriptedBookie) -> None:

@@ -1,0 +1,47 @@
+"""``bookkeeper-conformance client``: play scripted bookies to a client."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compat_tests.cli.finish import judge_and_report
+from compat_tests.cli.options import order_of, read_features, run_options
+from compat_tests.client.client_target import of_command, parse_client
+from compat_tests.client.ground import ClientGround
+from compat_tests.client.listen import Listen
+from compat_tests.judge.case import Role
+from compat_tests.targets.target import BadTarget
+
+
+@click.command()
+@click.option("--target", metavar="NAME", help="ours or java:RELEASE, in place of a driver command.")
+@click.option("--listen", default="127.0.0.1", metavar="HOST[:PORT-PORT]", help="Where the scripted bookies listen.")
+@click.option("--metadata", metavar="URI", help="zk+hierarchical://host:port/any: use this ZooKeeper, start none.")
+@run_options
+@click.argument("driver", nargs=-1, type=click.UNPROCESSED)
+def client(
+    target: str | None,
+    listen: str,
+    metadata: str | None,
+    driver: tuple[str, ...],
+    feature_file: Path | None,
+    **options: Any,
+) -> None:
+    """Judge a client, which the command DRIVER drives, as said in the reference ("Drive your client").
+
+    \b
+      bookkeeper-conformance client -- ./my-driver --verbose
+
+    Exit codes are those of `bookkeeper-conformance bookie`.
+    """
+    if bool(driver) == (target is not None):
+        raise click.UsageError("give either the command of a driver after --, or --target ours|java:RELEASE")
+    said = read_features(feature_file)
+    try:
+        judged = parse_client(target) if target else of_command(driver, said.implementation, said.release)
+        ground = ClientGround(judged, metadata, Listen.parse(listen))
+    except (BadTarget, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+    order = order_of(Role.CLIENT, said, judged.info.implementation, options)
+    judge_and_report(ground, lambda entered: entered, order, options)
