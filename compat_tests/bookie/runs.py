@@ -46,7 +46,7 @@ def store_ids(talk: Talk, ledger: int, entry_ids: Sequence[int], size: int = 40)
 
 def check_part(talk: Talk, reply: Reply, status: Status, **wanted: object) -> Reply:
     """Want a V3 reply with this status in both places, header version 3, and a part of just these fields."""
-    talk.check("status of the reply", reply.status, status)
+    talk.check_reply(reply, status)
     talk.check("header version of the reply", reply.version, v3.VERSION)
     talk.check_that(reply.part is not None, "the part of the reply", "there", "absent")
     seen = {field.name: value for field, value in reply.part.ListFields()}
