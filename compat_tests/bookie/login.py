@@ -1,0 +1,73 @@
+"""How a case logs in to a bookie that asks for it, step by step, in either dialect."""
+
+from compat_tests.bookie.talk import Talk
+from compat_tests.judge.case import V2, Dialect
+from compat_tests.judge.verdict import Mismatch, Unsupported
+from compat_tests.wire import digest_md5, v2_requests, v3_requests
+from compat_tests.wire.line import Line, Outcome
+from compat_tests.wire.replies import Reply
+from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.auth import SASL_PLUGIN
+from protocol_specs.wire.operations import Operation
+from protocol_specs.wire.status import EUA
+
+
+def auth_frame(talk: Talk, token: bytes, plugin: str = SASL_PLUGIN, dialect: Dialect | None = None) -> bytes:
+    """An AUTH with this token."""
+    if (dialect or talk.dialect) is V2:
+        message = v3_pb2.AuthMessage(auth_plugin_name=plugin, payload=token)
+        return v2_requests.operation(Operation.AUTH, body=message.SerializeToString())
+    return v3_requests.auth(plugin, token, txn_id=talk.requests.number())
+
+
+def message_of(reply: Reply) -> v3_pb2.AuthMessage:
+    """The AuthMessage of a reply to an AUTH."""
+    message = reply.message if reply.dialect is V2 else reply.part
+    if not isinstance(message, v3_pb2.AuthMessage):
+        raise Mismatch("the reply to an AUTH", "an AuthMessage in it", str(reply))
+    return message
+
+
+def challenge(talk: Talk, line: Line, dialect: Dialect | None = None, token: bytes = b"") -> dict[str, str]:
+    """Send the first token, and return what the bookie's challenge says."""
+    reply = talk.ask(auth_frame(talk, token, dialect=dialect), line)
+    message = message_of(reply)
+    talk.check("the plugin of the reply", message.auth_plugin_name, SASL_PLUGIN)
+    try:
+        return digest_md5.parse(message.payload)
+    except ValueError as error:
+        raise Mismatch("the bookie's challenge", "directives of DIGEST-MD5", str(error)) from None
+
+
+def credentials(talk: Talk) -> tuple[str, str]:
+    """User and password of the site."""
+    if talk.site.credentials is None:
+        raise Unsupported("no user and password are known for this bookie")
+    return talk.site.credentials
+
+
+def cnonce(talk: Talk) -> str:
+    """A nonce of the client's."""
+    return talk.random.randbytes(16).hex()
+
+
+def respond(talk: Talk, line: Line, token: bytes, dialect: Dialect | None = None) -> Outcome:
+    """Send a response, and give what comes of it."""
+    return line.ask(auth_frame(talk, token, dialect=dialect))
+
+
+def log_in(talk: Talk, line: Line, dialect: Dialect | None = None) -> None:
+    """The whole exchange, and that the bookie proves that it knows the password, too."""
+    user, password = credentials(talk)
+    asked = challenge(talk, line, dialect)
+    token, rspauth = digest_md5.response(asked, user, password, cnonce(talk))
+    reply = talk.answered(respond(talk, line, token, dialect))
+    said = digest_md5.parse(message_of(reply).payload)
+    talk.check("rspauth", said.get("rspauth"), rspauth)
+
+
+def expect_shut(talk: Talk, line: Line) -> None:
+    """Want the gate of this connection to be shut: the connection is closed, or a read on it is answered EUA."""
+    outcome = line.ask(talk.requests.read(talk.new_ledger(), 0))
+    if isinstance(outcome, Reply):
+        talk.check_reply(outcome, EUA)
