@@ -85,6 +85,10 @@ class ScriptedBookie:
                 raise Mismatch(text, f"{count} within {timeout_s} s", str(found))
             return self.requests(operation, **wanted)
 
+    def say(self, asked: Asked) -> None:
+        """Carry out a request that was left alone before, and answer it on the newest connection."""
+        self._connections[-1].send(self._connections[-1].carry_out(asked))
+
     def ledger(self, ledger_id: int) -> StoredLedger | None:
         """What it has of a ledger."""
         with self.lock:
@@ -105,15 +109,13 @@ class ScriptedBookie:
     # Its being there -------------------------------------------------------------------------------------------------
 
     def _take_one_of(self, ports: Sequence[int]) -> None:
-        for place, port in enumerate(ports, 1):
-            self.port = port
+        for self.port in ports:
             try:
-                return self.listen()
+                self.listen()
             except OSError:
-                if place == len(ports):
-                    raise Unavailable(
-                        f"no free port on {self.host} for a scripted bookie: give --listen more"
-                    ) from None
+                continue
+            return
+        raise Unavailable(f"no free port on {self.host} for a scripted bookie: give --listen more of them")
 
     def listen(self) -> None:
         """Take connections, on the port of before."""
