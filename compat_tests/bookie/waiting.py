@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from compat_tests.bookie.talk import Talk
+from compat_tests.wire import v3_requests
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import Reply, Silent
 
@@ -17,6 +18,11 @@ _AT_ONCE_S = 2.0
 """More than an answer at once takes on a slow machine, and less than any wait that is let be long."""
 _SETTLE_S = 0.15
 """How long a request is given to reach where it waits, and a reply that must not come to come all the same."""
+
+
+def poll(talk: Talk, ledger: int, previous_lac: int, time_out: int | None = None, **options: Any) -> bytes:
+    """A long poll with a transaction id of its own, which wants the next entry unless told otherwise."""
+    return v3_requests.poll(ledger, previous_lac, time_out, txn_id=talk.requests.number(), **options)
 
 
 def expect_waiting(talk: Talk, line: Line, *frames: bytes) -> None:
