@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from construct import VarInt
 
 from compat_tests.client import asked as names
 from compat_tests.client.asked import Asked
@@ -74,7 +75,8 @@ def _v2(asked: Asked, answer: Answer) -> bytes:
 
 
 def _v3(asked: Asked, answer: Answer) -> bytes:
-    reply = v3_pb2.Response(status=_code(answer, asked.dialect))  # type: ignore[arg-type]
+    reply = v3_pb2.Response()
+    _set_status(reply, 2, _code(answer, asked.dialect))
     reply.header.CopyFrom(asked.message.header)
     if answer.number is not None:
         reply.header.txn_id = answer.number
@@ -86,14 +88,22 @@ def _v3(asked: Asked, answer: Answer) -> bytes:
     if operation == V3Operation.AUTH:
         part.auth_plugin_name, part.payload = AUTH_DISABLED_PLUGIN, b""
         return reply.SerializePartialToString()
-    _fill(part, asked, answer, reply.status)
+    _fill(part, asked, answer)
+    if "status" in part.DESCRIPTOR.fields_by_name:
+        _set_status(part, 1, _code(answer, asked.dialect))
     return reply.SerializePartialToString()
 
 
-def _fill(part: Any, asked: Asked, answer: Answer, status: int) -> None:
+def _set_status(message: Any, field_number: int, code: int) -> None:
+    if code in v3_pb2.StatusCode.values():
+        message.status = code
+    else:  # a number that the enum does not have travels as any other
+        message.MergeFromString(bytes([field_number << 3]) + VarInt.build(code))
+
+
+def _fill(part: Any, asked: Asked, answer: Answer) -> None:
     scope_id, ledger_id = split(asked.ledger_id) if asked.ledger_id >= 0 else (0, asked.ledger_id)
     values: dict[str, Any] = {
-        "status": status,
         "ledger_id": ledger_id if answer.ledger_id is None else answer.ledger_id,
         "ledger_scope_id": scope_id or None,
         "body": answer.body,

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import struct
 import threading
+import traceback
 from typing import TYPE_CHECKING
 
 from compat_tests.client import asked as names
@@ -96,7 +97,12 @@ class BookieConnection:
                     break
                 self.bookie.recording.received(self.name, buffer[:end])
                 frame, buffer = buffer[_LENGTH.size : end], buffer[end:]
-                self._take(understand(frame))
+                try:
+                    self._take(understand(frame))
+                except Exception:  # a rule is wrong: the case must say so, and not blame the client
+                    self.bookie.troubles.append(traceback.format_exc())
+                    self.close()
+                    return
 
     def _take(self, asked: Asked) -> None:
         rule = self.bookie.rule_for(asked)

@@ -32,6 +32,8 @@ class ScriptedBookie:
         self.name = name
         self.host = host
         self.stored = Stored()
+        self.troubles: list[str] = []
+        """What went wrong in its own rules, which is no fault of the client."""
         self.lock = threading.RLock()
         self.recording = recording
         self._rules: list[Rule] = []

@@ -13,6 +13,7 @@ Each case has a ledgers root, bookies (new ports) and clients of its own; all ar
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +33,9 @@ from compat_tests.judge.verdict import Mismatch
 
 PATIENT_MS = 4000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
+
+_SEEN_S = 3.0
+"""How long a client may take to see which bookies are registered."""
 
 
 class Stage(Attempt):
@@ -154,13 +158,28 @@ class Stage(Attempt):
         return self.fresh_client(read_timeout_ms=timeout_ms, add_timeout_ms=timeout_ms, **settings)
 
     def new_writer(
-        self, bookies: Sequence[ScriptedBookie], *, write: int | None = None, ack: int | None = None, **values: Any
+        self,
+        bookies: Sequence[ScriptedBookie],
+        *,
+        write: int | None = None,
+        ack: int | None = None,
+        client: Client | None = None,
+        **values: Any,
     ) -> Handle:
-        """A ledger that the client has created on exactly these bookies."""
-        handle = self.client.create(len(bookies), write, ack, **values)
-        ensemble = set(self.metadata(handle.ledger_id).fragments[0])
-        self.check("the ensemble", sorted(ensemble), sorted(each.bookie_id for each in bookies))
-        return handle
+        """A ledger that the client has created on exactly these bookies: all that are registered.
+
+        A client takes a moment to see who is registered, so it may take more than one ledger.
+        """
+        wanted = {each.bookie_id for each in bookies}
+        patience_s = time.monotonic() + _SEEN_S
+        while True:
+            handle = (client or self.client).create(len(bookies), write, ack, **values)
+            found = set(self.metadata(handle.ledger_id).fragments[0])
+            if found == wanted:
+                return handle
+            if time.monotonic() > patience_s:
+                raise Mismatch("the ensemble of a new ledger", str(sorted(wanted)), str(sorted(found)))
+            self.wait(0.02)
 
     def ensemble(self, ledger_id: int, first: int = 0) -> list[ScriptedBookie]:
         """The bookies of the fragment that starts at ``first``, in their places."""
@@ -189,6 +208,9 @@ class Stage(Attempt):
                 client.begin("disconnect")
         for bookie in self._bookies:
             bookie.end()
+        troubles = [trouble for bookie in self._bookies for trouble in bookie.troubles]
+        if troubles:
+            raise RuntimeError(f"a rule of a scripted bookie failed:\n{troubles[0]}")
 
 
 def _error_of(call: Callable[[], object] | Pending, timeout_s: float | None) -> ClientError:

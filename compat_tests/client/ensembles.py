@@ -1,0 +1,326 @@
+"""Ensemble changes: what a writer does when a bookie of its ledger fails."""
+
+from collections.abc import Callable
+
+import attrs
+
+from compat_tests.client.driven import Handle
+from compat_tests.client.records import IN_RECOVERY
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.stage import Stage
+from compat_tests.judge.case import MUST, SHOULD, case
+from compat_tests.judge.verdict import Mismatch
+from protocol_specs.wire.status import (
+    EBADREQ,
+    EBADVERSION,
+    EIO,
+    ENOENTRY,
+    ENOLEDGER,
+    EREADONLY,
+    ETOOMANYREQUESTS,
+    STATUSES,
+)
+
+NOT_ENOUGH = -6
+NOT_YET_S = 0.3
+SILENCE_MS = 400
+
+
+def _with_spares(
+    stage: Stage, count: int, spares: int = 1, ack: int | None = None, patient: bool = True
+) -> tuple[Handle, list[ScriptedBookie], list[ScriptedBookie]]:
+    """A writer, its bookies by place, and bookies that are free."""
+    bookies = stage.bookies(count)
+    client = stage.client if patient else stage.impatient_client(SILENCE_MS)
+    writer = stage.new_writer(bookies, ack=ack, client=client)
+    others = stage.bookies(spares) if spares else []
+    return writer, stage.ensemble(writer.ledger_id), others
+
+
+def _fragments(stage: Stage, writer: Handle) -> dict[int, list[ScriptedBookie]]:
+    found = stage.metadata(writer.ledger_id).fragments
+    return {first: [stage.bookie(each) for each in found[first]] for first in sorted(found)}
+
+
+def _check_fragments(stage: Stage, writer: Handle, expected: dict[int, list[ScriptedBookie]]) -> None:
+    def named(fragments: dict[int, list[ScriptedBookie]]) -> dict[int, list[str]]:
+        return {first: [bookie.name for bookie in bookies] for first, bookies in fragments.items()}
+
+    stage.check("the fragments", named(_fragments(stage, writer)), named(expected))
+
+
+@case(
+    "BKW-CENS-001",
+    MUST,
+    "sec-fragments",
+    sends="After three acknowledged entries one of three bookies vanishes; another one is free.",
+    accepts="The next append is acknowledged. A new fragment starts there, with the free bookie at its place.",
+    provenance="facts: ensemble change",
+)
+def a_vanished_bookie_is_replaced(stage: Stage) -> None:
+    """A client MUST replace a bookie that it cannot reach, at its place, in a fragment behind what is acknowledged."""
+    writer, (first, second, third), (spare,) = _with_spares(stage, 3)
+    for _ in range(3):
+        writer.append()
+    second.stop()
+    stage.check("the next entry", writer.append(b"later"), 3)
+    _check_fragments(stage, writer, {0: [first, second, third], 3: [first, spare, third]})
+    stage.check("entries of the new bookie", list(spare.entries(writer.ledger_id)), [3])
+
+
+_REPLACED = (EIO, EREADONLY, ETOOMANYREQUESTS, EBADREQ, EBADVERSION, ENOLEDGER, ENOENTRY)
+
+
+@case(
+    "BKW-CENS-002",
+    MUST,
+    "sec-add-entry-client",
+    sends="An add that one bookie refuses, with each status but EFENCED and EUA, and with a number that is no status.",
+    accepts="The append is acknowledged by the other and a free bookie, which takes the place of the one that refused.",
+    provenance="facts: adds",
+)
+def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
+    """A client MUST replace a bookie that refuses an add, and MUST NOT take any status but EOK for success."""
+    (keeper,) = stage.bookies(1)
+    unknown = max(max(each.v2, each.v3) for each in STATUSES) + 100
+    for status in (*_REPLACED, unknown):
+        (refusing,) = stage.bookies(1)
+        writer = stage.new_writer([keeper, refusing])
+        (spare,) = stage.bookies(1)
+        refusing.on("add").answer(status)
+        stage.check(f"the entry refused with {status}", writer.append(), 0)
+        found = {each.name for each in _fragments(stage, writer)[0]}
+        stage.check(f"the ensemble after {status}", found, {keeper.name, spare.name})
+        for gone in (refusing, spare):
+            stage.unregister(gone)
+
+
+@case(
+    "BKW-CENS-003",
+    MUST,
+    "sec-add-entry-client",
+    sends="One of two bookies does not answer an add any more, with W = A = 2 and a free bookie.",
+    accepts="After the add time-out the free bookie takes its place, and the append is acknowledged.",
+    provenance="facts: adds",
+)
+def a_silent_bookie_is_replaced(stage: Stage) -> None:
+    """A client MUST give an add up after a time, and replace the bookie."""
+    writer, (first, second), (spare,) = _with_spares(stage, 2, patient=False)
+    writer.append()
+    second.on("add").silence()
+    stage.check("the entry", writer.append(), 1)
+    _check_fragments(stage, writer, {0: [first, second], 1: [first, spare]})
+
+
+@case(
+    "BKW-CENS-004",
+    MUST,
+    "sec-fragments",
+    sends="A bookie refuses the very first add of a ledger.",
+    accepts="The one fragment of the ledger starts at 0 still, with the new bookie in it.",
+    provenance="facts: ensemble change",
+)
+def a_fragment_without_entries_is_replaced_whole(stage: Stage) -> None:
+    """A client MUST NOT leave two fragments that start at one entry, nor an empty one."""
+    writer, (first, second), (spare,) = _with_spares(stage, 2)
+    first.on("add").answer(EIO)
+    writer.append()
+    _check_fragments(stage, writer, {0: [spare, second]})
+    stage.check("ids", [writer.append(), writer.append()], [1, 2])
+
+
+@case(
+    "BKW-CENS-005",
+    MUST,
+    "sec-fragments",
+    sends="Four appends at once; the bookie acknowledges 0 and 1, holds 2 and 3 back, and vanishes.",
+    accepts="The new fragment starts at 2, and its bookie gets 2 and 3, byte for byte as they were sent before.",
+    provenance="facts: ensemble change",
+)
+def what_was_not_acknowledged_is_sent_again_as_it_was(stage: Stage) -> None:
+    """A client MUST send pending entries to the new bookie unchanged; its fragment starts at the first of them."""
+    writer, (first, second), (spare,) = _with_spares(stage, 2)
+    gate = second.on("add", entry_id=lambda entry_id: entry_id >= 2).hold()
+    pending = writer.begin_append_many([b"a", b"b", b"c", b"d"])
+    gate.wait(2)
+    stage.wait_until(lambda: writer.last_add_confirmed() == 1, "entries 0 and 1 are acknowledged")
+    sent = {add.entry_id: add.body for add in gate.held}
+    second.stop()
+    stage.check("the ids", writer.outcomes(pending).entries, (0, 1, 2, 3))
+    _check_fragments(stage, writer, {0: [first, second], 2: [first, spare]})
+    stage.check("entries of the new bookie", spare.entries(writer.ledger_id), sent)
+
+
+@case(
+    "BKW-CENS-006",
+    MUST,
+    "sec-add-entry-client",
+    sends="A silent bookie is replaced by one that holds the add; then the first one answers EOK after all.",
+    accepts="No acknowledgement by that; one when the new bookie answers.",
+    provenance="docs: add-entry",
+)
+def a_replaced_bookie_acknowledges_nothing(stage: Stage) -> None:
+    """A client MUST ignore what a replaced bookie still answers: the fragment does not name it any more."""
+    writer, (first, second), (spare,) = _with_spares(stage, 2, patient=False)
+    late = second.on("add").hold()
+    held = spare.on("add").hold()
+    pending = writer.begin("append", body=b"x")
+    held.wait()
+    stage.check("bookies of the entry", [each.name for each in _fragments(stage, writer)[0]], [first.name, spare.name])
+    late.release()
+    stage.wait(NOT_YET_S / 2)
+    stage.check("acknowledged by a bookie that was replaced", pending.done, False)
+    held.release()
+    stage.check("the entry", pending.result()["entry"], "0")
+
+
+@case(
+    "BKW-CENS-007",
+    MUST,
+    "sec-fragments",
+    sends="Two of three bookies vanish at once; two are free.",
+    accepts="The next append is acknowledged, and the last fragment has the two new bookies at the places of the old.",
+    provenance="facts: ensemble change",
+)
+def several_bookies_are_replaced(stage: Stage) -> None:
+    """A client MUST be able to replace several bookies of an ensemble."""
+    writer, (first, second, third), spares = _with_spares(stage, 3, spares=2)
+    writer.append()
+    first.stop()
+    third.stop()
+    stage.check("the entry", writer.append(), 1)
+    fragments = _fragments(stage, writer)
+    stage.check("where fragments start", list(fragments), [0, 1])
+    last = fragments[1]
+    stage.check("the bookie that stays", last[1].name, second.name)
+    stage.check("the new ones", sorted(each.name for each in (last[0], last[2])), sorted(each.name for each in spares))
+
+
+@case(
+    "BKW-CENS-008",
+    MUST,
+    "sec-quorums-rules",
+    sends="One of two bookies vanishes, with W = A = 2 and no bookie free.",
+    accepts="The append fails with -6, and no fragment without enough bookies is written.",
+    provenance="facts: ensemble change",
+)
+def without_enough_bookies_a_writer_fails(stage: Stage) -> None:
+    """A client MUST fail an append that cannot get A acknowledgements any more."""
+    writer, (first, second), _ = _with_spares(stage, 2, spares=0)
+    writer.append()
+    second.stop()
+    stage.unregister(second)
+    stage.expect_error(writer.begin("append", body=b"x"), NOT_ENOUGH)
+    for ensemble in _fragments(stage, writer).values():
+        stage.check("different bookies of a fragment", len({each.name for each in ensemble}), 2)
+        stage.check("the first place", ensemble[0].name, first.name)
+
+
+@case(
+    "BKW-CENS-009",
+    SHOULD,
+    "sec-quorums-rules",
+    sends="One of three bookies vanishes, with W = 3, A = 2 and no bookie free.",
+    accepts="Appends are acknowledged by the other two.",
+    provenance="docs: quorums",
+)
+def a_writer_goes_on_with_an_ack_quorum(stage: Stage) -> None:
+    """A client SHOULD go on without a replacement while each entry can get A acknowledgements."""
+    writer, (_, second, _), _ = _with_spares(stage, 3, spares=0, ack=2)
+    writer.append()
+    second.stop()
+    stage.unregister(second)
+    stage.check("the ids", [writer.append(), writer.append()], [1, 2])
+
+
+@case(
+    "BKW-CENS-010",
+    MUST,
+    "sec-quorums",
+    sends="One of three bookies is silent, with W = 3 and A = 2, and no time-out passes.",
+    accepts="Every append is acknowledged at once.",
+    provenance="facts: quorums",
+)
+def a_slow_bookie_holds_nobody_up(stage: Stage) -> None:
+    """A client MUST NOT wait for more bookies than the ack quorum."""
+    writer, (_, second, _), _ = _with_spares(stage, 3, ack=2)
+    second.on("add").silence()
+    for entry_id in range(5):
+        stage.check("the entry", writer.append(timeout_s=2.0), entry_id)
+
+
+@case(
+    "BKW-CENS-011",
+    MUST,
+    "sec-recovery-writer",
+    sends="The metadata of the ledger are set to IN_RECOVERY, then a bookie refuses an add with EIO.",
+    accepts="The append fails, and the client does not write the metadata any more.",
+    provenance="facts: recovery",
+)
+def no_ensemble_is_changed_under_a_recovery(stage: Stage) -> None:
+    """A client MUST NOT change the ensemble of a ledger that is being recovered; the writer is out."""
+    writer, (first, _), _ = _with_spares(stage, 2)
+    writer.append()
+    stage.root.change(writer.ledger_id, lambda record: attrs.evolve(record, state=IN_RECOVERY))
+    before = stage.root.raw(writer.ledger_id)
+    first.on("add").answer(EIO)
+    stage.expect_error(writer.begin("append", body=b"x"))
+    stage.check("the metadata", stage.root.raw(writer.ledger_id), before)
+
+
+@case(
+    "BKW-CENS-012",
+    MUST,
+    "sec-ledger-states",
+    sends="Somebody replaces a bookie of an old fragment in the metadata; then a bookie of the last fragment fails.",
+    accepts="The append is acknowledged, and the metadata have both changes.",
+    provenance="facts: compare and set",
+)
+def a_change_of_the_metadata_by_another_is_kept(stage: Stage) -> None:
+    """A client MUST change metadata by compare and set on what it has read, and keep what others have changed."""
+    writer, (first, second), spares = _with_spares(stage, 2, spares=3)
+    writer.append()
+    first.on("add").answer(EIO)
+    writer.append()
+    (_, ensemble) = _fragments(stage, writer).values()
+    others = [each for each in spares if each not in ensemble]
+    moved = (others[0].bookie_id, second.bookie_id)
+    stage.unregister(others[0])
+    stage.root.change(writer.ledger_id, lambda record: attrs.evolve(record, fragments={**record.fragments, 0: moved}))
+    ensemble[0].on("add").answer(EIO)
+    stage.check("the entry", writer.append(), 2)
+    _check_fragments(stage, writer, {0: [others[0], second], 1: ensemble, 2: [others[1], second]})
+
+
+@case(
+    "BKW-CENS-013",
+    MUST,
+    "sec-connection-broken",
+    sends="Replies to an add that are none: cut short, empty, of other bytes; and nothing behind them.",
+    accepts="None is taken for an acknowledgement: after the time-out at the latest a free bookie takes the place.",
+    provenance="facts: framing",
+)
+def garbage_acknowledges_nothing(stage: Stage) -> None:
+    """A client MUST NOT take bytes that are no reply to its add for an acknowledgement."""
+    garbage: list[Callable[[bytes], bytes]] = [
+        lambda frame: frame[:4],
+        lambda frame: frame[:-3],
+        lambda frame: b"",
+        lambda frame: b"\xff" * 20,
+        lambda frame: b"HTTP/1.1 200 OK\r\n\r\n",
+    ]
+    client = stage.impatient_client(SILENCE_MS)
+    (keeper,) = stage.bookies(1)
+    for number, change in enumerate(garbage):
+        (liar,) = stage.bookies(1)
+        writer = stage.new_writer([keeper, liar], client=client)
+        (spare,) = stage.bookies(1)
+        liar.on("add").change(change)
+        try:
+            stage.check("the entry", writer.append(), 0)
+        except Mismatch as wrong:
+            raise Mismatch(f"garbage number {number}: {wrong.what}", wrong.expected, wrong.seen) from None
+        found = {each.name for each in _fragments(stage, writer)[0]}
+        stage.check(f"the ensemble after garbage number {number}", found, {keeper.name, spare.name})
+        for gone in (liar, spare):
+            stage.unregister(gone)
