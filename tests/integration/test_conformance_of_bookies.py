@@ -5,52 +5,32 @@ import pytest
 from compat_tests.bookie.ground import BookieGround
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
-from compat_tests.judge.judgement import Measure
-from compat_tests.judge.known import of_implementation
-from compat_tests.judge.run import Order, perform
-from compat_tests.judge.verdict import Verdict
 from compat_tests.targets.target import TargetOptions, parse
+from tests.integration.conformance_results import not_fine, not_passed, results_of
+
+pytestmark = pytest.mark.java
 
 CASES = load(Role.BOOKIE)
 
 
-def results_of(name):
-    """Judge a target; its results by case."""
-    with parse(name, TargetOptions(with_metadata=True)) as target:
-        order = Order(CASES, Measure(divergences=of_implementation(target.implementation)))
-        run = perform(BookieGround(target), order)
-    assert run.not_checked is None, run.not_checked
-    found = {}
-    for result in run.results:
-        found.setdefault(result.case, []).append(result)
-    return found
-
-
-def told(result):
-    return f"{result.dialect}: {result.verdict}: {result.message}"
-
-
 @pytest.fixture(scope="module")
 def ours():
-    return results_of("ours")
+    with parse("ours", TargetOptions(with_metadata=True)) as target:
+        return results_of(BookieGround(target), CASES)
 
 
 @pytest.fixture(scope="module")
 def javas(java_release):
-    return results_of(f"java:{java_release}")
+    with parse(f"java:{java_release}") as target:
+        return results_of(BookieGround(target), CASES)
 
 
-@pytest.mark.java
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_our_bookie_conforms(case, ours):
     """Ours has everything and is what others are held against: nothing is tolerated."""
-    wrong = [
-        f"{each.dialect}: {each.verdict}: {each.message}" for each in ours[case.id] if each.verdict != Verdict.PASS
-    ]
-    assert not wrong
+    assert not not_passed(ours[case.id])
 
 
-@pytest.mark.java
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_java_bookies_conform_but_for_what_is_known(case, java_release, javas):
-    assert not [told(each) for each in javas[case.id] if not each.verdict.fine]
+    assert not not_fine(javas[case.id])

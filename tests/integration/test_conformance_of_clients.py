@@ -1,0 +1,35 @@
+"""Every case of the client role against our client and against Java's: 4.16.6 and 4.18.0, all releases under --full."""
+
+import pytest
+
+from compat_tests.client.client_target import parse_client
+from compat_tests.client.ground import ClientGround
+from compat_tests.judge.case import Role
+from compat_tests.judge.catalogue import load
+from tests.integration.conformance_results import not_fine, not_passed, results_of
+
+pytestmark = pytest.mark.java
+
+CASES = load(Role.CLIENT)
+
+
+@pytest.fixture(scope="module")
+def ours():
+    with ClientGround(parse_client("ours")) as ground:
+        return results_of(ground, CASES)
+
+
+@pytest.fixture(scope="module")
+def javas(java_release):
+    with ClientGround(parse_client(f"java:{java_release}")) as ground:
+        return results_of(ground, CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_our_client_conforms(case, ours):
+    assert not not_passed(ours[case.id])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_java_clients_conform_but_for_what_is_known(case, java_release, javas):
+    assert not not_fine(javas[case.id])
