@@ -81,6 +81,17 @@ class Cluster:
             except NoNodeError:
                 return []
 
+    def registration(self, bookie_id: str) -> bytes | None:
+        """What a bookie has published of itself, whether it takes writes or not; None if it is not registered."""
+        with session(self.zookeeper) as client:
+            for folder in ("available", "available/readonly"):
+                try:
+                    data, _ = client.get(f"{self.root}/{folder}/{bookie_id}")
+                except NoNodeError:
+                    continue
+                return bytes(data or b"")
+        return None
+
     def unregister(self, bookie_id: str) -> None:
         """Remove a dead bookie's registration, as happens when its session expires; nothing if it has none."""
         with session(self.zookeeper) as client:
