@@ -49,6 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options and the environment."""
+    config.addinivalue_line("markers", "one_row: one row of the table for all parameters but the release")
     config.addinivalue_line("markers", "releases(since, until, every, newest): the BookKeeper releases a case is for")
     full = config.getoption("--full", default=False) or os.environ.get("BKTX_FULL") == "1"
     text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
@@ -163,6 +164,8 @@ def _case(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
     ids = callspec.id.split("-") if callspec else []
     others = [part for part in ids if part not in (_release(item), "NOTSET")]
+    if item.get_closest_marker("one_row"):
+        others = []
     parent = f"{item.parent.name}::" if isinstance(item.parent, pytest.Class) else ""
     return f"{item.path.stem.removeprefix('test_')}::{parent}{name}" + (f"[{'-'.join(others)}]" if others else "")
 

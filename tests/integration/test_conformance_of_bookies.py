@@ -3,12 +3,12 @@
 import pytest
 
 from compat_tests.bookie.ground import BookieGround
-from compat_tests.judge.case import Role
+from compat_tests.judge.case import MAY, Role
 from compat_tests.judge.catalogue import load
 from compat_tests.targets.target import TargetOptions, parse
 from tests.integration.conformance_results import not_fine, not_passed, results_of
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.one_row]
 
 CASES = load(Role.BOOKIE)
 
@@ -28,7 +28,8 @@ def javas(java_release):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_our_bookie_conforms(case, ours):
     """Ours has everything and is what others are held against: nothing is tolerated."""
-    assert not not_passed(ours[case.id])
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours[case.id])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

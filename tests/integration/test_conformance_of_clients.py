@@ -4,11 +4,11 @@ import pytest
 
 from compat_tests.client.client_target import parse_client
 from compat_tests.client.ground import ClientGround
-from compat_tests.judge.case import Role
+from compat_tests.judge.case import MAY, Role
 from compat_tests.judge.catalogue import load
 from tests.integration.conformance_results import not_fine, not_passed, results_of
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.one_row]
 
 CASES = load(Role.CLIENT)
 
@@ -27,7 +27,8 @@ def javas(java_release):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_our_client_conforms(case, ours):
-    assert not not_passed(ours[case.id])
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours[case.id])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -98,3 +98,20 @@ def test_an_unknown_release_stops_the_run(run):
     result = run("--java-releases", "4.17.4")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*unknown BookKeeper releases*4.17.4*"])
+
+
+def test_many_parameters_may_have_one_row(pytester):
+    pytester.makepyfile(
+        test_many="""
+        import pytest
+
+        @pytest.mark.java
+        @pytest.mark.one_row
+        @pytest.mark.parametrize("number", range(3))
+        def test_numbers(number):
+            assert number != 1
+        """
+    )
+    pytester.makeini(_INI)
+    result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["many::test_numbers  failed", "0 passed, 1 failed, 0 not checked"])
