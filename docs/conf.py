@@ -8,7 +8,8 @@ project = "bookkeeper_tx"
 author = "the bookkeeper_tx authors"
 
 extensions = ["myst_parser"]
-exclude_patterns = ["diagrams/*.flow"]
+exclude_patterns = ["diagrams/*.flow", "_extra"]
+html_extra_path = ["_extra"]
 myst_heading_anchors = 4
 
 html_theme = "furo"

@@ -1,10 +1,12 @@
 """An exchange frame by frame: who sent it, when, and every field beside its bytes."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from attrs import define, frozen
 
 from compat_tests.judge.recording import NOTE, SUITE, Event
+from compat_tests.report.connections import Connection, by_connection
 from protocol_specs.readable.shown import Direction, Field, Frame, Item
 from protocol_specs.readable.stream import Stream
 from protocol_specs.readable.verdicts import Verdicts
@@ -60,11 +62,13 @@ class _Way:
     """What went one way on a connection."""
 
     data: bytearray
-    ends: list[tuple[int, int, Event]]
-    """After how many bytes each event ends, and its place among all."""
+    ends: list[int]
+    """After how many bytes each event ends."""
+    events: list[tuple[int, Event]]
+    """Each with its place among all."""
 
     def event_at(self, end: int) -> tuple[int, Event]:
-        return next(((place, event) for size, place, event in self.ends if end <= size), self.ends[-1][1:])
+        return self.events[min(bisect_left(self.ends, end), len(self.events) - 1)]
 
 
 def annotate(events: Sequence[Event], role: str, password: bytes | None = None) -> list[Shown]:
@@ -74,14 +78,15 @@ def annotate(events: Sequence[Event], role: str, password: bytes | None = None) 
     keys and HMAC digests are checked as well.
     """
     found: list[tuple[int, Shown]] = []
-    ways: dict[tuple[str, str], _Way] = {}
-    for place, event in enumerate(events):
+    ways: dict[tuple[Connection, str], _Way] = {}
+    for place, (event, connection) in enumerate(by_connection(events)):
         if event.sender == NOTE:
             found.append((place, Shown(event.time_s, event.line, NOTE, event.text)))
             continue
-        way = ways.setdefault((event.line, event.sender), _Way(bytearray(), []))
+        way = ways.setdefault((connection, event.sender), _Way(bytearray(), [], []))
         way.data += event.data
-        way.ends.append((len(way.data), place, event))
+        way.ends.append(len(way.data))
+        way.events.append((place, event))
     for (_, sender), way in ways.items():
         direction: Direction = "request" if (sender == SUITE) == (role == "bookie") else "response"
         found += _of_way(way, direction, Verdicts(password))
@@ -106,8 +111,7 @@ def _of_item(item: Item, data: bytes, event: Event) -> Shown:
         return Shown(event.time_s, event.line, event.sender, item.text)
     what = " ".join(filter(None, (item.dialect, item.operation))) or "no frame"
     body = data[item.offset : item.offset + item.size]
-    named = [row for row in _rows(item, data) if row.name]
-    rows = tuple(named) if len(named) > 1 or item.broken is None else dump(body)
+    rows = dump(body) if item.broken is not None and not item.dialect else tuple(_rows(item, data))
     broken = "" if item.broken is None else str(item.broken)
     title = f"{what} {item.direction}, {_bytes(item.size)}"
     return Shown(event.time_s, event.line, event.sender, title, rows, broken)

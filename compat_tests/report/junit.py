@@ -30,7 +30,7 @@ def write_junit(run: Run, path: Path) -> None:
 
 def document_of(run: Run) -> JUnitXml:
     """Return the document."""
-    document = JUnitXml(f"bookkeeper-conformance {run.role} {run.target.name}")
+    document = JUnitXml(_clean(f"bookkeeper-conformance {run.role} {run.target.name}"))
     cases = {case["id"]: case for case in run.cases}
     suites: dict[str, Any] = {}
     for result in run.results:
@@ -38,7 +38,7 @@ def document_of(run: Run) -> JUnitXml:
         area = case.get("area") or result.case.split("-")[1]
         suites.setdefault(area, []).append(_test(run, result, case))
     if run.not_checked is not None:
-        missing = TestCase(f"{run.target.name} is there", f"conformance.{run.role}")
+        missing = TestCase(_clean(f"{run.target.name} is there"), f"conformance.{run.role}")
         missing.result = [Error(_clean(f"not checked: {run.not_checked}"), "not-checked")]
         suites["target"] = [missing]
     for area, tests in sorted(suites.items()):

@@ -44,6 +44,11 @@ _WORST_FIRST = (
 )
 
 
+def badness(verdict: Verdict) -> int:
+    """Return its place among all, those that need looking at first."""
+    return _WORST_FIRST.index(verdict)
+
+
 def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
     """Return the one that says most of a case that was run more than once; None of none."""
-    return min(verdicts, key=_WORST_FIRST.index, default=None)
+    return min(verdicts, key=badness, default=None)

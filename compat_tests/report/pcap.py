@@ -10,8 +10,9 @@ from typing import Any
 
 import dpkt
 
-from compat_tests.judge.recording import NOTE, SUITE, Event
+from compat_tests.judge.recording import NOTE, SUITE, TARGET, Event
 from compat_tests.judge.result import Result, Run
+from compat_tests.report.connections import Connection, by_connection
 
 BOOKIE_PORT = 3181
 CLIENT_PORT_MIN = 20000
@@ -26,10 +27,12 @@ SYN, ACK, FIN, PUSH = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK, dpkt.tcp.TH_FIN, dpkt.tc
 class _Stream:
     """One connection, as packets."""
 
-    def __init__(self, client_port: int, requests_from: str) -> None:
+    def __init__(self, number: int, requests_from: str) -> None:
         self._requests_from = requests_from
+        client_port = CLIENT_PORT_MIN + number % (2**16 - CLIENT_PORT_MIN)
         self._ports = {True: client_port, False: BOOKIE_PORT}
-        self._next = {True: INITIAL_SEQUENCE, False: INITIAL_SEQUENCE}
+        start = INITIAL_SEQUENCE + number  # where a port is used again, another one tells the connections apart
+        self._next = {True: start, False: start}
 
     def hello(self) -> Iterator[bytes]:
         yield self._packet(True, SYN)
@@ -72,25 +75,24 @@ def write_pcap(run: Run, path: Path, case: str | None = None) -> int:
         writer: Any = dpkt.pcap.Writer(file, linktype=dpkt.pcap.DLT_RAW, snaplen=2**16)
         for result in run.results:
             if case in (None, result.case):
-                for time_s, packet, begins in _packets(run.role, result, CLIENT_PORT_MIN + count):
+                for time_s, packet, begins in _packets(run.role, result, count):
                     writer.writepkt(packet, ts=start_s + time_s)
                     count += begins
                 start_s += result.duration_s
     return count
 
 
-def _packets(role: str, result: Result, first_port: int) -> Iterator[tuple[float, bytes, bool]]:
+def _packets(role: str, result: Result, first: int) -> Iterator[tuple[float, bytes, bool]]:
     """Yield the packets of a case: time, bytes, and whether a connection begins with it."""
-    streams: dict[str, _Stream] = {}
+    streams: dict[Connection, _Stream] = {}
     last_s = 0.0
-    for event in result.exchange:
+    for event, connection in by_connection(result.exchange):
         last_s = event.time_s
         if event.sender == NOTE:
             continue
-        stream = streams.get(event.line)
+        stream = streams.get(connection)
         if stream is None:
-            port = CLIENT_PORT_MIN + (first_port + len(streams) - CLIENT_PORT_MIN) % (2**16 - CLIENT_PORT_MIN)
-            stream = streams[event.line] = _Stream(port, SUITE if role == "bookie" else "target")
+            stream = streams[connection] = _Stream(first + len(streams), SUITE if role == "bookie" else TARGET)
             for number, packet in enumerate(stream.hello()):
                 yield event.time_s, packet, not number
         for packet in stream.data(event):

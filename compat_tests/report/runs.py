@@ -1,7 +1,7 @@
 """Runs in files: the JSON form that all other reports are made of (docs/conformance/reports.md)."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from compat_tests.judge.result import Run
@@ -11,10 +11,11 @@ class NotARun(ValueError):
     """A file is no run; the text names it and says why."""
 
 
-def write_json(run: Run, path: Path) -> None:
-    """Write a run."""
+def write_json(runs: Run | Sequence[Run], path: Path) -> None:
+    """Write a run, or a list of runs."""
+    data = runs.to_json() if isinstance(runs, Run) else [run.to_json() for run in runs]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(run.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> list[Run]:

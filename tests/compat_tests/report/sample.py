@@ -8,18 +8,18 @@ from compat_tests.judge.result import Known, Result, Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 from protocol_specs import vectors
 
+_VECTORS = {vector["name"]: vector for vector in vectors.load("wire")}
+EXCHANGES = [name for name, vector in _VECTORS.items() if "request" in vector]
+
 
 def exchange(*names: str, offset_s: float = 0.0) -> list[Event]:
     """Return the requests and replies of vectors, and what happened in the end."""
     events, at = [], offset_s
-    for vector in (vector for name in names for vector in vectors.load("wire") if vector["name"] == name):
+    for vector in map(_VECTORS.__getitem__, names):
         for side, sender in (("request", SUITE), ("reply", TARGET)):
             if side in vector:
                 events.append(Event(round(at := at + 0.001, 4), "main", sender, bytes.fromhex(vector[side])))
     return [*events, Event(at + 0.002, "main", NOTE, text="closed by the target")]
-
-
-EXCHANGES = [vector["name"] for vector in vectors.load("wire") if "request" in vector]
 
 
 def case(number: int, area: str = "READ", **fields: Any) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""Who watches the watchman: which deliberate defects of a target the cases find."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from compat_tests.report.runs import NotARun
+
+
+@frozen
+class Mutant:
+    """One deliberate defect."""
+
+    name: str
+    role: str
+    sentence: str
+    """What it breaks."""
+    origin: str
+    """Where it comes from: a row of a table of states, or somebody's head."""
+    killed_by: tuple[str, ...]
+    """Ids of the cases that find it."""
+    seconds: float = 0.0
+
+
+@frozen
+class Mutants:
+    """All of them, and the cases that find none."""
+
+    mutants: Sequence[Mutant]
+    cases_that_kill_none: Sequence[str]
+
+    @property
+    def killed(self) -> int:
+        """How many are found."""
+        return sum(bool(each.killed_by) for each in self.mutants)
+
+    @property
+    def survivors(self) -> list[Mutant]:
+        """Those that no case finds."""
+        return [each for each in self.mutants if not each.killed_by]
+
+    @property
+    def score(self) -> str:
+        """The share that is found; 100 % is said of all only."""
+        if not self.mutants:
+            return "none tried"
+        return f"{int(1000 * self.killed / len(self.mutants)) / 10:g} %"
+
+    def kills_of(self, case: str) -> list[str]:
+        """Return the names of those that a case finds."""
+        return [each.name for each in self.mutants if case in each.killed_by]
+
+
+def read_mutants(path: Path) -> Mutants:
+    """Read the file that the trial of the mutants writes; raises :class:`NotARun` for what is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        mutants = [
+            Mutant(
+                each["name"],
+                each.get("role", ""),
+                each.get("sentence", ""),
+                each.get("origin", ""),
+                tuple(each["killed_by"]),
+                float(each.get("seconds") or 0),
+            )
+            for each in data["mutants"]
+        ]
+        return Mutants(mutants, tuple(data.get("cases_that_kill_none", ())))
+    except OSError as error:
+        raise NotARun(f"{path} cannot be read: {error.strerror}") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NotARun(f"{path} says nothing of mutants that this version understands: {error!r}") from error

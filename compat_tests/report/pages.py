@@ -1,0 +1,226 @@
+"""Keeps the pages that say what the suite is made of as it is: ``python -m compat_tests.report.pages [--check]``.
+
+They are the cases by area, the sections of the reference with their cases, the known divergences, and the table of the
+last matrix; and with them the list of sections that an installed suite has instead of the pages.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from attrs import asdict
+
+from compat_tests.judge import catalogue, known
+from compat_tests.judge.case import Case, Role
+from compat_tests.report import publish
+from compat_tests.report.docs_sections import sections_of
+from compat_tests.report.markdown import cell, table, verdict_table
+from compat_tests.report.mutants import read_mutants
+from compat_tests.report.runs import read_json
+from compat_tests.report.sections import FILE, Section, origin
+
+_MADE = "<!-- made by python -m compat_tests.report.pages; what is written here is lost -->"
+_ROLES = {Role.BOOKIE: "Cases for bookies", Role.CLIENT: "Cases for clients"}
+
+
+def published_cases() -> list[Case]:
+    """Return the cases of the suite itself, without those that somebody made up for a test."""
+    return [case for case in catalogue.load() if case.module.startswith("compat_tests.")]
+
+
+def fresh(root: Path) -> dict[Path, str]:
+    """Return all that is made, as it ought to be."""
+    docs, cases = root / "docs", published_cases()
+    sections = sections_of(docs)
+    pages: dict[str, Callable[[], list[str]]] = {
+        "cases": lambda: _cases(cases, sections),
+        "sections": lambda: _sections(cases, sections),
+        "divergences": lambda: _divergences(cases, sections),
+        "matrix": lambda: _matrix(root / publish.FOLDER),
+    }
+    found = {docs / "conformance" / f"{name}.md": "\n".join(make()) + "\n" for name, make in pages.items()}
+    listed = {each.label: {name: value for name, value in asdict(each).items() if name != "label"} for each in sections}
+    text = json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+    return {**found, root / "compat_tests" / "report" / FILE: text}
+
+
+def stale(root: Path) -> list[str]:
+    """Return what is not as it ought to be, each with the reason."""
+    wrong = []
+    for path, text in fresh(root).items():
+        if not path.is_file():
+            wrong.append(f"{path.relative_to(root)} is missing")
+        elif path.read_text(encoding="utf-8") != text:
+            wrong.append(f"{path.relative_to(root)} is not what the suite says")
+    return wrong
+
+
+def write(root: Path) -> list[Path]:
+    """Bring everything up to date; return what was written."""
+    written = []
+    for path, text in fresh(root).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+# Cases ---------------------------------------------------------------------------------------------------------------
+
+
+def _cases(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
+    by_label = {section.label: section for section in sections}
+    lines = [_MADE, "", "# The cases", ""]
+    lines += [
+        f"{len(cases)} requirements, by area. [By section of the reference](sections.md) they are listed too.",
+        "",
+    ]
+    for role, title in _ROLES.items():
+        of_role = sorted((case for case in cases if case.role is role), key=lambda case: case.id)
+        lines += [f"## {title}", ""]
+        for area, group in groupby(of_role, key=lambda case: case.area):
+            found = list(group)
+            lines += [f"### {area}", ""]
+            lines += table(["case", "level", "requirement", "section", "from"], [])
+            lines += [_case_row(case, by_label.get(case.section)) for case in found]
+            lines.append("")
+    return lines[:-1]
+
+
+def _case_row(case: Case, section: Section | None) -> str:
+    dialects = "" if len(case.dialects) != 1 else f" ({case.dialects[0]})"
+    where = _link(section) if section is not None else f"`{case.section}`"
+    level = f"{case.level}{_releases(case)}"
+    cells = (f"{case.id}{dialects}", level, cell(case.requirement), where, cell(origin(case.provenance)))
+    return f"| {' | '.join(cells)} |"
+
+
+def _releases(case: Case) -> str:
+    return (f", from {case.since}" if case.since else "") + (f", to {case.until}" if case.until else "")
+
+
+def _link(section: Section) -> str:
+    anchor = re.sub(r"[^\w -]", "", section.title.lower()).replace(" ", "-")
+    anchored = "" if section.title == section.page_title else f"#{anchor}"
+    return f"[{cell(section.text)}](../{section.page}.md{anchored})"
+
+
+def _sections(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
+    lines = [_MADE, "", "# From the reference to the cases", ""]
+    lines += ["Which cases hold targets to which section of the reference; the links lead to what they require.", ""]
+    rows = []
+    for section in sections:
+        of_section = sorted((case for case in cases if case.section == section.label), key=lambda case: case.id)
+        if of_section:
+            rows.append((section, of_section))
+    lines += table(["section", "cases"], [])
+    lines += [f"| {_link(section)} | {_ids(found)} |" for section, found in rows]
+    return lines
+
+
+def _ids(cases: Iterable[Case]) -> str:
+    said = []
+    for area, group in groupby(cases, key=lambda case: case.area):
+        numbers = ", ".join(case.id.rpartition("-")[2] for case in group)
+        said.append(f"[{area}](cases.md#{area.lower()}) {numbers}")
+    return "; ".join(said)
+
+
+# Divergences ---------------------------------------------------------------------------------------------------------
+
+
+def _divergences(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
+    by_label = {section.label: section for section in sections}
+    by_id = {case.id: case for case in cases}
+    lines = [_MADE, "", "# Known divergences", ""]
+    lines += [
+        "Where an implementation is known to do something else than a case requires. Such a result is no failure of a"
+        " run; the same case failing in another way is, and so is one that passes although it is listed.",
+        "",
+    ]
+    for folder in sorted(path for path in known.FOLDER.iterdir() if path.is_dir()):
+        found = sorted(known.of_implementation(folder.name), key=lambda each: (each.case, each.since))
+        lines += [f"## {folder.name.capitalize()}", ""]
+        lines += table(["case", "requires", "releases", "does instead", "known as"], [])
+        for each in found:
+            requires = cell(by_id[each.case].requirement) if each.case in by_id else ""
+            where = f"{cell(each.code)}, {_reference(each.reference, by_label)}" if each.reference else cell(each.code)
+            name = each.case if len(each.dialects) == 2 else f"{each.case} ({each.dialects[0]})"
+            lines.append(f"| {name} | {requires} | {_span(each)} | {cell(each.text)} | {where.strip(', ')} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def _reference(reference: str, by_label: Mapping[str, Section]) -> str:
+    if reference in by_label:
+        return _link(by_label[reference])
+    return f"<{reference}>" if reference.startswith("http") else cell(reference)
+
+
+def _span(divergence: known.Divergence) -> str:
+    since = "" if divergence.since == "0" else divergence.since
+    until = "" if divergence.until == "999" else divergence.until
+    if since and since == until:
+        return since
+    return " ".join(filter(None, (since and f"from {since}", until and f"to {until}"))) or "all"
+
+
+# The matrix ----------------------------------------------------------------------------------------------------------
+
+
+def _matrix(folder: Path) -> list[str]:
+    lines = [_MADE, "", "# The matrix", ""]
+    if not (folder / publish.RUNS).is_file():
+        return [*lines, "Not made yet: `python -m compat_tests.report.publish` makes it of runs."]
+    runs = read_json(folder / publish.RUNS)
+    days = sorted({run.started[:10] for run in runs})
+    lines += [
+        f"What targets do with each case, as of {' and '.join(days)}. Counted are cases: one that was run in both"
+        " dialects counts by the worse of them. [What the verdicts mean](index.md#verdicts).",
+        "",
+        *verdict_table(runs),
+        "",
+        "```{raw} html",
+        f'<p><a href="{publish.PAGE}"><strong>The full matrix</strong></a>: every case and target, with the bytes that'
+        f' were exchanged. <a href="{publish.RUNS}">The same as JSON</a>, without the bytes.</p>',
+        "```",
+        "",
+        f"In a checkout the two are `{publish.FOLDER / publish.PAGE}` and `{publish.RUNS}` beside it.",
+    ]
+    if (folder / publish.MUTANTS).is_file():
+        mutants = read_mutants(folder / publish.MUTANTS)
+        lines += ["", "## Who watches the watchman", ""]
+        lines.append(
+            f"{mutants.killed} of {len(mutants.mutants)} deliberate defects of our bookie and our client are found by a"
+            f" case: {mutants.score}."
+        )
+        if mutants.survivors:
+            lines += ["", *table(["not found", "what is broken"], [[m.name, m.sentence] for m in mutants.survivors])]
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with ``--check`` say which are stale; return the exit code."""
+    root = Path(__file__).parent.parent.parent
+    if not (root / "docs").is_dir():
+        print("there are no pages here: run this in a checkout of the repository", file=sys.stderr)
+        return 2
+    if arguments == ["--check"]:
+        wrong = stale(root)
+        for line in wrong:
+            print(f"{line}; run python -m compat_tests.report.pages", file=sys.stderr)
+        return 1 if wrong else 0
+    if arguments:
+        print("usage: python -m compat_tests.report.pages [--check]", file=sys.stderr)
+        return 2
+    for path in write(root):
+        print(path.relative_to(root))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

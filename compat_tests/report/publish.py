@@ -1,0 +1,56 @@
+"""Put the matrix of the documentation up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]``.
+
+The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients.  Written
+are the page with all exchanges, and the runs without them, of which ``python -m compat_tests.report.pages`` makes the
+table of the documentation.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from compat_tests.judge.result import Run
+from compat_tests.report.html import write_html
+from compat_tests.report.mutants import Mutants, read_mutants
+from compat_tests.report.runs import NotARun, read_all
+
+FOLDER = Path("docs/_extra/conformance")
+"""Copied as it is: the page links to the reference beside it."""
+
+PAGE, RUNS, MUTANTS = "full-matrix.html", "full-matrix.json", "mutants.json"
+
+
+def publish(runs: Sequence[Run], folder: Path, mutants: Mutants | None = None) -> None:
+    """Write the page and the runs."""
+    write_html(runs, folder / PAGE, mutants, docs_url="..")
+    small = [run.without_exchanges().to_json() for run in runs]
+    (folder / RUNS).write_text(json.dumps(small, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Publish the runs that are named; return the exit code."""
+    root = Path(__file__).parent.parent.parent
+    names, mutants_path = list(arguments), None
+    if "--mutants" in names[:-1]:
+        at = names.index("--mutants")
+        mutants_path = Path(names[at + 1])
+        del names[at : at + 2]
+    if not names or any(name.startswith("-") for name in names):
+        print("usage: python -m compat_tests.report.publish RUN.json... [--mutants FILE]", file=sys.stderr)
+        return 2
+    try:
+        runs = read_all(map(Path, names))
+        mutants = read_mutants(mutants_path) if mutants_path else None
+    except NotARun as error:
+        print(error, file=sys.stderr)
+        return 2
+    publish(runs, root / FOLDER, mutants)
+    if mutants_path:
+        (root / FOLDER / MUTANTS).write_bytes(mutants_path.read_bytes())
+    print(f"{FOLDER / PAGE}; now run python -m compat_tests.report.pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

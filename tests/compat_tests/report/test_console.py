@@ -1,0 +1,80 @@
+"""What a person sees of a run."""
+
+import io
+
+import pytest
+from attrs import evolve
+
+from compat_tests.judge.result import Run
+from compat_tests.judge.verdict import Verdict
+from compat_tests.report.console import Console
+from compat_tests.report.looks import LOOKS
+from tests.compat_tests.report.sample import case, every_verdict, result, run
+
+TRACEBACK = "Traceback (most recent call last):\n  File \"x.py\", line 1, in x\nKeyError: 'boo'"
+
+
+def shown(run: Run, verbose: bool = False, docs_url: str = "") -> str:
+    file = io.StringIO()
+    console = Console(verbose, docs_url, file)
+    console.begin(run, len(run.results))
+    for each in run.results:
+        console.result(each)
+    console.end(run)
+    return file.getvalue()
+
+
+def test_every_verdict_has_a_look() -> None:
+    assert set(LOOKS) == set(Verdict)
+    assert len({look.sign for look in LOOKS.values()}) == len({look.word for look in LOOKS.values()}) == len(LOOKS)
+
+
+def test_a_failure_is_shown_in_full() -> None:
+    text = shown(every_verdict(), docs_url="https://docs.example/")
+    for part in (
+        "✗ FAIL BKW-READ-003 V2",
+        "A bookie MUST answer a read of an entry that it lacks with ENOENTRY. (MUST)",
+        "https://docs.example/protocol/read-entry.html#sec-read-entry-states",
+        "expected ENOENTRY",
+        "seen     EIO",
+        "--seed 1 --only BKW-READ-003",
+        "0  0000003d",
+        "closed by the target",
+    ):
+        assert part in text
+
+
+def test_the_table_counts_by_area_and_verdict() -> None:
+    rows = [line.split() for line in shown(every_verdict()).splitlines()]
+    assert ["ADD", "1", "1", "1", "1"] in rows
+    assert ["all", *["1"] * len(Verdict)] in rows
+
+
+def test_no_colours_and_no_bar_in_a_log() -> None:
+    assert "\x1b" not in shown(every_verdict())
+
+
+def test_where_the_suite_failed_is_shown_when_wanted_only() -> None:
+    broken = run([result("BKW-READ-001", Verdict.ERROR, message=TRACEBACK)], [case(1)])
+    assert "Traceback" not in shown(broken)
+    assert "KeyError: 'boo' (--verbose shows where)" in shown(broken)
+    assert "Traceback" in shown(broken, verbose=True)
+
+
+def test_a_target_that_is_not_there() -> None:
+    text = shown(run([], [case(1)], not_checked="nothing listens on 127.0.0.1:1"))
+    assert "not checked: nothing listens on 127.0.0.1:1" in text
+
+
+def test_an_interrupted_run_says_so() -> None:
+    assert "interrupted" in shown(evolve(every_verdict(), interrupted=True))
+
+
+def test_brackets_are_no_markup() -> None:
+    odd = result("BKW-READ-001", Verdict.FAIL, message="[bold]x[/bold] [/nothing]", seen="[red]")
+    assert "[bold]x[/bold] [/nothing]" in shown(run([odd], [case(1)]))
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_results_of_cases_that_nobody_described(verdict: Verdict) -> None:
+    assert "BKW-GONE-001" in shown(run([result("BKW-GONE-001", verdict)], [])) or verdict.fine
