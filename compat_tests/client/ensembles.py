@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import attrs
 
-from compat_tests.client.driven import Handle
+from compat_tests.client.driven import NOT_ENOUGH_BOOKIES, Handle
 from compat_tests.client.records import IN_RECOVERY
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
@@ -21,7 +21,6 @@ from protocol_specs.wire.status import (
     STATUSES,
 )
 
-NOT_ENOUGH = -6
 NOT_YET_S = 0.3
 SILENCE_MS = 400
 
@@ -34,6 +33,7 @@ def _with_spares(
     client = stage.client if patient else stage.impatient_client(SILENCE_MS)
     writer = stage.new_writer(bookies, ack=ack, client=client)
     others = stage.bookies(spares) if spares else []
+    stage.settle(client)
     return writer, stage.ensemble(writer.ledger_id), others
 
 
@@ -87,6 +87,7 @@ def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
         (refusing,) = stage.bookies(1)
         writer = stage.new_writer([keeper, refusing])
         (spare,) = stage.bookies(1)
+        stage.settle()
         refusing.on("add").answer(status)
         stage.check(f"the entry refused with {status}", writer.append(), 0)
         found = {each.name for each in _fragments(stage, writer)[0]}
@@ -210,7 +211,7 @@ def without_enough_bookies_a_writer_fails(stage: Stage) -> None:
     writer.append()
     second.stop()
     stage.unregister(second)
-    stage.expect_error(writer.begin("append", body=b"x"), NOT_ENOUGH)
+    stage.expect_error(writer.begin("append", body=b"x"), NOT_ENOUGH_BOOKIES)
     for ensemble in _fragments(stage, writer).values():
         stage.check("different bookies of a fragment", len({each.name for each in ensemble}), 2)
         stage.check("the first place", ensemble[0].name, first.name)
@@ -286,6 +287,7 @@ def a_change_of_the_metadata_by_another_is_kept(stage: Stage) -> None:
     others = [each for each in spares if each not in ensemble]
     moved = (others[0].bookie_id, second.bookie_id)
     stage.unregister(others[0])
+    stage.settle()
     stage.root.change(writer.ledger_id, lambda record: attrs.evolve(record, fragments={**record.fragments, 0: moved}))
     ensemble[0].on("add").answer(EIO)
     stage.check("the entry", writer.append(), 2)
@@ -315,6 +317,7 @@ def garbage_acknowledges_nothing(stage: Stage) -> None:
         (liar,) = stage.bookies(1)
         writer = stage.new_writer([keeper, liar], client=client)
         (spare,) = stage.bookies(1)
+        stage.settle(client)
         liar.on("add").change(change)
         try:
             stage.check("the entry", writer.append(), 0)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from compat_tests.client.driven import Client, ClientError, Handle, Pending
+from compat_tests.client.driven import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
 from compat_tests.client.listen import Listen
 from compat_tests.client.metadata_root import MetadataRoot, registration
@@ -47,6 +47,7 @@ class Stage(Attempt):
         self.root = root
         self._performer = performer
         self._bookies: list[ScriptedBookie] = []
+        self._registered: list[ScriptedBookie] = []
         self._clients: list[Client] = []
         self._client: Client | None = None
 
@@ -72,10 +73,12 @@ class Stage(Attempt):
     def register(self, *bookies: ScriptedBookie, extensions: Sequence[str] = (), legacy: bool = False) -> None:
         """Register bookies; see :meth:`bookies`."""
         data = [b"" if legacy else registration(each.host, each.port, extensions) for each in bookies]
+        self._registered += bookies
         self.root.register(*((each.bookie_id, node) for each, node in zip(bookies, data, strict=True)))
 
     def unregister(self, bookie: ScriptedBookie) -> None:
         """As when its session has ended: no client chooses it any more, but ledgers still name it."""
+        self._registered.remove(bookie)
         self.root.unregister(bookie.bookie_id)
 
     def on_first(
@@ -171,15 +174,25 @@ class Stage(Attempt):
         A client takes a moment to see who is registered, so it may take more than one ledger.
         """
         wanted = {each.bookie_id for each in bookies}
-        patience_s = time.monotonic() + _SEEN_S
+        end = time.monotonic() + _SEEN_S
         while True:
-            handle = (client or self.client).create(len(bookies), write, ack, **values)
-            found = set(self.metadata(handle.ledger_id).fragments[0])
-            if found == wanted:
-                return handle
-            if time.monotonic() > patience_s:
-                raise Mismatch("the ensemble of a new ledger", str(sorted(wanted)), str(sorted(found)))
+            try:
+                handle = (client or self.client).create(len(bookies), write, ack, **values)
+                found = set(self.metadata(handle.ledger_id).fragments[0])
+                if found == wanted:
+                    return handle
+                wrong = Mismatch("the ensemble of a new ledger", str(sorted(wanted)), str(sorted(found)))
+            except ClientError as error:
+                if error.code != NOT_ENOUGH_BOOKIES:
+                    raise
+                wrong = error
+            if time.monotonic() > end:
+                raise wrong
             self.wait(0.02)
+
+    def settle(self, client: Client | None = None) -> None:
+        """Wait until the client sees who is registered, and who is not any more, by making ledgers on all of them."""
+        self.root.delete(self.new_writer(self._registered, client=client).ledger_id)
 
     def ensemble(self, ledger_id: int, first: int = 0) -> list[ScriptedBookie]:
         """The bookies of the fragment that starts at ``first``, in their places."""

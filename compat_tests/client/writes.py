@@ -12,7 +12,7 @@ from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import EFENCED, EOK, EUA
 
-FENCED, UNAUTHORIZED = -101, -102
+FENCED, UNAUTHORIZED, CLOSED = -101, -102, -11
 NOT_YET_S = 0.3
 """How long a case looks whether something happens that must not."""
 
@@ -298,8 +298,9 @@ def _refused_for_good(stage: Stage, status: object, code: int) -> None:
     stage.register(*ensemble)
     writer = stage.new_writer(ensemble, ack=2)
     stage.register(spare)
+    stage.settle()
     writer.append()
-    version = stage.root.version(writer.ledger_id)
+    fragments = stage.metadata(writer.ledger_id).fragments
     ensemble[1].on("add").answer(status)  # type: ignore[arg-type]
     for bookie in (ensemble[0], ensemble[2]):
         bookie.on("add").silence()
@@ -307,10 +308,10 @@ def _refused_for_good(stage: Stage, status: object, code: int) -> None:
     for bookie in (ensemble[0], ensemble[2]):
         bookie.wait_for("add", count=2)
     seen = sum(len(_adds(bookie)) for bookie in ensemble)
-    stage.expect_error(writer.begin("append", body=b"y"), code)
+    stage.expect_error(writer.begin("append", body=b"y"), code, CLOSED)
     stage.check("adds after the writer has failed", sum(len(_adds(bookie)) for bookie in ensemble) - seen, 0)
-    stage.check("version of the metadata", stage.root.version(writer.ledger_id), version)
-    stage.check("requests to another bookie", spare.requests(), [])
+    stage.check("the fragments", stage.metadata(writer.ledger_id).fragments, fragments)
+    stage.check("adds to another bookie", spare.requests("add"), [])
 
 
 @case(
@@ -318,7 +319,7 @@ def _refused_for_good(stage: Stage, status: object, code: int) -> None:
     MUST,
     "sec-recovery-writer",
     sends="EFENCED from one of three bookies to an add, while another bookie is free.",
-    accepts="The append fails with -101, so does the next without being sent; the metadata stay as they are.",
+    accepts="The append fails with -101, and the next fails without being sent; the fragments stay as they are.",
     provenance="facts: fencing",
 )
 def a_fenced_writer_ends(stage: Stage) -> None:
@@ -331,7 +332,7 @@ def a_fenced_writer_ends(stage: Stage) -> None:
     MUST,
     "sec-add-entry-client",
     sends="EUA from one of three bookies to an add, while another bookie is free.",
-    accepts="The append fails with -102, so does the next without being sent; the metadata stay as they are.",
+    accepts="The append fails with -102, and the next fails without being sent; the fragments stay as they are.",
     provenance="facts: adds",
 )
 def a_writer_with_the_wrong_key_ends(stage: Stage) -> None:
