@@ -37,6 +37,7 @@ def _first_sends(
     sends="A batch whose first entry has a wrong bit; the other replicas are right.",
     accepts="The entries, from another replica, within the client's time-outs.",
     provenance="BK#4789",
+    limit_s=6.0,
 )
 def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     """A client MUST ask another replica when the first entry of a batch does not match its digest."""
@@ -57,6 +58,7 @@ def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     sends="A batch of ten whose fifth entry has a wrong bit.",
     accepts="The first four entries, or more from another replica; never the damaged one, and no hang.",
     provenance="BK#4789",
+    limit_s=6.0,
 )
 def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
     """A client MUST return the verified entries in front of a damaged one, or read all from another replica."""
@@ -79,6 +81,7 @@ def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
     sends="Batches whose first entry has a wrong bit, from every replica.",
     accepts="A digest mismatch, within the client's time-outs.",
     provenance="BK#4789",
+    limit_s=6.0,
 )
 def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
     """A client MUST fail a batch read with a digest mismatch when no replica has its first entry undamaged."""
@@ -106,7 +109,7 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
 
     _, reader, _ = _first_sends(stage, make)
     found = reader.batch_read(0, 3, 0)
-    stage.check("whether there are at most three", len(found) <= 3, True)
+    stage.check("the entries that were not asked for", found[3:], ())
     _prefix(stage, found, PAYLOADS[:3])
 
 
@@ -117,6 +120,7 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     since="4.17",
     sends="A batch that leaves entry 2 out: 0, 1, 3, 4, each with a right digest.",
     accepts="Entries 0 and 1, or more from another replica; entry 3 is never returned as entry 2.",
+    limit_s=6.0,
 )
 def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     """A client MUST check that entry i of a batch is entry start + i: a digest binds an entry to its place."""
@@ -135,6 +139,7 @@ def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     since="4.17",
     sends="A batch with entries of another ledger, which has the same digest type and password.",
     accepts="The ledger's own entries, from another replica.",
+    limit_s=6.0,
 )
 def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
     """A client MUST NOT return an entry that names another ledger, though its digest is right."""
@@ -175,6 +180,7 @@ def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
     sends="EOK without any entry, from the replica asked first.",
     accepts="The entries of another replica; never an empty result.",
     provenance="BP-62",
+    limit_s=6.0,
 )
 def a_batch_of_no_entries_is_no_answer(stage: Stage) -> None:
     """A client MUST NOT take EOK without entries for success: a bookie brings one at least."""
@@ -269,6 +275,7 @@ def equal_starts_at_once_are_told_apart(stage: Stage) -> None:
     since="4.17",
     sends="Records whose lengths lie: negative, longer than the frame, cut short, and too short for an entry.",
     accepts="The entries of another replica.",
+    limit_s=6.0,
 )
 def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
     """A V2 client MUST NOT read a record past the end of the reply, and MUST go on with another replica."""

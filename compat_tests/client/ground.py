@@ -123,12 +123,14 @@ class ClientGround:
         return root
 
     def _speaks(self, dialect: Dialect) -> str:
-        performer, root = self._performers[0], self._new_root()
-        name = performer.new_name()
-        values = {"client": name, "uri": root.uri, "v2": dialect is Dialect.V2}
+        values = {"uri": self._new_root().uri, "v2": dialect is Dialect.V2}
+        clients = [(performer, {"client": performer.new_name()}) for performer in self._performers]
         try:
-            performer.submit("connect", values).result(_PROBE_S)
-            performer.submit("disconnect", {"client": name})
+            # In every process: the first client of a JVM takes seconds, which a case does not have.
+            for each in [performer.submit("connect", {**name, **values}) for performer, name in clients]:
+                each.result(_PROBE_S)
+            for performer, name in clients:
+                performer.submit("disconnect", name)
         except JavaError as error:
             if error.name == "Unsupported":
                 return f"no: {error.message}"

@@ -121,7 +121,7 @@ def a_lost_connection_means_the_next_replica(stage: Stage) -> None:
     for entry_id, act in enumerate((lambda ask: ask.close(), lambda ask: ask.reset())):
         asked = in_turn(stage, ledger, names.READ, act, entry_id=entry_id)
         stage.check("the payload", reader.read_entry(entry_id), PAYLOADS[entry_id])
-        stage.check("bookies asked", len(set(asked)) >= 2, True)
+        stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
 
 
 @case(
@@ -151,7 +151,7 @@ def a_silent_replica_means_the_next(stage: Stage) -> None:
     asked = in_turn(stage, ledger, names.READ, no_answer)
     reader = ledger.open(stage.impatient_client())
     stage.check("the payload", reader.read_entry(0), b"zero")
-    stage.check("bookies asked", len(set(asked)), 2)
+    stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
 
 
 @case(

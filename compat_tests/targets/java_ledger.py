@@ -76,8 +76,8 @@ class JavaLedger:
     ) -> list[bytes]:
         """Batch read (from 4.17): at most ``count`` entries and ``size`` bytes, 0 for no limit.
 
-        A release without it raises :class:`JavaError` of name ``Unsupported``. On a client that does not
-        speak V2 it never ends: :class:`TimeoutError`.
+        A release without it raises :class:`JavaError` of name ``Unsupported``, and so does a client that does not
+        speak V2.
         """
         reply = self.client.call(
             "batch_read",

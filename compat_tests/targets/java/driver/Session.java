@@ -23,6 +23,7 @@ final class Session {
     private final Map<Integer, LedgerHandle> handles = new ConcurrentHashMap<>();
     private final AtomicInteger lastHandle = new AtomicInteger();
     private final Map<String, BookKeeper> clients = new ConcurrentHashMap<>();
+    private final Map<String, Boolean> speaksV2 = new ConcurrentHashMap<>();
 
     /** With values under "mdc." in the logging context, which some clients send along as the request context. */
     Reply run(Request request) throws Exception {
@@ -51,7 +52,7 @@ final class Session {
                     .run(request.number("index"), request.small("size"), request.small("seed"));
             case "append_many": return new Pipeline(handle(request), request.text("bodies")).run();
             case "read": return Reads.range(handle(request), request);
-            case "batch_read": return Reads.batch(handle(request), request);
+            case "batch_read": return batch(request);
             case "last_add_confirmed": return Reply.ok().with("entry", lastAddConfirmed(request));
             case "await_entry": return awaitEntry(request);
             case "force": handle(request).force().get(); return Reply.ok();
@@ -64,7 +65,15 @@ final class Session {
         }
     }
 
+    private Reply batch(Request request) throws Exception {
+        if (!speaksV2.get(name(request))) {
+            throw new Unsupported("Java's client has batch read over V2 only: over V3 it would never answer");
+        }
+        return Reads.batch(handle(request), request);
+    }
+
     private Reply connect(Request request) throws Exception {
+        speaksV2.put(name(request), request.flag("v2"));
         clients.put(name(request), new BookKeeper(Settings.of(request)));
         return Reply.ok();
     }
