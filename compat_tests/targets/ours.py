@@ -66,16 +66,18 @@ class OurTarget(StartedTarget):
         try:
             return self._zookeeper.common if self._zookeeper else None
         except Unavailable as missing:
-            return self._without_zookeeper(missing)
+            self._go_without_zookeeper(missing)
+            return None
 
     def new_cluster(self) -> Cluster | None:
         """A root of its own, with ``with_metadata`` where one can be had."""
         try:
             return self._zookeeper.new_cluster() if self._zookeeper else None
         except Unavailable as missing:
-            return self._without_zookeeper(missing)
+            self._go_without_zookeeper(missing)
+            return None
 
-    def _without_zookeeper(self, missing: Unavailable) -> None:
+    def _go_without_zookeeper(self, missing: Unavailable) -> None:
         self._zookeeper = None
         self._store = f"SQLite ({missing.reason})"
 

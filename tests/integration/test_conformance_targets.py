@@ -137,6 +137,7 @@ def test_a_launcher_that_fails(own_temporary_directory: Path) -> None:
     assert nothing_left_in(own_temporary_directory)
 
 
+@pytest.mark.releases(newest=True)
 def test_java_by_its_jars(java_release: str, own_temporary_directory: Path) -> None:
     with parse(f"java:{java_release}") as target:
         serves_at_every_site(target)
@@ -255,15 +256,15 @@ MOMENTS = ["", "plain", "serving"]
 """A word that it has printed; nothing: while it starts."""
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+INTERRUPTIONS = list(product(["ours", "java:4.18.0"], MOMENTS, SIGNALS))
+USUAL = [INTERRUPTIONS[index] for index in (0, 8, 13)]
+"""Each moment and each signal once."""
 
 
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("name", "at", "number"),
-    [
-        *zip(["ours", "java:4.18.0", "ours"], MOMENTS, SIGNALS, strict=True),
-        *(pytest.param(*each, marks=pytest.mark.full) for each in product(["ours", "java:4.18.0"], MOMENTS, SIGNALS)),
-    ],
+    [pytest.param(*each, marks=() if each in USUAL else pytest.mark.full) for each in INTERRUPTIONS],
 )
 def test_interrupted(name: str, at: str, number: signal.Signals, own_temporary_directory: Path) -> None:
     process = subprocess.Popen(

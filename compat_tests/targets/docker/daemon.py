@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,6 +21,10 @@ from compat_tests.targets.process import ServerProcess, StartFailed
 from compat_tests.targets.unavailable import Unavailable
 
 _DEFAULT_SOCKET = "/var/run/docker.sock"
+
+#: How the directories for sockets begin: their names must be short (104 characters), which TMPDIR need not be.
+SOCKETS = Path("/tmp/bookkeeper-conformance-docker-")
+
 _START_TIMEOUT_S = 60.0
 
 #: Requests to a daemon are answered in milliseconds, but for a pull.
@@ -84,7 +89,7 @@ def _private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon:
     if shutil.which("dockerd") is None:
         _install(environment)
     server = PrivateDaemon(lifetime.directory("docker"))
-    lifetime.finally_do(server.stop)
+    lifetime.finally_do(server.remove)
     try:
         lifetime.run(server.start)
     except StartFailed as error:
@@ -115,11 +120,12 @@ class PrivateDaemon:
     """``dockerd`` with directories of its own, and no network of its own: containers share the machine's."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.url = f"unix://{directory / 'sock'}"
+        self._sockets = Path(tempfile.mkdtemp(prefix=SOCKETS.name, dir=SOCKETS.parent))
+        self._directories = directory, self._sockets
+        self.url = f"unix://{self._sockets / 'sock'}"
         command = ["dockerd", "-H", self.url, "--bridge=none", "--iptables=false", "--ip6tables=false"]
-        for option, name in (("data-root", "data"), ("exec-root", "exec"), ("pidfile", "pid")):
-            command += [f"--{option}", str(directory / name)]
+        command += ["--data-root", str(directory / "data"), "--exec-root", str(self._sockets / "exec")]
+        command += ["--pidfile", str(directory / "pid")]
         self._process = ServerProcess("dockerd", command, directory / "dockerd.log")
 
     def start(self) -> None:
@@ -127,18 +133,19 @@ class PrivateDaemon:
         self._process.start()
         self._process.wait_until(lambda: _asked(self.url, "") is not None, _START_TIMEOUT_S, "answering")
 
-    def stop(self) -> None:
-        """End it with its containers, and what a daemon that was killed leaves: its containerd, its mounts."""
+    def remove(self) -> None:
+        """End it with its containers, and remove what one that was killed leaves too: its containerd, its mounts."""
         self._process.stop(timeout_s=30)
         self._end_containerd()
         for mount in self._mounts():
             subprocess.run(["umount", "--lazy", mount], capture_output=True, check=False)
+        shutil.rmtree(self._sockets, ignore_errors=True)
 
     def _end_containerd(self) -> None:
         # Not our child, but its number is in our directory, and its command line names that directory too.
         with suppress(OSError, ValueError):
-            pid = int((self._directory / "exec" / "containerd" / "containerd.pid").read_text())
-            if str(self._directory).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            pid = int((self._sockets / "exec" / "containerd" / "containerd.pid").read_text())
+            if str(self._sockets).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGTERM)
                 deadline = time.monotonic() + 5
                 while Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
@@ -147,4 +154,5 @@ class PrivateDaemon:
     def _mounts(self) -> list[str]:
         text = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
         places = [line.split(" ")[1] for line in text.splitlines()]
-        return [place for place in reversed(places) if place.startswith(f"{self._directory}/")]
+        ours = tuple(f"{directory}/" for directory in self._directories)
+        return [place for place in reversed(places) if place.startswith(ours)]
