@@ -35,6 +35,7 @@ _OPTIONS = (
     click.option("--junit", "junit_path", type=_FILE, help="Write JUnit XML."),
     click.option("--badge", "badge_path", type=_FILE, help="Write an SVG badge (or .json for shields)."),
     click.option("--pcap", "pcap_path", type=_FILE, help="Write the exchanges as a packet capture."),
+    click.option("--markdown", "markdown_path", type=_FILE, help="Append a table, as to GITHUB_STEP_SUMMARY."),
     click.option("--verbose", is_flag=True, help="Show every case, and the traceback of a fault of the suite."),
 )
 

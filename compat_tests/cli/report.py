@@ -9,6 +9,7 @@ from compat_tests.cli.writing import check_writers, write_reports
 from compat_tests.report.runs import NotARun, read_all
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_REPORTS = ("html_path", "junit_path", "badge_path", "pcap_path", "markdown_path")
 _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -18,14 +19,15 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--junit", "junit_path", type=_FILE, help="JUnit XML, of one run.")
 @click.option("--badge", "badge_path", type=_FILE, help="SVG badge, or .json for shields, of one run.")
 @click.option("--pcap", "pcap_path", type=_FILE, help="The exchanges of one run as a packet capture.")
+@click.option("--markdown", "markdown_path", type=_FILE, help="Append a table, as to GITHUB_STEP_SUMMARY.")
 @click.option("--case", help="For --pcap: of one case only.")
 @click.option("--mutants", "mutants_path", type=_EXISTING, help="For --html: the trial of the suite itself.")
 @click.option("--docs-url", default="", help="For --html: where the reference stands.")
 def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) -> None:
     """Make reports of RUNS, which are files that --json has written."""
     check_writers(options)
-    if not any(options[name] for name in ("html_path", "junit_path", "badge_path", "pcap_path")):
-        raise click.UsageError("ask for a report: --html, --junit, --badge or --pcap")
+    if not any(options[name] for name in _REPORTS):
+        raise click.UsageError("ask for a report: --html, --junit, --badge, --markdown or --pcap")
     try:
         write_reports(read_all(runs), options, mutants_path)
     except NotARun as error:

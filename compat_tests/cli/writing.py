@@ -25,7 +25,7 @@ def check_writers(options: Mapping[str, Any]) -> None:
             raise click.UsageError(
                 f"{error.name} is not installed, which these reports need: pip install 'bookkeeper_tx[conformance]'"
             ) from None
-    for name in ("json_path", *_NEEDS_EXTRA):
+    for name in ("json_path", "markdown_path", *_NEEDS_EXTRA):
         path: Path | None = options.get(name)
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a directory: name a file")
@@ -47,6 +47,10 @@ def write_reports(runs: Sequence[Run], options: Mapping[str, Any], mutants_path:
         from compat_tests.report.badge import write_badge
 
         write_badge(_one(runs, "--badge"), options["badge_path"])
+    if options.get("markdown_path"):
+        from compat_tests.report.markdown import write_markdown
+
+        write_markdown(runs, options["markdown_path"])
     if options.get("pcap_path"):
         from compat_tests.report.pcap import write_pcap
 

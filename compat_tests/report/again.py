@@ -1,22 +1,34 @@
 """The command that runs one case of a run again."""
 
 import shlex
+from collections.abc import Iterator, Sequence
 
 from compat_tests.judge.result import Run
 
-_CHOOSING = ("--only", "--skip")
-"""Options that choose cases: they give way to the one case."""
+_DROPPED = (
+    *("--only", "--skip"),  # they give way to the one case
+    *("--json", "--html", "--junit", "--badge", "--pcap", "--markdown"),  # nobody wants the reports overwritten
+)
+_END_OF_OPTIONS = "--"
+"""What follows is the command of a driver."""
 
 
 def again(run: Run, case: str) -> str:
-    """Return the command, empty if the run does not say how it was made."""
-    if not run.command:
+    """Return the command, empty if the run does not say how it was made; with the seed, so that ids are the same."""
+    words = shlex.split(run.command)
+    if not words:
         return ""
-    words = iter(shlex.split(run.command))
-    kept = []
-    for word in words:
-        if word in _CHOOSING:
-            next(words, "")
-        elif not word.startswith(tuple(f"{option}=" for option in _CHOOSING)):
-            kept.append(word)
-    return shlex.join([*kept, "--only", case])
+    at = words.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in words else len(words)
+    kept = list(_kept(words[:at]))
+    if not any(word == "--seed" or word.startswith("--seed=") for word in kept):
+        kept += ["--seed", str(run.seed)]
+    return shlex.join([*kept, "--only", case, *words[at:]])
+
+
+def _kept(words: Sequence[str]) -> Iterator[str]:
+    left = iter(words)
+    for word in left:
+        if word in _DROPPED:
+            next(left, "")
+        elif word.partition("=")[0] not in _DROPPED:
+            yield word

@@ -31,6 +31,8 @@ def message(run: Run) -> tuple[str, str]:
     for result in run.results:
         verdicts.setdefault(result.case, []).append(result.verdict)
     judged = [found for found in verdicts.values() if set(found) != {Verdict.UNSUPPORTED}]
+    if not judged:
+        return "nothing supported", _GREY
     good = sum(all(each in _GOOD for each in found) for found in judged)
     text = f"{good}/{len(judged)} cases"
     if run.interrupted:

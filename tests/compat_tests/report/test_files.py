@@ -92,7 +92,7 @@ def test_the_badge_does_not_boast() -> None:
     assert badge.message(run([], [case(1)], not_checked="no JVM"))[0] == "not checked"
     assert badge.message(evolve(every_verdict(), interrupted=True))[0].endswith("interrupted")
     unsupported = run([result("BKW-READ-001", Verdict.UNSUPPORTED)], [case(1)])
-    assert badge.message(unsupported)[0] == "0/0 cases"
+    assert badge.message(unsupported)[0] == "nothing supported"
 
 
 # The rest ------------------------------------------------------------------------------------------------------------
@@ -102,8 +102,9 @@ def test_the_badge_does_not_boast() -> None:
     ("command", "expected"),
     [
         ("", ""),
-        ("x bookie --address h:1", "x bookie --address h:1 --only BKW-A-001"),
-        ("x bookie --only 'BKW-READ-*' --skip=FENCE --seed 3", "x bookie --seed 3 --only BKW-A-001"),
+        ("x bookie --address h:1", "x bookie --address h:1 --seed 1 --only BKW-A-001"),
+        ("x bookie --only 'BKW-READ-*' --skip=FENCE --seed 3 --html a.html", "x bookie --seed 3 --only BKW-A-001"),
+        ("x client --json=r -- ./d --only 1", "x client --seed 1 --only BKW-A-001 -- ./d --only 1"),
     ],
 )
 def test_one_case_again(command: str, expected: str) -> None:
