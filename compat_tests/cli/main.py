@@ -5,6 +5,7 @@ import click
 from compat_tests.cli.bookie import bookie
 from compat_tests.cli.cases import list_cases, show
 from compat_tests.cli.client import client
+from compat_tests.cli.matrix import matrix
 from compat_tests.cli.report import report
 
 
@@ -26,3 +27,4 @@ main.add_command(client)
 main.add_command(list_cases)
 main.add_command(show)
 main.add_command(report)
+main.add_command(matrix)
