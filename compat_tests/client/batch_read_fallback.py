@@ -140,12 +140,13 @@ def a_lost_connection_is_not_for_ever(stage: Stage) -> None:
     bookie.listen()
     before = len(bookie.requests(names.BATCH_READ))
     for _ in range(20):
-        reader.begin_batch_read(0, 10, 0).outcome()
-        if len(bookie.requests(names.BATCH_READ)) > before:
+        # A client may leave a bookie alone for a while after it was down.
+        found = reader.begin_batch_read(0, 10).outcome()
+        if found == PAYLOADS and len(bookie.requests(names.BATCH_READ)) > before:
             break
         stage.wait(0.2)
     stage.check("whether batch reads are sent again", len(bookie.requests(names.BATCH_READ)) > before, True)
-    stage.check("the batch afterwards", reader.batch_read(0, 10, 0), PAYLOADS)
+    stage.check("the batch afterwards", found, PAYLOADS)
 
 
 @case(
