@@ -10,6 +10,7 @@ from attrs import Factory, field, frozen
 from compat_tests.judge.case import Case, Dialect
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Interrupted, Mismatch
+from protocol_specs.wire.status import Status
 
 _SEED_BITS, _CASE_BITS, _LEDGER_BITS = 18, 32, 12
 """Of a ledger id: what keeps runs, cases and the ledgers of one case apart. 62 bits: positive in every format."""
@@ -102,6 +103,8 @@ def shown(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
         return f"{data[:48].hex() or '(no bytes)'}{'…' if len(data) > 48 else ''} ({len(data)} bytes)"
+    if isinstance(value, Status):
+        return value.name
     if isinstance(value, (list, tuple)) and len(value) > 20:
         return f"[{', '.join(map(shown, value[:20]))}, …] ({len(value)} values)"
     if isinstance(value, (list, tuple)):
