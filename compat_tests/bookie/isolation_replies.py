@@ -62,7 +62,7 @@ def equal_requests_each_have_a_reply(talk: Talk) -> None:
     "BKW-ISOL-012",
     MUST,
     "sec-long-poll-wait",
-    sends="Long polls of a second on five ledgers, and behind them on the same connection adds and reads.",
+    sends="Long polls of 1.2 seconds on five ledgers, and behind them on the same connection adds and reads.",
     accepts="The adds and reads answered while the polls wait; the polls when their time is over.",
     dialects=(V3,),
     needs=("long-poll",),
@@ -73,13 +73,13 @@ def a_request_that_waits_holds_up_no_other(talk: Talk) -> None:
     waiting = [talk.new_ledger() for _ in range(5)]
     for ledger in waiting:
         talk.expect(v3_requests.add(ledger, 0, txn_id=talk.requests.number()), EOK)
-    polls = [v3_requests.poll(ledger, 50, 1000, txn_id=talk.requests.number()) for ledger in waiting]
+    polls = [v3_requests.poll(ledger, 50, 1200, txn_id=talk.requests.number()) for ledger in waiting]
     talk.main.send(*polls)
     ledger = talk.new_ledger()
     for entry_id in range(5):
         for frame in (talk.requests.add(ledger, entry_id), talk.requests.read(ledger, entry_id)):
             talk.main.send(frame)
-            talk.check_reply(talk.answered(talk.main.receive_for(frame, 0.5)), EOK)
+            talk.check_reply(talk.answered(talk.main.receive_for(frame, 1.0)), EOK)
     for poll in polls:
         talk.expect_answer(poll, EOK)
 
