@@ -185,8 +185,8 @@ def _matrix(folder: Path) -> list[str]:
         *verdict_table(runs),
         "",
         "```{raw} html",
-        f'<p><a href="{publish.PAGE}"><strong>The full matrix</strong></a>: every case and target, with the bytes that'
-        f' were exchanged. <a href="{publish.RUNS}">The same as JSON</a>, without the bytes.</p>',
+        f'<p><a href="{publish.FOLDER.name}/{publish.PAGE}"><strong>The full matrix</strong></a>: every case and target, with the bytes that'
+        f' were exchanged. <a href="{publish.FOLDER.name}/{publish.RUNS}">The same as JSON</a>, without the bytes.</p>',
         "```",
         "",
         f"In a checkout the two are `{publish.FOLDER / publish.PAGE}` and `{publish.RUNS}` beside it.",

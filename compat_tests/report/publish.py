@@ -1,11 +1,10 @@
 """Put the matrix of the documentation up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]``.
 
-The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients.  Written
-are the page with all exchanges, and the runs without them, of which ``python -m compat_tests.report.pages`` makes the
-table of the documentation.
+The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients, at any time
+and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the page with all exchanges,
+and the runs without them, of which ``python -m compat_tests.report.pages`` makes the table of the documentation.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,19 +12,20 @@ from pathlib import Path
 from compat_tests.judge.result import Run
 from compat_tests.report.html import write_html
 from compat_tests.report.mutants import Mutants, read_mutants
-from compat_tests.report.runs import NotARun, read_all
+from compat_tests.report.runs import NotARun, read_all, write_json
 
-FOLDER = Path("docs/_extra/conformance")
+FOLDER = Path("docs/_extra/conformance/full")
 """Copied as it is: the page links to the reference beside it."""
 
-PAGE, RUNS, MUTANTS = "full-matrix.html", "full-matrix.json", "mutants.json"
+DOCS_URL = "../.."
+
+PAGE, RUNS, MUTANTS = "matrix.html", "matrix.json", "mutants.json"
 
 
 def publish(runs: Sequence[Run], folder: Path, mutants: Mutants | None = None) -> None:
     """Write the page and the runs."""
-    write_html(runs, folder / PAGE, mutants, docs_url="..")
-    small = [run.without_exchanges().to_json() for run in runs]
-    (folder / RUNS).write_text(json.dumps(small, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_html(runs, folder / PAGE, mutants, docs_url=DOCS_URL)
+    write_json([run.without_exchanges() for run in runs], folder / RUNS)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -24,7 +24,7 @@ def test_a_run_comes_back_from_its_file(tmp_path: Path) -> None:
 
 def test_a_file_may_hold_several_runs(tmp_path: Path) -> None:
     path = tmp_path / "runs.json"
-    path.write_text(json.dumps([every_verdict().to_json()] * 2), encoding="utf-8")
+    write_json([every_verdict()] * 2, path)
     assert len(read_all([path])) == 2
 
 
