@@ -19,7 +19,7 @@ class Mutant:
     name: str
     role: str
     areas: tuple[str, ...]
-    """Areas of cases that ought to notice; tried first."""
+    """Ids, and areas, of cases that ought to notice: tried first, in this order."""
     sentence: str
     patch: Callable[[], None]
     """Puts the defect into this process."""

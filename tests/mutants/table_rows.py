@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.dispatch import Dispatch
 from bookkeeper_tx.bookie.ledger import Ledger as Handle
 from bookkeeper_tx.bookie.observed_connection import ObservedConnection
 from bookkeeper_tx.protocol import v2, v3
+from compat_tests.bookie.states import case_id
 from protocol_specs import fields
 from protocol_specs.entry import v1
 from protocol_specs.wire import status
@@ -72,7 +73,7 @@ def mutants() -> list[Mutant]:
     """Return one mutant for each operation, kind of request, right and other status, and state of the bookie.
 
     Rows that the operations do not see (versions, authentication, frames that are no request) are not looked at, nor
-    those of a plain read that differ in the key, which it does not look at.
+    those of a plain read that differ in the key, which it does not look at, and what is only our bookie's own.
     """
     found: dict[tuple[object, ...], Row] = {}
     for row in ROWS.values():
@@ -82,7 +83,7 @@ def mutants() -> list[Mutant]:
         Mutant(
             "answers-" + row.key.replace("/", "-"),
             BOOKIE,
-            AREAS[row.request.operation],
+            (case_id(row), *AREAS[row.request.operation]),
             f"{row.key} is answered {plausible(row).name} instead of {row.answer.status.name}.",  # type: ignore[union-attr]
             partial(_patch, row, plausible(row)),
             TABLE,
@@ -96,6 +97,7 @@ def _is_seen(row: Row) -> bool:
     plain_read = request.operation in (Operation.READ, Operation.BATCH_READ) and not request.fencing
     return (
         row.bookie in (Bookie.SERVING, Bookie.READ_ONLY)
+        and not row.answer.ours
         and request.version is Version.SPOKEN
         and request.body in (Body.WHOLE, Body.BYTES_16, Body.BYTES_24, Body.BYTES_257)
         and not (plain_read and request.key is not Key.RIGHT)
