@@ -1,0 +1,205 @@
+"""Force, and adds whose sync is deferred."""
+
+from compat_tests.bookie.pipeline import ask_all
+from compat_tests.bookie.runs import check_part, sized
+from compat_tests.bookie.talk import OwnTalk, Talk
+from compat_tests.judge.case import MUST, SHOULD, V3, case
+from compat_tests.wire import v3_requests
+from protocol_specs.wire import v3, v3_pb2
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK
+
+_NEEDS = ("force",)
+
+
+@case(
+    "BKW-FORCE-001",
+    MUST,
+    "sec-force-ledger-v3",
+    sends="Adds with deferred sync, each acknowledged, then a force, twice.",
+    accepts="EOK each, with nothing but status and ledger id; the entries are read as they were added.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def a_force_behind_deferred_adds_is_answered(talk: Talk) -> None:
+    """An add with deferred sync MUST be acknowledged and readable as any other; a force of its ledger MUST then be
+    answered EOK, as often as it is asked for."""
+    ledger = talk.new_ledger()
+    bodies = [sized(talk, ledger, entry_id, 41) for entry_id in range(5)]
+    for entry_id, body in enumerate(bodies):
+        talk.expect(_deferred(talk, ledger, entry_id, body), EOK, entry_id=entry_id)
+        talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
+    for _ in range(2):
+        check_part(talk, talk.ask(_force(talk, ledger)), EOK, ledger_id=ledger)
+    for entry_id, body in enumerate(bodies):
+        talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
+
+
+@case(
+    "BKW-FORCE-002",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="A force of an unknown ledger, of ledger 2^63 - 1 and of -1; then reads of the first.",
+    accepts="EOK each, with the ledger id; ENOLEDGER for the reads.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def an_unknown_ledger_is_forced_and_stays_unknown(talk: Talk) -> None:
+    """A force says that nothing acknowledged is left unsynced: of a ledger that the bookie does not know it MUST be
+    answered EOK, and MUST NOT make it."""
+    unknown = talk.new_ledger()
+    for ledger in (unknown, 2**63 - 1, -1):
+        check_part(talk, talk.ask(_force(talk, ledger)), EOK, ledger_id=ledger)
+    talk.expect(talk.requests.read(unknown, 0), ENOLEDGER)
+
+
+@case(
+    "BKW-FORCE-003",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="A deferred add, a fence, a force; then a plain add, a deferred one, and a deferred recovery add.",
+    accepts="EOK for the force; EFENCED for the plain and the deferred add, EOK for the recovery add and a force "
+    "of it.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def a_fence_makes_no_difference_to_a_force(talk: Talk) -> None:
+    """A fenced ledger MUST be forced as any other, without a key; and deferred sync MUST NOT carry an add past a
+    fence."""
+    ledger = talk.new_ledger()
+    talk.expect(_deferred(talk, ledger, 0), EOK)
+    talk.expect(talk.requests.fence(ledger), EOK)
+    talk.expect(_force(talk, ledger), EOK)
+    talk.expect(talk.requests.add(ledger, 1), EFENCED)
+    talk.expect(_deferred(talk, ledger, 1), EFENCED)
+    talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
+    recovery = v3_pb2.AddRequest.RECOVERY_ADD
+    talk.expect(_deferred(talk, ledger, 1, flag=recovery), EOK)
+    talk.expect(_force(talk, ledger), EOK)
+    talk.expect(talk.requests.read(ledger, 1), EOK)
+
+
+@case(
+    "BKW-FORCE-004",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="In one piece: thirty deferred adds, with a force behind every tenth.",
+    accepts="EOK for each, once, under its own transaction id; all entries are read.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def forces_among_adds_on_their_way_are_told_apart(talk: Talk) -> None:
+    """Adds and forces in flight beside each other MUST each be answered, under their own transaction ids."""
+    ledger = talk.new_ledger()
+    frames: list[bytes] = []
+    for entry_id in range(30):
+        frames.append(_deferred(talk, ledger, entry_id))
+        if entry_id % 10 == 9:
+            frames.append(_force(talk, ledger))
+    for reply in ask_all(talk.line("together"), frames):
+        talk.check_reply(reply, EOK, ledger_id=ledger)
+    for reply in ask_all(talk.main, [talk.requests.read(ledger, entry_id) for entry_id in range(30)]):
+        talk.check_reply(reply, EOK)
+
+
+@case(
+    "BKW-FORCE-005",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="Deferred adds on one connection; forces of this and of other ledgers on three others, of high priority too.",
+    accepts="EOK for each, on the connection that asked.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_force_may_come_over_any_connection(talk: Talk) -> None:
+    """A force concerns all adds of its ledger, whatever connection they came over, and MUST be answered where it was
+    asked."""
+    ledgers = [talk.new_ledger() for _ in range(3)]
+    for ledger in ledgers:
+        talk.expect(_deferred(talk, ledger, 0), EOK)
+    asked = [
+        (talk.line(name), _force(talk, ledger, priority=priority))
+        for name in ("first", "second", "third")
+        for ledger in ledgers
+        for priority in (0, v3.PRIORITY_HIGH)
+    ]
+    for line, frame in asked:
+        line.send(frame)
+    for line, frame in asked:
+        talk.expect_answer(frame, EOK, line)
+
+
+@case(
+    "BKW-FORCE-006",
+    MUST,
+    "sec-force-ledger-v3",
+    sends="A force with header version 1 and 2.",
+    accepts="EBADVERSION in both places, with the ledger id.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def a_force_of_another_version_is_refused(talk: Talk) -> None:
+    """A force with a header version other than 3 MUST be answered EBADVERSION: never EOK, which would be taken for
+    synced."""
+    ledger = talk.new_ledger()
+    for version in (1, 2):
+        reply = talk.ask(_force(talk, ledger, version=version))
+        check_part(talk, reply, EBADVERSION, ledger_id=ledger)
+
+
+@case(
+    "BKW-FORCE-007",
+    SHOULD,
+    "sec-force-ledger-states",
+    sends="A force without its part.",
+    accepts="EOK for ledger 0; the connection serves on.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="S10",
+)
+def a_force_without_its_part_is_of_ledger_0(talk: Talk) -> None:
+    """A force without its part SHOULD be answered as one of ledger 0."""
+    frame = v3_requests.request(V3Operation.FORCE_LEDGER, txn_id=talk.requests.number())
+    check_part(talk, talk.ask(frame), EOK, ledger_id=0)
+    talk.expect_open()
+
+
+@case(
+    "BKW-FORCE-008",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="Twenty deferred adds and a force; the bookie is killed at once after its answer and started again.",
+    accepts="All twenty entries are read as they were added; the ledger takes adds of its key.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    site="own",
+    limit_s=120.0,
+    provenance="facts: wire.md",
+)
+def what_was_forced_survives_a_crash(talk: OwnTalk) -> None:
+    """A force MUST NOT be answered EOK before every add of the ledger that was acknowledged before is on disk."""
+    ledger = talk.new_ledger()
+    bodies = [sized(talk, ledger, entry_id, 100) for entry_id in range(20)]
+    frames = [_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]
+    for reply in ask_all(talk.main, frames):
+        talk.check_reply(reply, EOK)
+    talk.expect(_force(talk, ledger), EOK)
+    talk.bookie.crash()
+    for entry_id, body in enumerate(bodies):
+        talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
+    talk.expect(talk.requests.add(ledger, 20), EOK)
+
+
+def _deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, flag: int | None = None) -> bytes:
+    options = {"write_flags": int(v3.WriteFlag.DEFERRED_SYNC), "flag": flag, "txn_id": talk.requests.number()}
+    return v3_requests.add(ledger, entry_id, body, **options)
+
+
+def _force(talk: Talk, ledger: int, **options: int) -> bytes:
+    return v3_requests.force(ledger, txn_id=talk.requests.number(), **options)
