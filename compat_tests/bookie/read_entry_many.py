@@ -101,7 +101,6 @@ def reads_go_on_beside_adds(talk: Talk) -> None:
     "sec-read-entry-v2",
     sends="Ten entries of 100 kB, all read in one segment.",
     accepts="Each comes byte for byte, in whatever order.",
-    provenance="BK#4404, PL#22601",
 )
 def large_entries_read_together_are_not_mixed_up(talk: Talk) -> None:
     """A bookie MUST NOT mix up the bytes of replies that are under way at the same time."""
