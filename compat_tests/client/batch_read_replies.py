@@ -4,22 +4,30 @@ from collections.abc import Callable
 
 from compat_tests.client import asked as names
 from compat_tests.client import faults
-from compat_tests.client.readable import DIGEST_MISMATCH, Kept, Readable, Reader, in_turn, no_answer, readable, replying
+from compat_tests.client.readable import (
+    DIGEST_MISMATCH,
+    Readable,
+    Reader,
+    in_turn,
+    no_answer,
+    readable,
+    replying,
+)
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
-from compat_tests.judge.case import MUST, V2, case
+from compat_tests.judge.case import MUST, case
 from protocol_specs.wire.status import EIO, ENOENTRY
 
 PAYLOADS = tuple(b"entry %d" % number for number in range(10))
 
 
-def _prefix(stage: Stage, found: tuple[bytes, ...], allowed: tuple[bytes, ...]) -> None:
+def check_prefix(stage: Stage, found: tuple[bytes, ...], allowed: tuple[bytes, ...]) -> None:
     """Not empty, and nothing but right entries."""
     stage.check("the batch", found, allowed[: max(len(found), 1)])
 
 
-def _first_sends(
+def first_reply_made_by(
     stage: Stage, make: Callable[[Readable, Exchange], None], ensemble: int = 3
 ) -> tuple[Readable, Reader, list[ScriptedBookie]]:
     """The first batch reply of any bookie is made by ``make(ledger, exchange)``, all others are honest."""
@@ -45,8 +53,8 @@ def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     def make(ledger: Readable, ask: Exchange) -> None:
         ask.send(ask.frame(entries=(faults.with_bit_flipped(ledger.entries[0], -1), *ledger.entries[1:])))
 
-    _, reader, asked = _first_sends(stage, make)
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    _, reader, asked = first_reply_made_by(stage, make)
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
     stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
 
 
@@ -68,9 +76,9 @@ def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
         entries[4] = faults.with_bit_flipped(entries[4], -1)
         ask.send(ask.frame(entries=tuple(entries)))
 
-    _, reader, _ = _first_sends(stage, make)
+    _, reader, _ = first_reply_made_by(stage, make)
     found = reader.batch_read(0, 10, 0)
-    _prefix(stage, found, PAYLOADS)
+    check_prefix(stage, found, PAYLOADS)
 
 
 @case(
@@ -107,10 +115,10 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     def make(ledger: Readable, ask: Exchange) -> None:
         ask.send(ask.frame(entries=tuple(ledger.entries)))
 
-    _, reader, _ = _first_sends(stage, make)
+    _, reader, _ = first_reply_made_by(stage, make)
     found = reader.batch_read(0, 3, 0)
     stage.check("the entries that were not asked for", found[3:], ())
-    _prefix(stage, found, PAYLOADS[:3])
+    check_prefix(stage, found, PAYLOADS[:3])
 
 
 @case(
@@ -128,8 +136,8 @@ def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     def make(ledger: Readable, ask: Exchange) -> None:
         ask.send(ask.frame(entries=(*ledger.entries[:2], *ledger.entries[3:5])))
 
-    _, reader, _ = _first_sends(stage, make)
-    _prefix(stage, reader.batch_read(0, 5, 0), PAYLOADS[:5])
+    _, reader, _ = first_reply_made_by(stage, make)
+    check_prefix(stage, reader.batch_read(0, 5, 0), PAYLOADS[:5])
 
 
 @case(
@@ -148,8 +156,8 @@ def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
     def make(ledger: Readable, ask: Exchange) -> None:
         ask.send(ask.frame(entries=tuple(other.entries)))
 
-    _, reader, _ = _first_sends(stage, make)
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    _, reader, _ = first_reply_made_by(stage, make)
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
 
 
 @case(
@@ -167,8 +175,8 @@ def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
         others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
         ask.send(ask.frame(status=EIO, entries=tuple(others)))
 
-    _, reader, asked = _first_sends(stage, make)
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    _, reader, asked = first_reply_made_by(stage, make)
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
     stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
 
 
@@ -184,8 +192,8 @@ def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
 )
 def a_batch_of_no_entries_is_no_answer(stage: Stage) -> None:
     """A client MUST NOT take EOK without entries for success: a bookie brings one at least."""
-    _, reader, _ = _first_sends(stage, lambda ledger, ask: ask.send(ask.frame(entries=())))
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    _, reader, _ = first_reply_made_by(stage, lambda ledger, ask: ask.send(ask.frame(entries=())))
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
 
 
 @case(
@@ -203,7 +211,7 @@ def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
         ledger = readable(stage, PAYLOADS)
         reader = ledger.open()
         asked = in_turn(stage, ledger, names.BATCH_READ, replying(status=status))
-        _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+        check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
         stage.check(f"bookies asked after {status.name}", len(set(asked)), 2)
 
 
@@ -219,78 +227,7 @@ def a_silent_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when the time-out of a batch read is over."""
     ledger = readable(stage, PAYLOADS)
     reader = ledger.open(stage.impatient_client())
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
     asked = in_turn(stage, ledger, names.BATCH_READ, no_answer)
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
+    check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
     stage.check("whether a batch read went unanswered", len(asked) > 0, True)
-
-
-@case(
-    "BKW-CBATCH-036",
-    MUST,
-    "sec-batch-read-v2",
-    dialects=(V2,),
-    since="4.17",
-    sends="In front of the honest reply, one with another request id and other entries.",
-    accepts="The honest entries.",
-)
-def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
-    """A V2 client MUST match a batch reply by its request id, and drop one that answers no request."""
-
-    def make(ledger: Readable, ask: Exchange) -> None:
-        others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
-        ask.send(ask.frame(number=ask.asked.number + 77, entries=tuple(others)), ask.honest())
-
-    _, reader, _ = _first_sends(stage, make, ensemble=1)
-    _prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-
-
-@case(
-    "BKW-CBATCH-037",
-    MUST,
-    "sec-batch-read-v2",
-    since="4.17",
-    sends="Two batch reads from the same start, of one entry and of five; the replies come in the opposite order.",
-    accepts="Each returns its own count.",
-    provenance="BK#719",
-)
-def equal_starts_at_once_are_told_apart(stage: Stage) -> None:
-    """A client MUST tell batch reads that are under way together apart by their request ids."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
-    reader = ledger.open()
-    reader.batch_read(0, 1, 0)
-    held = Kept(ledger.bookies[0], names.BATCH_READ, ledger.id)
-    one, five = reader.begin_batch_read(0, 1, 0), reader.begin_batch_read(0, 5, 0)
-    held.wait(stage, 2)
-    held.answer_backwards(together=False)
-    stage.check("the batch of one", one.payloads(), PAYLOADS[:1])
-    stage.check("the batch of five", five.payloads(), PAYLOADS[:5])
-
-
-@case(
-    "BKW-CBATCH-038",
-    MUST,
-    "sec-connection-broken",
-    dialects=(V2,),
-    since="4.17",
-    sends="Records whose lengths lie: negative, longer than the frame, cut short, and too short for an entry.",
-    accepts="The entries of another replica.",
-    limit_s=6.0,
-)
-def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
-    """A V2 client MUST NOT read a record past the end of the reply, and MUST go on with another replica."""
-    for number, lie in enumerate(
-        (
-            lambda first: faults.record(first, -1),
-            lambda first: faults.record(first, 1 << 20),
-            lambda first: b"\0\0",
-            lambda first: faults.record(b"short"),
-        )
-    ):
-
-        def make(ledger, ask, lie=lie):
-            ask.send(ask.frame(entries=()) + lie(ledger.entries[0]))
-
-        _, reader, _ = _first_sends(stage, make)
-        found = reader.batch_read(0, 10, 0)
-        stage.check(f"the batch behind lie {number}", found, PAYLOADS[: max(len(found), 1)])

@@ -22,7 +22,7 @@ PAYLOADS = (b"zero", b"one", b"two", b"three", b"four", b"five")
 @case(
     "BKW-CREAD-001",
     MUST,
-    "sec-read-entry",
+    "sec-read-entry-client",
     sends="A closed ledger of three entries; the client reads entry 1.",
     accepts="One plain read of entry 1 arrives, without flag or key, and its payload is what the client returns.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -14,6 +15,7 @@ from compat_tests.client.records import CLOSED, OPEN
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
+from protocol_specs import fields
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 DIGEST_MISMATCH = (-5,)
@@ -211,3 +213,17 @@ class Kept:
         else:
             for each, frame in zip(reversed(self._kept), frames, strict=True):
                 each.send(frame)
+
+
+def cut_at(at: int, sizes: list[int]) -> Action:
+    """Answer honestly in two segments; the bytes of the whole reply are noted in ``sizes``."""
+
+    def act(ask: Exchange) -> None:
+        frame = ask.honest()
+        data = fields.frame_length.build(len(frame)) + frame
+        sizes.append(len(data))
+        ask.send_bytes(data[:at])
+        time.sleep(0.001)
+        ask.send_bytes(data[at:])
+
+    return act
