@@ -1,0 +1,422 @@
+"""Recovery: fence, find the last entry, write back, close; nothing acknowledged may be lost, nothing added after."""
+
+from compat_tests.client.asked import Asked
+from compat_tests.client.records import CLOSED, IN_RECOVERY, OPEN
+from compat_tests.client.rules import Exchange
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.stage import Stage
+from compat_tests.judge.case import MUST, case
+from protocol_specs import fields
+from protocol_specs.entry.version import metadata_of
+from protocol_specs.wire.status import EIO, EUA, EUNKNOWNLEDGERSTATE
+
+UNAUTHORIZED = -102
+SOON_S = 3.0
+"""Less than the patient client's time-outs: who waits for a silent bookie is later."""
+
+
+def check_closed(stage: Stage, ledger_id: int, last_entry: int, length: int) -> None:
+    """Want the ledger to be closed at exactly this end."""
+    record = stage.metadata(ledger_id)
+    stage.check(
+        "state, last entry and length", (record.state, record.last_entry, record.length), (CLOSED, last_entry, length)
+    )
+
+
+def _fences(bookie: ScriptedBookie) -> list[Asked]:
+    return bookie.requests("read", entry_id=fields.LAST_ENTRY)
+
+
+def _forward_reads(bookies: list[ScriptedBookie]) -> list[Asked]:
+    return [ask for bookie in bookies for ask in bookie.requests("read") if ask.entry_id >= 0]
+
+
+@case(
+    "BKW-CREC-001",
+    MUST,
+    "sec-recovery-steps",
+    sends="An open ledger with five entries on three bookies, of which 0 to 3 are confirmed, is opened with recovery.",
+    accepts="It is closed at entry 4, with the length of all five, and every entry can be read.",
+    provenance="facts: recovery",
+)
+def a_ledger_is_closed_at_its_last_entry(stage: Stage) -> None:
+    """A client MUST close a ledger that it recovers at the last entry that can be acknowledged, with its length."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=5, ack=2)
+    reader = stage.client.open(ledger.ledger_id)
+    stage.check("the last add confirmed", reader.opened_at, 4)
+    check_closed(stage, ledger.ledger_id, 4, ledger.length)
+    stage.check("the entries", reader.read(0, 4).payloads, ledger.payloads)
+
+
+@case(
+    "BKW-CREC-002",
+    MUST,
+    "sec-recovery-steps",
+    sends="The same; the state of the metadata is looked up at the first fencing read.",
+    accepts="IN_RECOVERY, before any bookie is fenced.",
+    provenance="facts: recovery",
+)
+def in_recovery_comes_before_the_first_fence(stage: Stage) -> None:
+    """A client MUST set the ledger IN_RECOVERY before it fences, so that its writer cannot change the ensemble."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2)
+    states: list[str] = []
+
+    def look(exchange: Exchange) -> None:
+        states.append(stage.metadata(ledger.ledger_id).state)
+        exchange.send(exchange.honest())
+
+    for bookie in bookies:
+        bookie.on("read", fencing=True).do(look)
+    stage.client.open(ledger.ledger_id)
+    stage.check("the state at the first fencing read", states[0], IN_RECOVERY)
+    stage.check_that(OPEN not in states, "the state at a fencing read", "never OPEN", states)
+
+
+@case(
+    "BKW-CREC-003",
+    MUST,
+    "sec-recovery-steps",
+    sends="An open ledger of two fragments is recovered.",
+    accepts="A fencing read of entry -1 with the master key at every bookie of the last fragment.",
+    provenance="facts: recovery",
+)
+def every_bookie_of_the_last_fragment_is_fenced(stage: Stage) -> None:
+    """A client MUST fence every bookie of the last fragment with a read of entry -1 that carries the master key."""
+    old, *last = stage.bookies(4)
+    ledger = stage.ledger(fragments={0: [old, *last[1:]], 2: last}, entries=4, ack=2, password=b"secret")
+    stage.client.open(ledger.ledger_id, password=b"secret")
+    for bookie in last:
+        bookie.wait_for("read", entry_id=fields.LAST_ENTRY)
+        (first, *_) = _fences(bookie)
+        stage.check(f"fencing and key at {bookie.name}", (first.fencing, first.key), (True, ledger.key))
+        stage.check(f"{bookie.name} is fenced", bookie.fenced(ledger.ledger_id), True)
+
+
+@case(
+    "BKW-CREC-004",
+    MUST,
+    "sec-recovery-rules",
+    sends="A recovery that has to read three entries behind the last add confirmed.",
+    accepts="Each of these reads fences as well, with the master key.",
+    provenance="BK#2614",
+)
+def every_read_of_a_recovery_fences(stage: Stage) -> None:
+    """A client MUST fence with every read of a recovery: who says "no such entry" must not get it later."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=5, ack=2, lag=4)
+    stage.client.open(ledger.ledger_id)
+    reads = [ask for ask in _forward_reads(bookies) if ask.entry_id >= 1]
+    stage.check_that(bool(reads), "reads behind the last add confirmed", "at least one", reads)
+    unfenced = [str(ask) for ask in reads if not ask.fencing or ask.key != ledger.key]
+    stage.check("reads without fence or key", unfenced, [])
+
+
+@case(
+    "BKW-CREC-005",
+    MUST,
+    "sec-recovery-rules",
+    sends="A recovery in which one bookie of three does not see the first fencing read.",
+    accepts="When the ledger is closed, fewer than A bookies are left that would take an add of its writer.",
+    provenance="BK#2614",
+)
+def what_a_recovery_takes_for_absent_stays_absent(stage: Stage) -> None:
+    """A client MUST NOT decide that an entry is absent where bookies could still take it from the writer."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2)
+    bookies[2].on("read", entry_id=fields.LAST_ENTRY).silence()
+    stage.client.open(ledger.ledger_id)
+    last = stage.metadata(ledger.ledger_id).last_entry
+    stage.check("the last entry", last, 1)
+    open_still = [bookie.name for bookie in bookies if not bookie.fenced(ledger.ledger_id)]
+    stage.check_that(len(open_still) < 2, "bookies that the writer can still add to", "fewer than A = 2", open_still)
+
+
+@case(
+    "BKW-CREC-006",
+    MUST,
+    "sec-recovery-rules",
+    sends="A ledger of two fragments; the bookies of the last one have nothing of it.",
+    accepts="It is closed at the last entry of the first fragment, with its length; nothing below is written again.",
+    provenance="BK#2615",
+)
+def a_recovery_starts_no_lower_than_the_last_fragment(stage: Stage) -> None:
+    """A client MUST take all entries before the last fragment as acknowledged, whatever its bookies know."""
+    old, new = stage.bookies(3), stage.bookies(3)
+    ledger = stage.ledger(fragments={0: old, 3: new}, entries=3, ack=2)
+    reader = stage.client.open(ledger.ledger_id)
+    check_closed(stage, ledger.ledger_id, 2, ledger.length)
+    stage.check("adds", [str(add) for bookie in (*old, *new) for add in bookie.requests("add")], [])
+    starts = sorted(stage.metadata(ledger.ledger_id).fragments)
+    stage.check_one_of("where fragments start", starts, ([0, 3], [0]))
+    stage.check("the entries", reader.read(0, 2).payloads, ledger.payloads)
+
+
+@case(
+    "BKW-CREC-007",
+    MUST,
+    "sec-recovery-steps",
+    sends="The last entry is on one bookie of three only; one says ENOENTRY, one EIO, with A = 2.",
+    accepts="The ledger is closed with it; the others get the same payload and length, by recovery adds with the key.",
+    provenance="facts: recovery",
+)
+def a_single_copy_is_kept_and_written_back(stage: Stage) -> None:
+    """A client MUST keep an entry that may have been acknowledged, and write it to its write set by recovery adds."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=3, ack=2)
+    ledger.forget(2, bookies[0], bookies[1])
+    bookies[1].on("read", entry_id=2).answer(EIO)
+    stage.client.open(ledger.ledger_id)
+    check_closed(stage, ledger.ledger_id, 2, ledger.length)
+    for bookie in bookies[:2]:
+        (add, *_) = bookie.wait_for("add", entry_id=2)
+        stage.check(f"recovery add and key at {bookie.name}", (add.recovery, add.key), (True, ledger.key))
+        length = metadata_of(add.body)[3]
+        stage.check("the payload", ledger.seal.payload_of(add.body), ledger.payloads[2])
+        stage.check("the length in it", length, ledger.length)
+        stage.check("whether the digest is right", ledger.seal.right(add.body), True)
+
+
+@case(
+    "BKW-CREC-008",
+    MUST,
+    "sec-quorums-rules",
+    sends="Two of three bookies say ENOENTRY, the third one does not answer any read of an entry, with A = 2.",
+    accepts="The ledger is closed before the entry, without waiting for the third.",
+    provenance="BK#1067",
+)
+def one_silent_bookie_does_not_stop_a_recovery(stage: Stage) -> None:
+    """A client MUST take an entry as absent once W - A + 1 bookies of its write set say so, and wait for no other."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2)
+    bookies[1].on("read").silence()
+    stage.client.open(ledger.ledger_id, timeout_s=SOON_S)
+    check_closed(stage, ledger.ledger_id, 1, ledger.length)
+
+
+def _stays_open(stage: Stage, opening: str, ledger_id: int) -> None:
+    record = stage.metadata(ledger_id)
+    stage.check_one_of(f"the state after {opening}", record.state, (IN_RECOVERY, OPEN))
+
+
+_NO_ABSENCE = (EIO, EUA, EUNKNOWNLEDGERSTATE)
+
+
+@case(
+    "BKW-CREC-009",
+    MUST,
+    "sec-recovery-steps",
+    sends="One of three bookies says ENOENTRY to reads of an entry; two say EIO, EUA or EUNKNOWNLEDGERSTATE, with A = 2.",
+    accepts="The client cannot open the ledger, which stays in recovery.",
+    provenance="BK#2908",
+)
+def an_error_is_no_absence(stage: Stage) -> None:
+    """A client MUST NOT take an error for "no such entry": the entry may have been acknowledged."""
+    for status in _NO_ABSENCE:
+        bookies = stage.bookies(3)
+        ledger = stage.ledger(bookies, entries=2, ack=2)
+        stage.on_all(bookies[1:], "read", entry_id=2).answer(status)
+        stage.expect_error(stage.client.begin_open(ledger.ledger_id))
+        _stays_open(stage, status.name, ledger.ledger_id)
+
+
+@case(
+    "BKW-CREC-010",
+    MUST,
+    "sec-recovery-steps",
+    sends="One of three bookies says ENOENTRY to reads of an entry; two are silent, or close the connection, with A = 2.",
+    accepts="The client cannot open the ledger, which stays in recovery.",
+    limit_s=15.0,
+    provenance="BK#2908",
+)
+def silence_is_no_absence(stage: Stage) -> None:
+    """A client MUST NOT take a bookie that does not answer for one that has nothing."""
+    client = stage.impatient_client()
+    for what in ("silence", "closed connections"):
+        bookies = stage.bookies(3)
+        ledger = stage.ledger(bookies, entries=2, ack=2)
+        rule = stage.on_all(bookies[1:], "read", entry_id=2)
+        _ = rule.silence() if what == "silence" else rule.close()
+        stage.expect_error(client.begin_open(ledger.ledger_id))
+        _stays_open(stage, what, ledger.ledger_id)
+
+
+@case(
+    "BKW-CREC-011",
+    MUST,
+    "sec-recovery-steps",
+    sends="The last entry is on two bookies of three, and corrupt on both; the third says ENOENTRY, with A = 2.",
+    accepts="The client cannot open the ledger, which stays in recovery; no copy is written anywhere.",
+    provenance="BK#2908",
+)
+def a_corrupt_copy_is_no_absence(stage: Stage) -> None:
+    """A client MUST NOT take a copy with a wrong digest for absence, nor write it back."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=3, ack=2)
+    corrupt = ledger.entries[2][:-1] + b"?"
+    ledger.store(2, corrupt, bookies[0], bookies[1])
+    ledger.forget(2, bookies[2])
+    stage.expect_error(stage.client.begin_open(ledger.ledger_id))
+    _stays_open(stage, "corrupt copies", ledger.ledger_id)
+    stage.check("adds", [str(add) for bookie in bookies for add in bookie.requests("add", entry_id=2)], [])
+
+
+@case(
+    "BKW-CREC-012",
+    MUST,
+    "sec-recovery-steps",
+    sends="The last entry is corrupt on two bookies of three, and whole on one.",
+    accepts="The ledger is closed with it, and what is written back is the whole copy.",
+    provenance="facts: recovery",
+)
+def a_whole_copy_counts_beside_corrupt_ones(stage: Stage) -> None:
+    """A client MUST go on to another copy when one is corrupt, and write back only what has the right digest."""
+    for place in range(3):
+        bookies = stage.bookies(3)
+        ledger = stage.ledger(bookies, entries=3, ack=2)
+        corrupt = ledger.entries[2][:-1] + b"?"
+        others = [bookie for bookie in bookies if bookie is not bookies[place]]
+        stage.on_all(others, "read", entry_id=2).answer(body=corrupt)
+        stage.client.open(ledger.ledger_id)
+        check_closed(stage, ledger.ledger_id, 2, ledger.length)
+        for bookie in bookies:
+            payloads = {ledger.seal.payload_of(add.body) for add in bookie.requests("add", entry_id=2)}
+            stage.check_that(payloads <= {ledger.payloads[2]}, "what is written back", "the whole copy", payloads)
+
+
+@case(
+    "BKW-CREC-013",
+    MUST,
+    "sec-recovery-steps",
+    sends="No bookie has entry 2 of a ledger; one has entry 3.",
+    accepts="The ledger is closed at entry 1: what lies behind a hole was never acknowledged.",
+    provenance="facts: recovery",
+)
+def a_ledger_ends_before_a_hole(stage: Stage) -> None:
+    """A client MUST close a ledger before the first entry that is surely absent, whatever lies behind."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=4, ack=2, lag=3)
+    ledger.forget(2)
+    ledger.forget(3, bookies[0], bookies[1])
+    reader = stage.client.open(ledger.ledger_id)
+    check_closed(stage, ledger.ledger_id, 1, sum(map(len, ledger.payloads[:2])))
+    stage.check("the last add confirmed", reader.opened_at, 1)
+
+
+@case(
+    "BKW-CREC-014",
+    MUST,
+    "sec-recovery-steps",
+    sends="An open ledger that has no entries, which no bookie or each bookie knows.",
+    accepts="It is closed at -1, with length 0.",
+    provenance="facts: recovery",
+)
+def an_empty_ledger_is_closed_empty(stage: Stage) -> None:
+    """A client MUST be able to close a ledger without entries, whether its bookies know it or not."""
+    bookies = stage.bookies(3)
+    for known in (False, True):
+        ledger = stage.ledger(bookies, ack=2)
+        if known:
+            for bookie in bookies:
+                ledger.known_to(bookie)
+        reader = stage.client.open(ledger.ledger_id)
+        stage.check("the last add confirmed", reader.opened_at, fields.NO_ENTRY)
+        check_closed(stage, ledger.ledger_id, fields.NO_ENTRY, 0)
+
+
+@case(
+    "BKW-CREC-015",
+    MUST,
+    "sec-quorums-rules",
+    sends="Two of three bookies do not answer the fencing reads of a recovery, with A = 2.",
+    accepts="The client cannot open the ledger, which stays in recovery.",
+    limit_s=15.0,
+    provenance="facts: quorums",
+)
+def too_few_fenced_bookies_are_no_recovery(stage: Stage) -> None:
+    """A client MUST NOT go on with a recovery before in every write set fewer than A bookies are silent."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2)
+    stage.on_all(bookies[:2], "read", entry_id=fields.LAST_ENTRY).silence()
+    stage.expect_error(stage.impatient_client().begin_open(ledger.ledger_id))
+    _stays_open(stage, "too few answers", ledger.ledger_id)
+
+
+@case(
+    "BKW-CREC-016",
+    MUST,
+    "sec-recovery-steps",
+    sends="A ledger that somebody left in recovery is opened with recovery.",
+    accepts="It is closed at its last entry.",
+    provenance="facts: recovery",
+)
+def a_recovery_that_was_left_is_finished(stage: Stage) -> None:
+    """A client MUST be able to recover a ledger whose recovery another has begun."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=3, ack=2, state=IN_RECOVERY)
+    for bookie in bookies:
+        ledger.known_to(bookie).fenced = True
+    ledger.forget(2, bookies[0])
+    stage.client.open(ledger.ledger_id)
+    check_closed(stage, ledger.ledger_id, 2, ledger.length)
+    stage.check("entry 2 on the bookie that lacked it", bookies[0].entries(ledger.ledger_id).get(2), ledger.entries[2])
+
+
+@case(
+    "BKW-CREC-017",
+    MUST,
+    "sec-quorums-rules",
+    sends="One bookie of three answers every fencing read with EIO, with A = 2.",
+    accepts="The ledger is closed at its last entry, with the other two.",
+    provenance="facts: quorums",
+)
+def one_failing_bookie_does_not_stop_a_recovery(stage: Stage) -> None:
+    """A client MUST recover with the bookies that answer, as long as they cover the ensemble."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2)
+    bookies[0].on("read", fencing=True).answer(EIO)
+    stage.client.open(ledger.ledger_id)
+    check_closed(stage, ledger.ledger_id, 1, ledger.length)
+
+
+@case(
+    "BKW-CREC-018",
+    MUST,
+    "sec-recovery-steps",
+    sends="A closed ledger is opened with recovery, and an open one without.",
+    accepts="Neither fences a bookie, adds to one or changes the metadata.",
+    provenance="facts: recovery",
+)
+def opening_without_need_changes_nothing(stage: Stage) -> None:
+    """A client MUST NOT fence a closed ledger, nor one that it opens without recovery."""
+    bookies = stage.bookies(3)
+    for state, recovery in ((CLOSED, True), (OPEN, False)):
+        ledger = stage.ledger(bookies, entries=3, ack=2, state=state)
+        reader = stage.client.open(ledger.ledger_id, recovery=recovery)
+        stage.check("entry 0", reader.read(0, 0).payloads, ledger.payloads[:1])
+        stage.check("changes of the metadata", stage.root.version(ledger.ledger_id), 0)
+        changing = [
+            str(ask)
+            for bookie in bookies
+            for ask in bookie.requests(ledger_id=ledger.ledger_id)
+            if ask.fencing or ask.operation == "add"
+        ]
+        stage.check("fences and adds", changing, [])
+
+
+@case(
+    "BKW-CREC-019",
+    MUST,
+    "sec-master-key",
+    sends="An open ledger is opened with recovery and a wrong password.",
+    accepts="Error -102; no bookie is fenced, and the metadata stay as they are.",
+    provenance="facts: opening",
+)
+def a_wrong_password_recovers_nothing(stage: Stage) -> None:
+    """A client MUST refuse a wrong password before it changes anything."""
+    bookies = stage.bookies(3)
+    ledger = stage.ledger(bookies, entries=2, ack=2, password=b"right")
+    stage.expect_error(stage.client.begin_open(ledger.ledger_id, password=b"wrong"), UNAUTHORIZED)
+    stage.check("the state", stage.metadata(ledger.ledger_id).state, OPEN)
+    stage.check("fenced bookies", [each.name for each in bookies if each.fenced(ledger.ledger_id)], [])
