@@ -24,6 +24,9 @@ FRAMES_SHOWN = 4
 ROWS_SHOWN = 24
 """Fields of a frame that are shown."""
 
+LINES_SHOWN = 25
+"""Results of one verdict that are shown in short."""
+
 LOG_WIDTH = 200
 """Where there is no terminal lines are not broken, unless they are very long."""
 
@@ -68,7 +71,7 @@ class Console:
     def result(self, result: Result) -> None:
         """Count a result, and say at once what is not as it should be."""
         self._counts[result.verdict] += 1
-        if not result.verdict.fine:
+        if result.verdict in IN_FULL:
             self._out.print(_line(result))
         if self._progress is not None:
             self._progress.update(self._task, advance=1, said=_counted(self._counts))
@@ -128,11 +131,14 @@ class Console:
                 self._out.print(f"    {each.broken}")
 
     def _in_short(self, run: Run) -> None:
-        some = [result for result in run.results if result.verdict in IN_SHORT]
-        if some:
-            self._out.print()
-        for result in some:
-            self._out.print(_line(result))
+        for verdict in IN_SHORT:
+            some = [result for result in run.results if result.verdict is verdict]
+            if some:
+                self._out.print()
+            for result in some[:LINES_SHOWN]:
+                self._out.print(_line(result))
+            if len(some) > LINES_SHOWN:
+                self._out.print(f"  … and {len(some) - LINES_SHOWN} more {LOOKS[verdict].word}; the reports have all")
 
     def _table(self, run: Run, cases: dict[str, Any]) -> Table:
         areas: dict[str, Counter[Verdict]] = {}

@@ -177,6 +177,7 @@ def _matrix(folder: Path) -> list[str]:
     if not (folder / publish.RUNS).is_file():
         return [*lines, "Not made yet: `python -m compat_tests.report.publish` makes it of runs."]
     runs = read_json(folder / publish.RUNS)
+    page, data = (f"{publish.FOLDER.name}/{name}" for name in (publish.PAGE, publish.RUNS))
     days = sorted({run.started[:10] for run in runs})
     lines += [
         f"What targets do with each case, as of {' and '.join(days)}. Counted are cases: one that was run in both"
@@ -185,8 +186,8 @@ def _matrix(folder: Path) -> list[str]:
         *verdict_table(runs),
         "",
         "```{raw} html",
-        f'<p><a href="{publish.FOLDER.name}/{publish.PAGE}"><strong>The full matrix</strong></a>: every case and target, with the bytes that'
-        f' were exchanged. <a href="{publish.FOLDER.name}/{publish.RUNS}">The same as JSON</a>, without the bytes.</p>',
+        f'<p><a href="{page}"><strong>The full matrix</strong></a>: every case and target, with the bytes that were'
+        f' exchanged. <a href="{data}">The same as JSON</a>, without the bytes.</p>',
         "```",
         "",
         f"In a checkout the two are `{publish.FOLDER / publish.PAGE}` and `{publish.RUNS}` beside it.",

@@ -1,8 +1,8 @@
 """Put the matrix of the documentation up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]``.
 
-The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients, at any time
-and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the page with all exchanges,
-and the runs without them, of which ``python -m compat_tests.report.pages`` makes the table of the documentation.
+The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients, at any
+time and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the page with all
+exchanges, and the runs without them, of which ``python -m compat_tests.report.pages`` makes the table of the docs.
 """
 
 import sys
