@@ -2,12 +2,9 @@
 
 from collections.abc import Callable
 
-import attrs
-
-from compat_tests.client.driven import NOT_ENOUGH_BOOKIES, Handle
-from compat_tests.client.records import IN_RECOVERY
-from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.driven import NOT_ENOUGH_BOOKIES
 from compat_tests.client.stage import Stage
+from compat_tests.client.writers import SILENCE_MS, check_fragments, fragments_of, with_spares
 from compat_tests.judge.case import MUST, SHOULD, case
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import (
@@ -22,31 +19,6 @@ from protocol_specs.wire.status import (
 )
 
 NOT_YET_S = 0.3
-SILENCE_MS = 400
-
-
-def _with_spares(
-    stage: Stage, count: int, spares: int = 1, ack: int | None = None, patient: bool = True
-) -> tuple[Handle, list[ScriptedBookie], list[ScriptedBookie]]:
-    """A writer, its bookies by place, and bookies that are free."""
-    bookies = stage.bookies(count)
-    client = stage.client if patient else stage.impatient_client(SILENCE_MS)
-    writer = stage.new_writer(bookies, ack=ack, client=client)
-    others = stage.bookies(spares) if spares else []
-    stage.settle(client)
-    return writer, stage.ensemble(writer.ledger_id), others
-
-
-def _fragments(stage: Stage, writer: Handle) -> dict[int, list[ScriptedBookie]]:
-    found = stage.metadata(writer.ledger_id).fragments
-    return {first: [stage.bookie(each) for each in found[first]] for first in sorted(found)}
-
-
-def _check_fragments(stage: Stage, writer: Handle, expected: dict[int, list[ScriptedBookie]]) -> None:
-    def named(fragments: dict[int, list[ScriptedBookie]]) -> dict[int, list[str]]:
-        return {first: [bookie.name for bookie in bookies] for first, bookies in fragments.items()}
-
-    stage.check("the fragments", named(_fragments(stage, writer)), named(expected))
 
 
 @case(
@@ -59,12 +31,12 @@ def _check_fragments(stage: Stage, writer: Handle, expected: dict[int, list[Scri
 )
 def a_vanished_bookie_is_replaced(stage: Stage) -> None:
     """A client MUST replace a bookie that it cannot reach, at its place, in a fragment behind what is acknowledged."""
-    writer, (first, second, third), (spare,) = _with_spares(stage, 3)
+    writer, (first, second, third), (spare,) = with_spares(stage, 3)
     for _ in range(3):
         writer.append()
     second.stop()
     stage.check("the next entry", writer.append(b"later"), 3)
-    _check_fragments(stage, writer, {0: [first, second, third], 3: [first, spare, third]})
+    check_fragments(stage, writer, {0: [first, second, third], 3: [first, spare, third]})
     stage.check("entries of the new bookie", list(spare.entries(writer.ledger_id)), [3])
 
 
@@ -90,7 +62,7 @@ def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
         stage.settle()
         refusing.on("add").answer(status)
         stage.check(f"the entry refused with {status}", writer.append(), 0)
-        found = {each.name for each in _fragments(stage, writer)[0]}
+        found = {each.name for each in fragments_of(stage, writer)[0]}
         stage.check(f"the ensemble after {status}", found, {keeper.name, spare.name})
         for gone in (refusing, spare):
             stage.unregister(gone)
@@ -106,50 +78,11 @@ def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
 )
 def a_silent_bookie_is_replaced(stage: Stage) -> None:
     """A client MUST give an add up after a time, and replace the bookie."""
-    writer, (first, second), (spare,) = _with_spares(stage, 2, patient=False)
+    writer, (first, second), (spare,) = with_spares(stage, 2, patient=False)
     writer.append()
     second.on("add").silence()
     stage.check("the entry", writer.append(), 1)
-    _check_fragments(stage, writer, {0: [first, second], 1: [first, spare]})
-
-
-@case(
-    "BKW-CENS-004",
-    MUST,
-    "sec-fragments",
-    sends="A bookie refuses the very first add of a ledger.",
-    accepts="The one fragment of the ledger starts at 0 still, with the new bookie in it.",
-    provenance="facts: ensemble change",
-)
-def a_fragment_without_entries_is_replaced_whole(stage: Stage) -> None:
-    """A client MUST NOT leave two fragments that start at one entry, nor an empty one."""
-    writer, (first, second), (spare,) = _with_spares(stage, 2)
-    first.on("add").answer(EIO)
-    writer.append()
-    _check_fragments(stage, writer, {0: [spare, second]})
-    stage.check("ids", [writer.append(), writer.append()], [1, 2])
-
-
-@case(
-    "BKW-CENS-005",
-    MUST,
-    "sec-fragments",
-    sends="Four appends at once; the bookie acknowledges 0 and 1, holds 2 and 3 back, and vanishes.",
-    accepts="The new fragment starts at 2, and its bookie gets 2 and 3, byte for byte as they were sent before.",
-    provenance="facts: ensemble change",
-)
-def what_was_not_acknowledged_is_sent_again_as_it_was(stage: Stage) -> None:
-    """A client MUST send pending entries to the new bookie unchanged; its fragment starts at the first of them."""
-    writer, (first, second), (spare,) = _with_spares(stage, 2)
-    gate = second.on("add", entry_id=lambda entry_id: entry_id >= 2).hold()
-    pending = writer.begin_append_many([b"a", b"b", b"c", b"d"])
-    gate.wait(2)
-    stage.wait_until(lambda: writer.last_add_confirmed() == 1, "entries 0 and 1 are acknowledged")
-    sent = {add.entry_id: add.body for add in gate.held}
-    second.stop()
-    stage.check("the ids", writer.outcomes(pending).entries, (0, 1, 2, 3))
-    _check_fragments(stage, writer, {0: [first, second], 2: [first, spare]})
-    stage.check("entries of the new bookie", spare.entries(writer.ledger_id), sent)
+    check_fragments(stage, writer, {0: [first, second], 1: [first, spare]})
 
 
 @case(
@@ -162,12 +95,14 @@ def what_was_not_acknowledged_is_sent_again_as_it_was(stage: Stage) -> None:
 )
 def a_replaced_bookie_acknowledges_nothing(stage: Stage) -> None:
     """A client MUST ignore what a replaced bookie still answers: the fragment does not name it any more."""
-    writer, (first, second), (spare,) = _with_spares(stage, 2, patient=False)
+    writer, (first, second), (spare,) = with_spares(stage, 2, patient=False)
     late = second.on("add").hold()
     held = spare.on("add").hold()
     pending = writer.begin("append", body=b"x")
     held.wait()
-    stage.check("bookies of the entry", [each.name for each in _fragments(stage, writer)[0]], [first.name, spare.name])
+    stage.check(
+        "bookies of the entry", [each.name for each in fragments_of(stage, writer)[0]], [first.name, spare.name]
+    )
     late.release()
     stage.wait(NOT_YET_S / 2)
     stage.check("acknowledged by a bookie that was replaced", pending.done, False)
@@ -185,12 +120,12 @@ def a_replaced_bookie_acknowledges_nothing(stage: Stage) -> None:
 )
 def several_bookies_are_replaced(stage: Stage) -> None:
     """A client MUST be able to replace several bookies of an ensemble."""
-    writer, (first, second, third), spares = _with_spares(stage, 3, spares=2)
+    writer, (first, second, third), spares = with_spares(stage, 3, spares=2)
     writer.append()
     first.stop()
     third.stop()
     stage.check("the entry", writer.append(), 1)
-    fragments = _fragments(stage, writer)
+    fragments = fragments_of(stage, writer)
     stage.check("where fragments start", list(fragments), [0, 1])
     last = fragments[1]
     stage.check("the bookie that stays", last[1].name, second.name)
@@ -207,12 +142,12 @@ def several_bookies_are_replaced(stage: Stage) -> None:
 )
 def without_enough_bookies_a_writer_fails(stage: Stage) -> None:
     """A client MUST fail an append that cannot get A acknowledgements any more."""
-    writer, (first, second), _ = _with_spares(stage, 2, spares=0)
+    writer, (first, second), _ = with_spares(stage, 2, spares=0)
     writer.append()
     second.stop()
     stage.unregister(second)
     stage.expect_error(writer.begin("append", body=b"x"), NOT_ENOUGH_BOOKIES)
-    for ensemble in _fragments(stage, writer).values():
+    for ensemble in fragments_of(stage, writer).values():
         stage.check("different bookies of a fragment", len({each.name for each in ensemble}), 2)
         stage.check("the first place", ensemble[0].name, first.name)
 
@@ -227,7 +162,7 @@ def without_enough_bookies_a_writer_fails(stage: Stage) -> None:
 )
 def a_writer_goes_on_with_an_ack_quorum(stage: Stage) -> None:
     """A client SHOULD go on without a replacement while each entry can get A acknowledgements."""
-    writer, (_, second, _), _ = _with_spares(stage, 3, spares=0, ack=2)
+    writer, (_, second, _), _ = with_spares(stage, 3, spares=0, ack=2)
     writer.append()
     second.stop()
     stage.unregister(second)
@@ -244,54 +179,10 @@ def a_writer_goes_on_with_an_ack_quorum(stage: Stage) -> None:
 )
 def a_slow_bookie_holds_nobody_up(stage: Stage) -> None:
     """A client MUST NOT wait for more bookies than the ack quorum."""
-    writer, (_, second, _), _ = _with_spares(stage, 3, ack=2)
+    writer, (_, second, _), _ = with_spares(stage, 3, ack=2)
     second.on("add").silence()
     for entry_id in range(5):
         stage.check("the entry", writer.append(timeout_s=2.0), entry_id)
-
-
-@case(
-    "BKW-CENS-011",
-    MUST,
-    "sec-recovery-writer",
-    sends="The metadata of the ledger are set to IN_RECOVERY, then a bookie refuses an add with EIO.",
-    accepts="The append fails, and the client does not write the metadata any more.",
-    provenance="facts: recovery",
-)
-def no_ensemble_is_changed_under_a_recovery(stage: Stage) -> None:
-    """A client MUST NOT change the ensemble of a ledger that is being recovered; the writer is out."""
-    writer, (first, _), _ = _with_spares(stage, 2)
-    writer.append()
-    stage.root.change(writer.ledger_id, lambda record: attrs.evolve(record, state=IN_RECOVERY))
-    before = stage.root.raw(writer.ledger_id)
-    first.on("add").answer(EIO)
-    stage.expect_error(writer.begin("append", body=b"x"))
-    stage.check("the metadata", stage.root.raw(writer.ledger_id), before)
-
-
-@case(
-    "BKW-CENS-012",
-    MUST,
-    "sec-ledger-states",
-    sends="Somebody replaces a bookie of an old fragment in the metadata; then a bookie of the last fragment fails.",
-    accepts="The append is acknowledged, and the metadata have both changes.",
-    provenance="facts: compare and set",
-)
-def a_change_of_the_metadata_by_another_is_kept(stage: Stage) -> None:
-    """A client MUST change metadata by compare and set on what it has read, and keep what others have changed."""
-    writer, (first, second), spares = _with_spares(stage, 2, spares=3)
-    writer.append()
-    first.on("add").answer(EIO)
-    writer.append()
-    (_, ensemble) = _fragments(stage, writer).values()
-    others = [each for each in spares if each not in ensemble]
-    moved = (others[0].bookie_id, second.bookie_id)
-    stage.unregister(others[0])
-    stage.settle()
-    stage.root.change(writer.ledger_id, lambda record: attrs.evolve(record, fragments={**record.fragments, 0: moved}))
-    ensemble[0].on("add").answer(EIO)
-    stage.check("the entry", writer.append(), 2)
-    _check_fragments(stage, writer, {0: [others[0], second], 1: ensemble, 2: [others[1], second]})
 
 
 @case(
@@ -323,7 +214,7 @@ def garbage_acknowledges_nothing(stage: Stage) -> None:
             stage.check("the entry", writer.append(), 0)
         except Mismatch as wrong:
             raise Mismatch(f"garbage number {number}: {wrong.what}", wrong.expected, wrong.seen) from None
-        found = {each.name for each in _fragments(stage, writer)[0]}
+        found = {each.name for each in fragments_of(stage, writer)[0]}
         stage.check(f"the ensemble after garbage number {number}", found, {keeper.name, spare.name})
         for gone in (liar, spare):
             stage.unregister(gone)

@@ -1,5 +1,7 @@
 """Recovery against a writer, or against another recovery: who comes too late must notice."""
 
+from collections.abc import Sequence
+
 import attrs
 
 from compat_tests.client.driven import Handle
@@ -15,9 +17,9 @@ FENCED, LEDGER_CLOSED, METADATA_CHANGED = -101, -11, -17
 NOT_YET_S = 0.3
 
 
-def _writer(stage: Stage, count: int = 3, ack: int = 2) -> tuple[Handle, list[ScriptedBookie]]:
-    """A writer with one acknowledged entry of five bytes, and its bookies by place."""
-    writer = stage.new_writer(stage.bookies(count), ack=ack)
+def _writer(stage: Stage, bookies: Sequence[ScriptedBookie] | None = None) -> tuple[Handle, list[ScriptedBookie]]:
+    """A writer with one acknowledged entry of five bytes, W = 3 and A = 2, and its bookies by place."""
+    writer = stage.new_writer(bookies or stage.bookies(3), ack=2)
     writer.append(b"first")
     return writer, stage.ensemble(writer.ledger_id)
 
@@ -96,8 +98,9 @@ def a_writer_does_not_close_a_ledger_under_recovery(stage: Stage) -> None:
 )
 def a_writer_that_finds_its_ledger_closed_compares(stage: Stage) -> None:
     """A client MUST NOT report a close as done where the ledger was closed at another entry than its last one."""
+    bookies = stage.bookies(3)
     for last_entry, length in ((0, 5), (fields.NO_ENTRY, 0)):
-        writer, _ = _writer(stage)
+        writer, _ = _writer(stage, bookies)
         closed = stage.root.change(
             writer.ledger_id,
             lambda record, last_entry=last_entry, length=length: _closed(record, last_entry, length),  # type: ignore[misc]

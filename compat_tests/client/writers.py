@@ -1,0 +1,32 @@
+"""Writers whose bookies are about to fail, and what their ledgers look like afterwards."""
+
+from compat_tests.client.driven import Handle
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.stage import Stage
+
+SILENCE_MS = 400
+"""A time-out for bookies that are silent on purpose."""
+
+
+def with_spares(
+    stage: Stage, count: int, spares: int = 1, ack: int | None = None, patient: bool = True
+) -> tuple[Handle, list[ScriptedBookie], list[ScriptedBookie]]:
+    """A writer, its bookies by place, and bookies that are free."""
+    bookies = stage.bookies(count)
+    client = stage.client if patient else stage.impatient_client(SILENCE_MS)
+    writer = stage.new_writer(bookies, ack=ack, client=client)
+    others = stage.bookies(spares) if spares else []
+    stage.settle(client)
+    return writer, stage.ensemble(writer.ledger_id), others
+
+
+def fragments_of(stage: Stage, writer: Handle) -> dict[int, list[ScriptedBookie]]:
+    found = stage.metadata(writer.ledger_id).fragments
+    return {first: [stage.bookie(each) for each in found[first]] for first in sorted(found)}
+
+
+def check_fragments(stage: Stage, writer: Handle, expected: dict[int, list[ScriptedBookie]]) -> None:
+    def named(fragments: dict[int, list[ScriptedBookie]]) -> dict[int, list[str]]:
+        return {first: [bookie.name for bookie in bookies] for first, bookies in fragments.items()}
+
+    stage.check("the fragments", named(fragments_of(stage, writer)), named(expected))
