@@ -10,6 +10,9 @@ from protocol_specs.wire import framing, v2
 from protocol_specs.wire.operations import Flag, Operation
 
 LEDGER = 0x7E00_0000_0000_0002
+LEDGER_OF_ADDS = LEDGER + 1
+"""Java makes a ledger for an add that it refuses for its size."""
+
 KEY = bytes(range(20))
 
 _HEADER = codecs.derive("packet header", codecs.leading(v2.READ_REQUEST, "ledger_id"))
@@ -141,7 +144,7 @@ VALUES = RecipeClass(
         _v2(
             "v2-add-without-an-entrys-fields",
             "Entries of 16 to 23 bytes: ids, and no last add confirmed.",
-            prefixes(_add(LEDGER), _ADD_FIXED, _ADD_FIXED + 7),
+            prefixes(_add(LEDGER_OF_ADDS), _ADD_FIXED, _ADD_FIXED + 7),
             answered("EBADREQ"),
         ),
         _v2(

@@ -6,7 +6,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from compat_tests.corpus.recipe import CLOSED, Recipe, RecipeClass, answered, each, frame, prefixes
-from compat_tests.corpus.recipes_v2 import KEY, LEDGER
+from compat_tests.corpus.recipes_v2 import KEY, LEDGER, LEDGER_OF_ADDS
 from protocol_specs import codecs
 from protocol_specs.entry import v1
 from protocol_specs.wire import v3, v3_pb2
@@ -31,7 +31,7 @@ def request(operation: int, part: Message | None = None, *, priority: int = 0) -
 
 _READ = v3_pb2.ReadRequest(ledger_id=LEDGER, entry_id=0)
 _ADD = v3_pb2.AddRequest(
-    ledger_id=LEDGER, entry_id=0, master_key=KEY, body=_ENTRY.pack_fixed(LEDGER, 0, -1, 5) + b"hello"
+    ledger_id=LEDGER_OF_ADDS, entry_id=0, master_key=KEY, body=_ENTRY.pack_fixed(LEDGER_OF_ADDS, 0, -1, 5) + b"hello"
 )
 _WRITE_LAC = v3_pb2.WriteLacRequest(
     ledger_id=LEDGER, lac=0, master_key=KEY, body=_LAC.pack_fixed(LEDGER, 0) + b"\1\2\3\4"
