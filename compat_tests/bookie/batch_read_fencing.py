@@ -1,13 +1,13 @@
 """Batch read: fencing, and that nothing else fences."""
 
 from compat_tests.bookie.batches import NEEDS, PLENTY, SINCE, expect_prefix
-from compat_tests.bookie.runs import check_part, store_ids, store_run
+from compat_tests.bookie.runs import check_part, store_run
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
-from compat_tests.wire.entries import KEY, OTHER_KEY
+from compat_tests.wire.entries import KEY
 from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK, EUA
+from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK
 
 _LONG_MS = 60_000
 
@@ -37,48 +37,6 @@ def a_batch_read_can_fence(talk: Talk) -> None:
 
 
 @case(
-    "BKW-BATCH-031",
-    MUST,
-    "sec-batch-read-states",
-    sends="Batch reads with the fencing flag and another key; in V3 without a key and with an empty one too.",
-    accepts="EUA without entries, and the ledger takes adds afterwards.",
-    since=SINCE,
-    needs=NEEDS,
-    provenance="D10, facts: wire.md",
-)
-def a_batch_with_a_wrong_key_neither_fences_nor_reads(talk: Talk) -> None:
-    """Fencing by a batch read asks for the ledger's key: without the right one the reply MUST be EUA, and the ledger
-    MUST remain as it was."""
-    ledger = talk.new_ledger()
-    store_run(talk, ledger, [41, 41])
-    for key in (OTHER_KEY, None, b"") if talk.dialect is V3 else (OTHER_KEY,):
-        talk.expect(talk.requests.batch_read(ledger, 0, 2, PLENTY, fencing=True, key=key), EUA, entries=())
-    talk.expect(talk.requests.add(ledger, 2), EOK)
-
-
-@case(
-    "BKW-BATCH-032",
-    MUST,
-    "sec-batch-read-states",
-    sends="Fencing batch reads from a hole of a known ledger, and of a ledger that the bookie does not know.",
-    accepts="ENOENTRY for both, and both are fenced: plain adds are EFENCED, recovery adds EOK.",
-    since=SINCE,
-    needs=NEEDS,
-    provenance="facts: wire.md, BK#4051",
-)
-def a_batch_that_finds_nothing_has_fenced(talk: Talk) -> None:
-    """A fencing batch read MUST fence also where it finds no entry, and MUST make a ledger that the bookie does not
-    know: else the old writer could go on."""
-    known, unknown = talk.new_ledger(), talk.new_ledger()
-    store_ids(talk, known, (0, 5))
-    for ledger in (known, unknown):
-        frame = talk.requests.batch_read(ledger, 2, 10, PLENTY, fencing=True, key=KEY)
-        talk.expect(frame, ENOENTRY, entries=())
-        talk.expect(talk.requests.add(ledger, 2), EFENCED)
-        talk.expect(talk.requests.add(ledger, 2, recovery=True), EOK)
-
-
-@case(
     "BKW-BATCH-033",
     MUST,
     "sec-batch-read-v3",
@@ -99,25 +57,3 @@ def a_v3_batch_that_fences_tells_no_lac_and_does_not_wait(talk: Talk) -> None:
         frame = v3_requests.batch_read(ledger, 0, 1, PLENTY, key=KEY, flag=fence, **options)
         check_part(talk, talk.ask(frame), EOK, ledger_id=ledger, start_entry_id=0, body=bodies)
     talk.expect(talk.requests.add(ledger, 1), EFENCED)
-
-
-@case(
-    "BKW-BATCH-034",
-    MUST,
-    "sec-batch-read-states",
-    sends="Plain batch reads of a ledger before and after a single read has fenced it.",
-    accepts="The entries both times; adds are taken after the first, and EFENCED after the fence.",
-    since=SINCE,
-    needs=NEEDS,
-    provenance="facts: wire.md",
-)
-def a_plain_batch_neither_fences_nor_minds_a_fence(talk: Talk) -> None:
-    """Without the flag a batch read MUST NOT fence; a fenced ledger is read in batches without a key."""
-    ledger = talk.new_ledger()
-    bodies = store_run(talk, ledger, [41, 41])
-    expect_prefix(talk, talk.requests.batch_read(ledger, 0, 2, PLENTY), bodies)
-    frame = talk.requests.add(ledger, 2)
-    talk.expect(frame, EOK)
-    talk.expect(talk.requests.fence(ledger), EOK)
-    expect_prefix(talk, talk.requests.batch_read(ledger, 0, 2, PLENTY), bodies)
-    talk.expect(talk.requests.add(ledger, 3), EFENCED)

@@ -4,11 +4,9 @@ from compat_tests.bookie.lacs import expect_lac, expect_written, read_lac, write
 from compat_tests.bookie.pipeline import ask_all
 from compat_tests.bookie.runs import store, store_ids, store_run
 from compat_tests.bookie.talk import Talk
-from compat_tests.judge.case import MUST, SHOULD, V3, case
-from compat_tests.wire import v3_requests
+from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire.entries import OTHER_KEY, entry, explicit_lac
-from protocol_specs.wire.operations import V3Operation
-from protocol_specs.wire.status import EBADREQ, EBADVERSION, EFENCED, EIO, ENOENTRY, ENOLEDGER, EOK, EUA
+from protocol_specs.wire.status import EFENCED, EIO, ENOENTRY, EOK, EUA
 
 _NEEDS = ("explicit-lac",)
 
@@ -51,23 +49,6 @@ def the_last_entry_is_the_one_of_the_highest_id(talk: Talk) -> None:
     for entry_id, highest in ((5, 5), (9, 9), (2, 9), (7, 9)):
         store(talk, ledger, {entry_id: bodies[entry_id]})
         expect_lac(talk, ledger, last=bodies[highest])
-
-
-@case(
-    "BKW-LAC-003",
-    MUST,
-    "sec-read-lac",
-    sends="READ_LAC of an unknown ledger, then reads of it.",
-    accepts="ENOENTRY without bodies, not ENOLEDGER; the ledger stays unknown.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="facts: wire.md",
-)
-def an_unknown_ledger_has_no_last_add_confirmed(talk: Talk) -> None:
-    """READ_LAC of an unknown ledger MUST be answered ENOENTRY, and MUST NOT make the ledger."""
-    ledger = talk.new_ledger()
-    expect_lac(talk, ledger, ENOENTRY)
-    talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
 
 
 @case(
@@ -263,41 +244,32 @@ def several_in_flight_are_told_apart(talk: Talk) -> None:
 
 
 @case(
-    "BKW-LAC-013",
+    "BKW-LAC-003",
     MUST,
-    "sec-write-lac",
-    sends="WRITE_LAC and READ_LAC with header version 1 and 2.",
-    accepts="EBADVERSION in both places, no bodies, and nothing is written: the ledger stays unknown.",
+    "sec-read-lac",
+    sends="READ_LACs on one connection while another adds 200 entries in order.",
+    accepts="Each time a whole entry, never one before the last that was acknowledged, nor before the one told last.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="BK#2747, correctness: 3.1",
 )
-def another_version_writes_nothing(talk: Talk) -> None:
-    """A header version other than 3 MUST be answered EBADVERSION, and the request MUST NOT be carried out."""
-    ledger = talk.new_ledger()
-    for version in (1, 2):
-        for build in (lambda v: write_lac(talk, ledger, 1, version=v), lambda v: read_lac(talk, ledger, version=v)):
-            reply = talk.expect(build(version), EBADVERSION, ledger_id=ledger)
-            talk.check(
-                "fields of the part", sorted(f.name for f, _ in reply.part.ListFields()), ["ledger_id", "status"]
+def the_last_entry_never_goes_back(talk: Talk) -> None:
+    """While entries are added, READ_LAC MUST bring one that is not before the last that was acknowledged."""
+    ledger, step, told = talk.new_ledger(), 20, -1
+    bodies = [entry(ledger, entry_id, entry_id - 1, b"%d" % entry_id) for entry_id in range(200)]
+    writer = talk.line("writer")
+    for first in range(0, len(bodies), step):
+        adds = [talk.requests.add(ledger, first + index, body=bodies[first + index]) for index in range(step)]
+        writer.send(*adds)
+        reply = talk.ask(read_lac(talk, ledger))
+        if first or reply.status is EOK:
+            talk.check_reply(reply, EOK)
+            last = reply.part.last_entry_body
+            talk.check_that(last in bodies, "the last entry", "one that was added", last)
+            talk.check_that(
+                bodies.index(last) >= max(told, first - 1), "the last entry", f"{first - 1} or behind", last
             )
-    talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
-
-
-@case(
-    "BKW-LAC-014",
-    SHOULD,
-    "sec-v3-request",
-    sends="READ_LAC and WRITE_LAC without their parts, each on a connection of its own.",
-    accepts="ENOENTRY and EBADREQ, for ledger 0; the connections serve on.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="S10",
-)
-def a_request_without_its_part_is_one_of_zeros(talk: Talk) -> None:
-    """A request without its part SHOULD be answered, as one of zeros: READ_LAC with ENOENTRY, WRITE_LAC, whose body is
-    then too short, with EBADREQ."""
-    for operation, status in ((V3Operation.READ_LAC, ENOENTRY), (V3Operation.WRITE_LAC, EBADREQ)):
-        line = talk.line(operation.name)
-        talk.expect(v3_requests.request(operation, txn_id=talk.requests.number()), status, line)
-        talk.expect_open(line)
+            told = bodies.index(last)
+        for frame in adds:
+            talk.expect_answer(frame, EOK, writer)
+    expect_lac(talk, ledger, last=bodies[-1])

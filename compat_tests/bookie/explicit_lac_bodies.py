@@ -1,7 +1,7 @@
 """Explicit last add confirmed: the bytes that a writer has sealed, kept as they came or refused."""
 
 from compat_tests.bookie.lacs import expect_lac, expect_written, read_lac, write_lac
-from compat_tests.bookie.runs import check_part, store_run
+from compat_tests.bookie.runs import check_part, sized, store, store_run
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire.entries import explicit_lac
@@ -175,3 +175,23 @@ def that_nothing_is_confirmed_can_be_said_too(talk: Talk) -> None:
     expect_written(talk, ledger, -1)
     reply = talk.expect(read_lac(talk, ledger), EIO)
     check_part(talk, reply, EIO, ledger_id=ledger, lac_body=explicit_lac(ledger, -1))
+
+
+@case(
+    "BKW-LAC-013",
+    MUST,
+    "sec-read-lac",
+    sends="READ_LAC of a ledger with an explicit last add confirmed, whose last entry has 1, 2 and 3 MB.",
+    accepts="EOK with the body and the whole entry.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_large_last_entry_comes_whole(talk: Talk) -> None:
+    """The last entry MUST come whole with READ_LAC whatever its size: a client checks its digest."""
+    ledger = talk.new_ledger()
+    expect_written(talk, ledger, 0)
+    for entry_id, size in enumerate((1_000_000, 2_000_000, 3_000_000)):
+        body = sized(talk, ledger, entry_id, size)
+        store(talk, ledger, {entry_id: body})
+        expect_lac(talk, ledger, explicit=explicit_lac(ledger, 0), last=body)

@@ -2,12 +2,11 @@
 
 from compat_tests.bookie.pipeline import ask_all
 from compat_tests.bookie.runs import check_part, sized
-from compat_tests.bookie.talk import OwnTalk, Talk
-from compat_tests.judge.case import MUST, SHOULD, V3, case
+from compat_tests.bookie.talk import Talk
+from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
-from protocol_specs.wire.status import EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK
+from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK
 
 _NEEDS = ("force",)
 
@@ -132,68 +131,6 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
         line.send(frame)
     for line, frame in asked:
         talk.expect_answer(frame, EOK, line)
-
-
-@case(
-    "BKW-FORCE-006",
-    MUST,
-    "sec-force-ledger-v3",
-    sends="A force with header version 1 and 2.",
-    accepts="EBADVERSION in both places, with the ledger id.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="capture",
-)
-def a_force_of_another_version_is_refused(talk: Talk) -> None:
-    """A force with a header version other than 3 MUST be answered EBADVERSION: never EOK, which would be taken for
-    synced."""
-    ledger = talk.new_ledger()
-    for version in (1, 2):
-        reply = talk.ask(_force(talk, ledger, version=version))
-        check_part(talk, reply, EBADVERSION, ledger_id=ledger)
-
-
-@case(
-    "BKW-FORCE-007",
-    SHOULD,
-    "sec-force-ledger-states",
-    sends="A force without its part.",
-    accepts="EOK for ledger 0; the connection serves on.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="S10",
-)
-def a_force_without_its_part_is_of_ledger_0(talk: Talk) -> None:
-    """A force without its part SHOULD be answered as one of ledger 0."""
-    frame = v3_requests.request(V3Operation.FORCE_LEDGER, txn_id=talk.requests.number())
-    check_part(talk, talk.ask(frame), EOK, ledger_id=0)
-    talk.expect_open()
-
-
-@case(
-    "BKW-FORCE-008",
-    MUST,
-    "sec-force-ledger-bookie",
-    sends="Twenty deferred adds and a force; the bookie is killed at once after its answer and started again.",
-    accepts="All twenty entries are read as they were added; the ledger takes adds of its key.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    site="own",
-    limit_s=120.0,
-    provenance="facts: wire.md",
-)
-def what_was_forced_survives_a_crash(talk: OwnTalk) -> None:
-    """A force MUST NOT be answered EOK before every add of the ledger that was acknowledged before is on disk."""
-    ledger = talk.new_ledger()
-    bodies = [sized(talk, ledger, entry_id, 100) for entry_id in range(20)]
-    frames = [_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]
-    for reply in ask_all(talk.main, frames):
-        talk.check_reply(reply, EOK)
-    talk.expect(_force(talk, ledger), EOK)
-    talk.bookie.crash()
-    for entry_id, body in enumerate(bodies):
-        talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
-    talk.expect(talk.requests.add(ledger, 20), EOK)
 
 
 def _deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, flag: int | None = None) -> bytes:

@@ -7,9 +7,11 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.bookie.waiting import LONG_MS, SHORT_MS, expect_waiting, in_time, poll
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
+from compat_tests.wire.line import framed
+from compat_tests.wire.replies import txn_id_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.status import EBADREQ, EFENCED, ENOENTRY, ENOLEDGER, EOK
+from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, ETOOMANYREQUESTS
 
 _NEEDS = ("long-poll",)
 _LATE_S = 1.5
@@ -55,27 +57,6 @@ def the_entry_behind_previous_lac_comes_along(talk: Talk) -> None:
     for previous in (2, 1, -1, 0):
         reply = talk.ask(poll(talk, ledger, previous, LONG_MS))
         check_part(talk, reply, EOK, ledger_id=ledger, entry_id=previous + 1, body=bodies[previous + 1], max_lac=3)
-
-
-@case(
-    "BKW-POLL-003",
-    MUST,
-    "sec-long-poll-states",
-    sends="A long poll for an entry that is confirmed but not stored on this bookie, as in a striped ledger.",
-    accepts="EOK at once: `entry_id` -1, no entry, `max_lac`.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="capture",
-)
-def an_entry_of_other_bookies_is_no_error(talk: Talk) -> None:
-    """Where the last add confirmed has passed `previous_lac` but the entry is on other bookies, the answer MUST be EOK
-    with `max_lac` and without an entry."""
-    ledger = talk.new_ledger()
-    bodies = store_ids(talk, ledger, (0, 3, 4))
-    reply = in_time(talk, lambda: talk.ask(poll(talk, ledger, 0, LONG_MS)))
-    check_part(talk, reply, EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=3)
-    reply = talk.ask(poll(talk, ledger, 2, LONG_MS))
-    check_part(talk, reply, EOK, ledger_id=ledger, entry_id=3, body=bodies[3], max_lac=3)
 
 
 @case(
@@ -214,27 +195,6 @@ def without_piggyback_it_is_a_read_after_the_wait(talk: Talk) -> None:
 
 
 @case(
-    "BKW-POLL-010",
-    MUST,
-    "sec-long-poll-states",
-    sends="Long polls with ENTRY_PIGGYBACK and the entry ids 0, 3 and 9.",
-    accepts="EBADREQ at once, without entry; the connection serves on.",
-    dialects=(V3,),
-    needs=_NEEDS,
-    provenance="capture",
-)
-def piggyback_names_no_entry(talk: Talk) -> None:
-    """ENTRY_PIGGYBACK with another entry id than -1 MUST be answered EBADREQ, and at once."""
-    ledger = talk.new_ledger()
-    store_run(talk, ledger, [41, 42, 43, 44])
-    for entry_id in (0, 3, 9):
-        frame = poll(talk, ledger, 1, LONG_MS, entry_id=entry_id)
-        reply = in_time(talk, lambda frame=frame: talk.ask(frame))
-        talk.check_reply(reply, EBADREQ, ledger_id=ledger, body=b"")
-    talk.expect_open()
-
-
-@case(
     "BKW-POLL-011",
     MUST,
     "sec-long-poll-states",
@@ -274,3 +234,35 @@ def a_fencing_read_does_not_wait(talk: Talk) -> None:
     reply = in_time(talk, lambda: talk.ask(frame))
     check_part(talk, reply, EOK, ledger_id=ledger, entry_id=0, body=bodies[0])
     talk.expect(talk.requests.add(ledger, 1), EFENCED)
+
+
+@case(
+    "BKW-POLL-010",
+    MUST,
+    "sec-long-poll-wait",
+    sends="1200 long polls on one connection that have to wait, then an add that confirms, on another one.",
+    accepts="EOK with the entry for each, or ETOOMANYREQUESTS for what is more than a bookie lets wait; the "
+    "connection serves on.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
+    """A bookie MAY bound how many polls of a connection wait; one more MUST be answered ETOOMANYREQUESTS, neither
+    dropped nor paid for with the connection."""
+    ledger = talk.new_ledger()
+    bodies = store_run(talk, ledger, [41, 42])
+    reader, frames = talk.line("reader"), [poll(talk, ledger, 0, LONG_MS) for _ in range(1200)]
+    reader.send_bytes(b"".join(map(framed, frames)))
+    read = talk.requests.read(ledger, 0)
+    reader.send(read)
+    talk.expect_answer(read, EOK, reader)
+    store_ids(talk, ledger, (2,))
+    open_ids = set(map(txn_id_of, frames))
+    while open_ids:
+        reply = talk.answered(reader.receive())
+        talk.check_that(reply.request_id in open_ids, "a reply", "that to a poll that is still open", reply)
+        open_ids.remove(reply.request_id)
+        if reply.status is not ETOOMANYREQUESTS:
+            talk.check_reply(reply, EOK, entry_id=1, body=bodies[1], max_lac=1)
+    talk.expect_open(reader)
