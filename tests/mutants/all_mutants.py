@@ -1,6 +1,13 @@
 """All mutants, by name."""
 
-from tests.mutants import bookie_connections, bookie_fencing, bookie_replies, table_rows
+from tests.mutants import (
+    bookie_connections,
+    bookie_fencing,
+    bookie_replies,
+    client_reads,
+    client_writes,
+    table_rows,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: dict[str, Mutant] = {
@@ -10,5 +17,7 @@ MUTANTS: dict[str, Mutant] = {
         *bookie_fencing.DEFECTS.mutants,
         *bookie_replies.DEFECTS.mutants,
         *bookie_connections.DEFECTS.mutants,
+        *client_reads.DEFECTS.mutants,
+        *client_writes.DEFECTS.mutants,
     )
 }

@@ -1,5 +1,6 @@
 """Defects of a bookie: who may add, and what outlives a crash or a stop."""
 
+from bisect import bisect_right
 from typing import Any
 
 from bookkeeper_tx.bookie import journal_records
@@ -14,6 +15,7 @@ from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.read_entry import ReadEntry
+from bookkeeper_tx.bookie.write_cache import LedgerRuns
 from bookkeeper_tx.protocol import v2, v3
 from protocol_specs.wire import status
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
@@ -22,10 +24,29 @@ DEFECTS = Defects(BOOKIE)
 defect = DEFECTS.defect
 
 
-@defect("FENCE", "CRASH", "STATE")
+def _unjournaled(record: str) -> None:
+    """Leave a kind of record out of the journal; who waits for it is told that it is there."""
+
+    class Dropped(bytes):
+        pass
+
+    @instead_of(journal_records, record)
+    def dropped(original: Any, *arguments: Any) -> bytes:
+        return Dropped(original(*arguments))
+
+    @instead_of(Journal, "append")
+    def append(original: Any, self: Any, records: Any, done: Any) -> None:
+        kept = [each for each in records if not isinstance(each, Dropped)]
+        if kept:
+            original(self, kept, done)
+        else:
+            done(None)
+
+
+@defect("CRASH", "FENCE", "STATE")
 def a_fence_is_lost_in_a_crash() -> None:
     """The fence of a known ledger is not journaled: it holds until the bookie is killed."""
-    journal_records.fence_record = lambda ledger_id: b""
+    _unjournaled("fence_record")
 
 
 @defect("FENCE", "CRASH", "RESTART", "STATE")
@@ -204,10 +225,16 @@ def an_acknowledged_add_is_not_stored() -> None:
 def the_last_copy_of_an_entry_stays() -> None:
     """An entry that is added again takes the place of the first copy."""
 
-    @instead_of(LedgerStorage, "add_to")
-    def add_to(original: Any, self: Any, ledger: Any, run: Any, is_indexed: Any) -> None:
-        original(self, ledger, run, is_indexed)
-        self._active.add(run)
+    LedgerStorage._is_stored = lambda self, *arguments: False  # type: ignore[method-assign]
+
+    @instead_of(LedgerRuns, "add")
+    def add(original: Any, self: Any, run: Any) -> None:
+        if run.first_entry_id > self.last_entry_id:
+            original(self, run)
+        else:
+            at = bisect_right(self.firsts, run.first_entry_id)
+            self.firsts.insert(at, run.first_entry_id)
+            self.runs.insert(at, run)
 
 
 @defect("ADD", "STATE")
@@ -237,7 +264,7 @@ def force_makes_an_unknown_ledger() -> None:
 @defect("CRASH", "LAC")
 def the_explicit_lac_is_lost_in_a_crash() -> None:
     """The body of a WRITE_LAC is not journaled."""
-    journal_records.explicit_lac_record = lambda ledger_id, body: b""
+    _unjournaled("explicit_lac_record")
 
 
 @defect("CRASH", "ADD")

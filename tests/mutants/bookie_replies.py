@@ -115,14 +115,15 @@ def a_batch_size_of_0_is_no_limit() -> None:
 
 
 @defect("BATCH")
-def a_batch_count_of_0_is_one_entry() -> None:
-    """A max count of 0 or less is taken for 1, where it is no limit."""
+def a_batch_count_of_0_is_refused() -> None:
+    """A max count of 0 or less is answered EBADREQ, where it is no limit."""
 
-    def one(batch: Any, request: Any) -> None:
+    @instead_of(batch_read.BatchRead, "serve")
+    def serve(original: Any, self: Any, request: Any, connection: Any) -> None:
         if request.max_count <= 0:
-            batch._count_left = 1
-
-    _changes_batch(one)
+            connection.send([request.error(status.EBADREQ)])
+        else:
+            original(self, request, connection)
 
 
 @defect("BATCH")
