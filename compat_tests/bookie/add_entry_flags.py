@@ -1,67 +1,16 @@
-"""Adds with versions, flags, priorities and fields, those that nobody knows included."""
-
-from collections.abc import Callable
+"""Adds with flags, priorities and write flags."""
 
 from compat_tests.bookie.exact import expect_exactly_added
-from compat_tests.bookie.stored import expect_absent, expect_stored, fill, made
+from compat_tests.bookie.stored import expect_stored, fill, made
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.entries import KEY, entry
+from compat_tests.wire.entries import entry
 from protocol_specs.fields import LAST_ENTRY
-from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag
-from protocol_specs.wire.status import EBADVERSION, EFENCED, EOK
-
-#: Bits of V2 flags, and values of V3's, that no release knows.
-UNKNOWN_BITS = (0x8, 0x10, 0x100, 0x8000, 0xFFF8)
-UNKNOWN_FLAG = bytes.fromhex("a00609")
-UNKNOWN_FIELD = bytes.fromhex("f03e01")
+from protocol_specs.wire.status import EFENCED, EOK
 
 WRITE_FLAGS = (0, 1, 2, 255, -1, 2**31 - 1)
-
-
-@case(
-    "BKW-ADD-020",
-    MUST,
-    "sec-v2-header",
-    sends="Adds of version 0, 1 and 2; those of version 0 also with other bytes in the middle of the header word.",
-    accepts="EOK; the header of the reply has the request's version, operation 1 and no flags; in version 0 it is "
-    "00000001.",
-    dialects=(V2,),
-    provenance="facts: wire.md §1",
-)
-def adds_of_the_versions_0_to_2_are_served(talk: Talk) -> None:
-    """A bookie MUST serve packets of version 0, 1 and 2, and MUST echo version and operation; in version 0 the
-    operation is the low byte, and the two bytes before it are ignored."""
-    ledger = talk.new_ledger()
-    for entry_id, header in enumerate(("00000001", "00000101", "00ff0701", "01010000", "02010000")):
-        body = made(ledger, entry_id)
-        frame = bytes.fromhex(header) + KEY + body
-        expect_exactly_added(talk, frame, EOK, ledger, entry_id, version=int(header[:2]))
-        expect_stored(talk, ledger, {entry_id: body})
-
-
-@case(
-    "BKW-ADD-021",
-    MUST,
-    "sec-add-entry-order",
-    sends="Adds of V2 versions 3, 4, 10, 127, 128 and 255, or with a V3 header of version 1 and 2.",
-    accepts="EBADVERSION, echoing ids (and the version, in V2); the connection goes on, and nothing is stored.",
-    provenance="facts: wire.md §1, §3",
-)
-def adds_of_other_versions_store_nothing(talk: Talk) -> None:
-    """A bookie MUST answer an add of a version that it does not speak with EBADVERSION and MUST NOT store it."""
-    ledger = talk.new_ledger()
-    fill(talk, ledger, 1)
-    if talk.dialect is V2:
-        for version in (3, 4, 10, 127, 128, 255):
-            frame = version.to_bytes(1, "big") + v2_requests.add(ledger, 1)[1:]
-            expect_exactly_added(talk, frame, EBADVERSION, ledger, 1, version=version)
-    else:
-        for version in (1, 2):
-            expect_exactly_added(talk, v3_requests.add(ledger, 1, version=version), EBADVERSION, ledger, 1)
-    expect_absent(talk, ledger, 1)
 
 
 @case(
@@ -83,27 +32,6 @@ def flags_count_from_version_1_on(talk: Talk) -> None:
         talk.expect(v2_requests.add(ledger, entry_id, version=version, flags=bits), EOK)
         talk.expect(v2_requests.add(ledger, 9, version=version), EFENCED)
     expect_stored(talk, ledger, {entry_id: entry(ledger, entry_id, entry_id - 1) for entry_id in range(1, 5)})
-
-
-@case(
-    "BKW-ADD-023",
-    MUST,
-    "sec-add-entry-flags",
-    sends="Adds with flag bits (V2), or a flag and write flags (V3), that no release knows.",
-    accepts="EOK, and the entries are there.",
-    provenance="facts: wire.md §1, §3",
-)
-def unknown_flags_of_adds_are_ignored(talk: Talk) -> None:
-    """A bookie MUST ignore flags that it does not know, and carry the add out."""
-    ledger = talk.new_ledger()
-    if talk.dialect is V2:
-        frames = [v2_requests.add(ledger, index, flags=bits) for index, bits in enumerate(UNKNOWN_BITS)]
-    else:
-        frames = [v3_requests.changed(v3_requests.add(ledger, 0), _with(UNKNOWN_FLAG))]
-        frames += [v3_requests.add(ledger, 1 + index, write_flags=1 << bit) for index, bit in enumerate((1, 5, 30))]
-    for frame in frames:
-        talk.expect(frame, EOK)
-    expect_stored(talk, ledger, [entry(ledger, entry_id, entry_id - 1) for entry_id in range(len(frames))])
 
 
 @case(
@@ -180,45 +108,3 @@ def entries_of_deferred_sync_are_read_at_once(talk: Talk) -> None:
     for entry_id, flags in enumerate(WRITE_FLAGS):
         talk.expect(v3_requests.add(ledger, entry_id, made(ledger, entry_id), write_flags=flags), EOK)
         talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=made(ledger, entry_id))
-
-
-@case(
-    "BKW-ADD-028",
-    MUST,
-    "sec-v3-request",
-    sends="Adds with unknown fields in the request and in its part, with request contexts, and with the header last.",
-    accepts="EOK, and the entries are there.",
-    dialects=(V3,),
-    provenance="BK#4780; facts: wire.md §3",
-)
-def unknown_fields_of_adds_are_ignored(talk: Talk) -> None:
-    """A bookie MUST ignore fields that it does not know, in a request and in its part, and MUST take known ones in any
-    order."""
-    ledger = talk.new_ledger()
-    header_end = 2 + v3_requests.add(ledger, 3)[1]
-    last = v3_requests.add(ledger, 3)
-    frames = [
-        v3_requests.add(ledger, 0) + UNKNOWN_FIELD,
-        v3_requests.changed(v3_requests.add(ledger, 1), _with(UNKNOWN_FIELD)),
-        v3_requests.changed(v3_requests.add(ledger, 2), _with_contexts),
-        last[header_end:] + last[:header_end],
-    ]
-    for entry_id, frame in enumerate(frames):
-        talk.expect(frame, EOK, entry_id=entry_id)
-    expect_stored(talk, ledger, [entry(ledger, entry_id, entry_id - 1) for entry_id in range(len(frames))])
-
-
-def _with(rest: bytes) -> Callable[[v3_pb2.Request], None]:
-    """What puts bytes behind the fields of an add's part."""
-
-    def change(message: v3_pb2.Request) -> None:
-        part = message.add_request.SerializeToString() + rest
-        message.add_request.Clear()
-        message.add_request.MergeFromString(part)
-
-    return change
-
-
-def _with_contexts(message: v3_pb2.Request) -> None:
-    message.request_context.add(key="trace", value="7")
-    message.request_context.add(key="", value="")

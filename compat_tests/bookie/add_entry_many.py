@@ -5,8 +5,7 @@ import threading
 from compat_tests.bookie.pipeline import ask_all, collect, statuses
 from compat_tests.bookie.stored import expect_absent, expect_stored, made
 from compat_tests.bookie.talk import Talk
-from compat_tests.judge.case import MUST, V3, case
-from compat_tests.wire import v3_requests
+from compat_tests.judge.case import MUST, case
 from compat_tests.wire.entries import OTHER_KEY
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.status import EOK
@@ -113,22 +112,3 @@ def bad_adds_do_not_harm_those_beside_them(talk: Talk) -> None:
     good = [entry_id for entry_id, status in enumerate(wanted, 1) if status == "EOK"]
     expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in good})
     expect_absent(talk, ledger, *(each for each in range(1, 61) if each not in good))
-
-
-@case(
-    "BKW-ADD-033",
-    MUST,
-    "sec-v3-requests",
-    sends="Adds with the transaction ids 0, 2^63, 2^64 - 1, and two at once with the same one.",
-    accepts="EOK, each reply with its request's id; both that share one are answered, each with its entry id.",
-    dialects=(V3,),
-    provenance="facts: wire.md §3",
-)
-def any_transaction_id_comes_back(talk: Talk) -> None:
-    """A bookie MUST echo any transaction id of 64 bits, and MUST NOT mind one that is in use already."""
-    ledger = talk.new_ledger()
-    for entry_id, txn_id in enumerate((0, 2**63, 2**64 - 1)):
-        reply = talk.expect(v3_requests.add(ledger, entry_id, txn_id=txn_id), EOK, entry_id=entry_id)
-        talk.check("the transaction id", reply.request_id, txn_id)
-    twins = [v3_requests.add(ledger, entry_id, txn_id=77) for entry_id in (3, 4)]
-    talk.check("the statuses", statuses(ask_all(talk.main, twins)), ["EOK"] * 2)

@@ -33,12 +33,11 @@ def expect_exactly_read(
     entry_id: int,
     body: bytes = b"",
     max_lac: int | None = None,
-    version: int = 2,
 ) -> None:
     """Ask, and want the reply to a read and not a byte more or less.  ``max_lac`` is for V3 only."""
     reply = talk.ask(frame)
     if talk.dialect is V2:
-        _check_v2(talk, reply, Operation.READ_ENTRY, status, ledger, entry_id, version, body)
+        _check_v2(talk, reply, Operation.READ_ENTRY, status, ledger, entry_id, 2, body)
         return
     part = v3_pb2.ReadResponse(status=status.v3, ledger_id=ledger, entry_id=entry_id)  # type: ignore[arg-type]
     if body:

@@ -178,22 +178,3 @@ def recovery_reads_fence(talk: Talk) -> None:
         talk.check("status", reply.status, EOK if first < 3 else ENOENTRY)
         talk.check("body", reply.body, bodies[first] if first < 3 else b"")
         talk.expect(talk.requests.add(ledger, 3), EFENCED)
-
-
-@case(
-    "BKW-FENCE-009",
-    MUST,
-    "sec-long-poll-wait",
-    sends="A fencing read with previous_lac and a time-out of a minute.",
-    accepts="EOK with the entry, at once.",
-    dialects=(V3,),
-    provenance="facts: wire.md §4",
-    limit_s=5.0,
-)
-def a_fencing_read_does_not_wait(talk: Talk) -> None:
-    """A fencing read MUST NOT wait like a long poll, whatever its previous_lac and time-out say."""
-    ledger = talk.new_ledger()
-    bodies = fill(talk, ledger, 2)
-    frame = v3_requests.fence(ledger, 0, previous_lac=7, time_out=60_000)
-    expect_exactly_read(talk, frame, EOK, ledger, 0, bodies[0])
-    talk.expect(talk.requests.add(ledger, 2), EFENCED)

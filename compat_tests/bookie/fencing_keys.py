@@ -1,15 +1,14 @@
 """Who may fence: what a fencing read has to show, and what comes of one that does not."""
 
 from compat_tests.bookie.exact import expect_exactly_read
-from compat_tests.bookie.stored import expect_stored, fill
+from compat_tests.bookie.stored import fill
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
-from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.entries import KEY, OTHER_KEY
+from compat_tests.wire import v3_requests
+from compat_tests.wire.entries import KEY
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.operations import Flag
-from protocol_specs.wire.status import EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
+from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
 
 @case(
@@ -71,66 +70,6 @@ def a_fencing_flag_without_a_whole_key_closes(talk: Talk) -> None:
     for size in (0, 1, 10, 19):
         talk.expect_closed(talk.line(f"{size} bytes of key"), talk.requests.fence(ledger, 0, key=KEY[:size]))
     talk.expect(talk.requests.add(ledger, 1), EOK)
-
-
-@case(
-    "BKW-FENCE-013",
-    MUST,
-    "sec-v2-packets",
-    sends="A fencing read with the key and 50 bytes more, and one with 20 wrong bytes in front of the key.",
-    accepts="EUA for the second: the key is the 20 bytes behind the ids. EOK for the first, and the ledger is fenced.",
-    dialects=(V2,),
-    provenance="D10",
-)
-def what_stands_behind_the_key_is_ignored(talk: Talk) -> None:
-    """The master key of a V2 fencing read MUST be taken from the 20 bytes behind the ids; what follows is ignored."""
-    ledger = talk.new_ledger()
-    (body,) = fill(talk, ledger, 1)
-    expect_exactly_read(talk, talk.requests.fence(ledger, 0, key=OTHER_KEY + KEY), EUA, ledger, 0)
-    talk.expect(talk.requests.add(ledger, 1), EOK)
-    expect_exactly_read(talk, talk.requests.fence(ledger, 0, key=KEY + bytes(50)), EOK, ledger, 0, body)
-    talk.expect(talk.requests.add(ledger, 2), EFENCED)
-
-
-@case(
-    "BKW-FENCE-014",
-    MUST,
-    "sec-v2-packets",
-    sends="V2 reads of version 1 with the fencing flag, with and without a key behind them.",
-    accepts="EUA without an entry, on a connection that goes on; the ledger still takes adds.",
-    dialects=(V2,),
-    provenance="D10; facts: wire.md §1",
-)
-def before_version_2_there_is_no_key_to_fence_with(talk: Talk) -> None:
-    """A bookie MUST NOT look for a key in a packet of version 1, and so MUST answer its fencing flag with EUA."""
-    ledger = talk.new_ledger()
-    fill(talk, ledger, 1)
-    for key in (b"", KEY[:5], KEY):
-        frame = v2_requests.read(ledger, 0, version=1, flags=Flag.FENCING, key=key)
-        expect_exactly_read(talk, frame, EUA, ledger, 0, version=1)
-    talk.expect(talk.requests.add(ledger, 1), EOK)
-
-
-@case(
-    "BKW-FENCE-015",
-    MUST,
-    "sec-read-entry-states",
-    sends="Fencing reads, with the right key, of versions that are not spoken: 3 and 255 in V2, 1 and 2 in V3.",
-    accepts="EBADVERSION; the ledger still takes adds.",
-)
-def a_version_that_is_not_spoken_fences_nothing(talk: Talk) -> None:
-    """A fencing read that is answered EBADVERSION MUST NOT fence."""
-    ledger = talk.new_ledger()
-    bodies = fill(talk, ledger, 1)
-    if talk.dialect is V2:
-        for version in (3, 255):
-            frame = version.to_bytes(1, "big") + talk.requests.fence(ledger, 0)[1:]
-            expect_exactly_read(talk, frame, EBADVERSION, ledger, 0, version=version)
-    else:
-        for version in (1, 2):
-            expect_exactly_read(talk, v3_requests.fence(ledger, 0, version=version), EBADVERSION, ledger, 0)
-    talk.expect(talk.requests.add(ledger, 1), EOK)
-    expect_stored(talk, ledger, bodies)
 
 
 @case(

@@ -98,35 +98,6 @@ def asking_for_the_last_add_confirmed_does_not_fence(talk: Talk) -> None:
 
 
 @case(
-    "BKW-FENCE-025",
-    MUST,
-    "sec-long-poll-wait",
-    sends="Long polls on two connections that wait for a last add confirmed; then a fence on a third one.",
-    accepts="Nothing before the fence; both polls are answered at once after it, EOK without an entry.",
-    dialects=(V3,),
-    needs=("long-poll",),
-    provenance="facts: wire.md §4",
-)
-def a_fence_ends_the_long_polls_of_its_ledger(talk: Talk) -> None:
-    """A fence MUST end the long polls that wait on its ledger, and only those: nothing more may come for them."""
-    ledger, other = talk.new_ledger(), talk.new_ledger()
-    fill(talk, ledger, 2)
-    fill(talk, other, 2)
-    polls = {talk.line(f"reader {index}"): v3_requests.poll(ledger, 0, 60_000, txn_id=index) for index in (1, 2)}
-    bystander = talk.line("reader of another ledger")
-    for line, frame in polls.items():
-        line.send(frame)
-    bystander.send(v3_requests.poll(other, 0, 60_000, txn_id=3))
-    talk.expect_silence(bystander, 0.25)
-    for line in polls:
-        talk.expect_silence(line, 0.05)
-    talk.expect(talk.requests.fence(ledger), EOK)
-    for line, frame in polls.items():
-        talk.expect_answer(frame, EOK, line, entry_id=NO_ENTRY, body=b"", max_lac=0)
-    talk.expect_silence(bystander, 0.1)
-
-
-@case(
     "BKW-FENCE-026",
     MUST,
     "sec-fencing-states",

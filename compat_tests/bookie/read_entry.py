@@ -1,18 +1,13 @@
 """Plain reads: what comes back, to the byte, and what a request may carry that means nothing."""
 
 from compat_tests.bookie.exact import expect_exactly_read
-from compat_tests.bookie.stored import expect_stored, fill, made
+from compat_tests.bookie.stored import fill, made
 from compat_tests.bookie.talk import Talk
-from compat_tests.judge.case import MUST, V2, V3, case
-from compat_tests.wire import v2_requests, v3_requests
+from compat_tests.judge.case import MUST, V2, case
+from compat_tests.wire import v2_requests
 from compat_tests.wire.entries import KEY, OTHER_KEY
 from protocol_specs.fields import ENTRY_ID_MAX, LAST_ENTRY, LEDGER_ID_MAX
-from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.status import EBADREQ, EBADVERSION, ENOENTRY, ENOLEDGER, EOK
-
-#: Flag bits of V2 reads that ask for nothing: a recovery add's, and those that no release knows.
-IDLE_BITS = (0x2, 0x8, 0x100, 0x8000, 0xFFFA)
-UNKNOWN_FLAG = bytes.fromhex("a00609")
+from protocol_specs.wire.status import EBADREQ, ENOENTRY, ENOLEDGER, EOK
 
 
 @case(
@@ -126,69 +121,6 @@ def a_key_that_nobody_asked_for_is_ignored(talk: Talk) -> None:
 
 
 @case(
-    "BKW-READ-007",
-    MUST,
-    "sec-read-entry-flags",
-    sends="Reads with flag bits that mean nothing on a read, or that no release knows (V3: an unknown value).",
-    accepts="EOK with the entry; an add afterwards is EOK: nothing was fenced.",
-    provenance="facts: wire.md §2, §3",
-)
-def unknown_flags_of_reads_are_ignored(talk: Talk) -> None:
-    """A bookie MUST ignore flags of a read that it does not know."""
-    ledger = talk.new_ledger()
-    (body,) = fill(talk, ledger, 1)
-    if talk.dialect is V2:
-        frames = [v2_requests.read(ledger, 0, flags=bits) for bits in IDLE_BITS]
-        frames += [v2_requests.read(ledger, 0, version=1, flags=bits) for bits in IDLE_BITS]
-    else:
-        frames = [v3_requests.changed(v3_requests.read(ledger, 0), _with_unknown_flag)]
-    for frame in frames:
-        talk.expect(frame, EOK, body=body)
-    talk.expect(talk.requests.add(ledger, 1), EOK)
-
-
-@case(
-    "BKW-READ-008",
-    MUST,
-    "sec-v2-header",
-    sends="Reads of version 0, 1 and 2; those of version 0 also with other bytes in the middle of the header word.",
-    accepts="EOK with the entry; the header has the request's version, operation 2 and no flags.",
-    dialects=(V2,),
-    provenance="facts: wire.md §1",
-)
-def reads_of_the_versions_0_to_2_are_served(talk: Talk) -> None:
-    """A bookie MUST serve reads of version 0, 1 and 2, and MUST echo version and operation with no flags."""
-    ledger = talk.new_ledger()
-    (body,) = fill(talk, ledger, 1)
-    ids = v2_requests.read(ledger, 0)[4:]
-    for header in ("00000002", "00000102", "00ffff02", "01020000", "02020000", "02020004"):
-        frame = bytes.fromhex(header) + ids
-        expect_exactly_read(talk, frame, EOK, ledger, 0, body, version=int(header[:2]))
-
-
-@case(
-    "BKW-READ-009",
-    MUST,
-    "sec-read-entry-states",
-    sends="Reads of V2 versions 3, 4, 10, 127, 128 and 255, or with a V3 header of version 1 and 2.",
-    accepts="EBADVERSION without an entry, echoing ids (and the version, in V2); the connection goes on.",
-    provenance="facts: wire.md §1, §3",
-)
-def reads_of_other_versions_bring_nothing(talk: Talk) -> None:
-    """A bookie MUST answer a read of a version that it does not speak with EBADVERSION."""
-    ledger = talk.new_ledger()
-    bodies = fill(talk, ledger, 1)
-    if talk.dialect is V2:
-        for version in (3, 4, 10, 127, 128, 255):
-            frame = version.to_bytes(1, "big") + v2_requests.read(ledger, 0)[1:]
-            expect_exactly_read(talk, frame, EBADVERSION, ledger, 0, version=version)
-    else:
-        for version in (1, 2):
-            expect_exactly_read(talk, v3_requests.read(ledger, 0, version=version), EBADVERSION, ledger, 0)
-    expect_stored(talk, ledger, bodies)
-
-
-@case(
     "BKW-READ-010",
     MUST,
     "sec-read-entry-flags",
@@ -207,29 +139,6 @@ def reads_of_high_priority_are_reads(talk: Talk) -> None:
 
 
 @case(
-    "BKW-READ-011",
-    MUST,
-    "sec-read-entry-v3",
-    sends="Reads with only a time-out, and with only the piggyback flag: without previous_lac neither means anything.",
-    accepts="EOK with the entry asked for, at once.",
-    dialects=(V3,),
-    provenance="facts: wire.md §4",
-    limit_s=5.0,
-)
-def a_read_without_previous_lac_does_not_wait(talk: Talk) -> None:
-    """A bookie MUST take a V3 read without previous_lac for a plain read, whatever its time-out and flag say."""
-    ledger = talk.new_ledger()
-    bodies = fill(talk, ledger, 2)
-    piggyback = v3_pb2.ReadRequest.ENTRY_PIGGYBACK
-    for frame in (
-        v3_requests.read(ledger, 0, time_out=60_000),
-        v3_requests.read(ledger, 0, flag=piggyback),
-        v3_requests.read(ledger, 0, flag=piggyback, time_out=60_000),
-    ):
-        expect_exactly_read(talk, frame, EOK, ledger, 0, bodies[0], max_lac=0)
-
-
-@case(
     "BKW-READ-012",
     MUST,
     "sec-read-entry-v2",
@@ -244,9 +153,3 @@ def entries_of_ledgers_are_not_mixed_up(talk: Talk) -> None:
     for entry_id in range(4):
         for ledger in ledgers:
             talk.expect(talk.requests.read(ledger, entry_id), EOK, body=made(ledger, entry_id))
-
-
-def _with_unknown_flag(message: v3_pb2.Request) -> None:
-    part = message.read_request.SerializeToString() + UNKNOWN_FLAG
-    message.read_request.Clear()
-    message.read_request.MergeFromString(part)
