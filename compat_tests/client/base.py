@@ -12,6 +12,7 @@ from compat_tests.judge.case import MUST, case
     sends="The client creates a ledger on one bookie, appends two entries, closes it, opens it again and reads it.",
     accepts="Every call goes well, and the entries come back as they were appended.",
     provenance="capture of Java 4.9.2 to 4.18.0",
+    limit_s=30.0,  # whatever a client does only once, it does here
 )
 def a_ledger_is_written_closed_and_read(stage: Stage) -> None:
     """A client MUST be able to write a ledger, close it and read it back."""
