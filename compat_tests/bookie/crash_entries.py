@@ -12,7 +12,7 @@ from protocol_specs.fields import ENTRY_SIZE_MIN, LAST_ENTRY
 from protocol_specs.wire.status import EBADREQ, EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
 #: A Java bookie takes seconds to start, on a busy machine many.
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 
 
 @case(

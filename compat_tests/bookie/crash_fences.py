@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK, EUA
     accepts="EFENCED; EOK, and the last entry is the recovery add's.",
     site="own",
     limit_s=LIMIT_S,
-    provenance="correctness: FenceIsDurable",
+    provenance="D14, D15: what a bookie has to do instead",
 )
 def the_fence_of_a_known_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """A fence MUST be on disk before the fencing read is answered."""
@@ -38,7 +38,7 @@ def the_fence_of_a_known_ledger_survives_a_crash(talk: OwnTalk) -> None:
     accepts="ENOENTRY for the fence; EFENCED for the add, and nothing is stored.",
     site="own",
     limit_s=LIMIT_S,
-    provenance="D14 (S1)",
+    provenance="D14, S1",
 )
 def the_fence_of_an_unknown_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """The fence of a ledger that the bookie had nothing of MUST survive a crash: the recovery that made it closes the
@@ -61,7 +61,7 @@ def the_fence_of_an_unknown_ledger_survives_a_crash(talk: OwnTalk) -> None:
     dialects=(V2,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="D14 (S1)",
+    provenance="D14, S1",
 )
 def the_fence_survives_a_crash_behind_recovery_adds(talk: OwnTalk) -> None:
     """A fence that recovery adds have followed MUST survive a crash, and so MUST those entries."""
@@ -84,7 +84,7 @@ def the_fence_survives_a_crash_behind_recovery_adds(talk: OwnTalk) -> None:
     accepts="EOK with the last entry for the fence, EFENCED for the add.",
     site="own",
     limit_s=LIMIT_S,
-    provenance="D15 (S2), BK#4843",
+    provenance="D15, S2, BK#4843",
 )
 def the_fence_of_a_flushed_ledger_survives_a_clean_stop(talk: OwnTalk) -> None:
     """A fence MUST survive a stop in order also if nothing was added to the bookie since it was made."""
@@ -150,7 +150,7 @@ def the_fence_of_a_flushed_ledger_survives_a_crash(talk: OwnTalk) -> None:
     dialects=(V3,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="D15 (S2)",
+    provenance="D15, S2",
 )
 def the_fence_of_an_unknown_ledger_survives_clean_stops(talk: OwnTalk) -> None:
     """The fence of a ledger without entries MUST survive stops in order."""
