@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK, EUA
     accepts="EFENCED; EOK, and the last entry is the recovery add's.",
     site="own",
     limit_s=LIMIT_S,
-    provenance="D14, D15: what a bookie has to do instead",
+    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
 )
 def the_fence_of_a_known_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """A fence MUST be on disk before the fencing read is answered."""
@@ -106,7 +106,7 @@ def the_fence_of_a_flushed_ledger_survives_a_clean_stop(talk: OwnTalk) -> None:
     dialects=(V2,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="S2",
+    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
 )
 def a_fence_survives_a_clean_stop_behind_other_adds(talk: OwnTalk) -> None:
     """A fence MUST survive a stop in order, with adds to other ledgers behind it."""
@@ -129,7 +129,7 @@ def a_fence_survives_a_clean_stop_behind_other_adds(talk: OwnTalk) -> None:
     dialects=(V3,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="S2",
+    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
 )
 def the_fence_of_a_flushed_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """The fence of a ledger whose entries are flushed MUST survive a crash."""
