@@ -37,9 +37,7 @@ ALL = ("ours", *(f"java:{release}" for release in RELEASES))
 @click.command()
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="One of several; all that are known if none.")
 @click.option("--role", "roles", multiple=True, type=click.Choice([str(role) for role in Role]), help="Both if none.")
-@click.option(
-    "--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="A directory."
-)
+@click.option("--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="A directory.")
 @click.option("--mutants", "mutants_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--docs-url", default="", help="Where the reference stands, relative to the page or not.")
 def matrix(

@@ -24,6 +24,7 @@ from compat_tests.client.stage import Stage
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import Dialect, Role
 from compat_tests.judge.result import TargetInfo
+from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
@@ -32,7 +33,8 @@ PROCESSES = 2
 """Driver processes; each has several clients at a time."""
 
 _CONNECT_S = 20.0
-_PROBE_S = 60.0
+_PROBE_S = 20.0
+"""For a JVM on a busy machine to start and connect."""
 _SCHEME = "://"
 
 
@@ -81,7 +83,12 @@ class ClientGround:
     def probe(self, seed: int, stop: threading.Event) -> Mapping[str, str]:
         """Start everything; find out which dialects the client speaks.  Raises Unavailable."""
         self._begin()
-        return {dialect.lower(): self._speaks(dialect) for dialect in Dialect}
+        found = {}
+        for dialect in Dialect:
+            if stop.is_set():
+                raise Interrupted
+            found[dialect.lower()] = self._speaks(dialect)
+        return found
 
     @contextmanager
     def attempt(self, brief: Brief) -> Iterator[Stage]:

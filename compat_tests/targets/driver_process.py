@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from typing import IO
@@ -18,6 +18,9 @@ from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
 from compat_tests.targets.process import register
 
 Reply = Mapping[str, str]
+
+_LINE_MAX = 256 << 20
+"""Bytes of a reply: a hundred entries of the largest size in hexadecimal fit many times."""
 
 
 @attrs.define(eq=False)
@@ -161,12 +164,18 @@ class LineDriver:
             raise DriverEnded("no standard input")
         return self._popen.stdin
 
+    def _lines(self) -> Iterator[bytes]:
+        while self._popen.stdout is not None and (line := self._popen.stdout.readline(_LINE_MAX)):
+            yield line
+
     def _read(self) -> None:
-        for line in self._popen.stdout or ():
+        why = "ended"
+        for line in self._lines():
             try:
                 number, outcome = parse_reply(line.decode())
             except (ValueError, KeyError):
                 self._popen.kill()  # not a driver: nobody can tell what it will say next
+                why = f"wrote a line that is no reply, {line[:80]!r}"
                 break
             future = self._waiting.pop(number, None)
             if future is None:
@@ -181,7 +190,7 @@ class LineDriver:
         with self._lock:
             for future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(DriverEnded(f"{self.name} ended:\n{self.tail()}"))
+                    future.set_exception(DriverEnded(f"{self.name} {why}\n{self.tail()}".strip()))
             self._waiting.clear()
 
 

@@ -29,8 +29,8 @@ def start(*arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
     )
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    output, _ = process.communicate(timeout=TIME_OUT_S)
+def ended(process: subprocess.Popen[str], time_out_s: float = TIME_OUT_S) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=time_out_s)
     assert "Traceback" not in output
     return process.returncode, output
 
@@ -77,11 +77,49 @@ def children_of(pid: int) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("count", [1, 2], ids=["while ZooKeeper starts", "while a bookie starts"])
-def test_an_interrupted_run_leaves_nothing(number, count):
+BAD_DRIVERS = {
+    "ends": "pass",
+    "fails": "raise SystemExit('no such option')",
+    "writes anything": "while True: print('anything')",
+    "echoes": "import sys; [print(line, end='', flush=True) for line in sys.stdin]",
+}
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("code", BAD_DRIVERS.values(), ids=BAD_DRIVERS)
+def test_what_is_no_driver(code, tmp_path):
+    path = tmp_path / "run.json"
+    assert ended(start("client", "--json", str(path), "--", sys.executable, "-c", code))[0] == 1
+    results = {(each["case"], each["dialect"]): each for each in json.loads(path.read_text())["results"]}
+    assert results["BKW-CBASE-001", "V2"]["verdict"] == "fail"
+    assert {each["verdict"] for key, each in results.items() if key[0] != "BKW-CBASE-001"} == {"not-reached"}
+
+
+@pytest.mark.java
+@pytest.mark.full
+def test_a_driver_that_says_nothing(tmp_path):
+    silent = [sys.executable, "-c", "import time; time.sleep(1000)"]
+    process = start("client", "--json", str(tmp_path / "run.json"), "--", *silent)
+    code, output = ended(process, 120)
+    assert code == 1
+    assert "expected an answer within" in output
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    ("role", "number", "count"),
+    [
+        ("bookie", signal.SIGINT, 2),
+        ("bookie", signal.SIGTERM, 1),
+        ("client", signal.SIGINT, 1),
+        ("client", signal.SIGTERM, 2),
+    ],
+    ids=lambda value: str(value),
+)
+def test_an_interrupted_run_leaves_nothing(role, number, count):
+    """Interrupted while ZooKeeper starts, its first child, or the target does, its second."""
     with tempfile.TemporaryDirectory() as folder:
-        process = start("bookie", "--target", "ours", folder=Path(folder))
+        process = start(role, "--target", "ours", folder=Path(folder))
         deadline = time.monotonic() + TIME_OUT_S
         while len(started := children_of(process.pid)) < count and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -99,6 +137,7 @@ def test_an_interrupted_run_leaves_nothing(number, count):
         ([], "--address HOST:PORT or --target"),
         (["--address", "localhost"], "localhost"),
         (["--target", "java:1.0"], "4.18.0"),
+        (["--address", "127.0.0.1:1", "--html", "/"], "is a directory"),
         (["--address", "127.0.0.1:1", "--only", "BKW-RAED-*"], "BKW-RAED-*"),
         (["--address", "127.0.0.1:1", "--features", "/nonexistent.toml"], "/nonexistent.toml"),
     ],
