@@ -107,7 +107,7 @@ def test_a_driver_that_says_nothing(tmp_path):
 
 @pytest.mark.java
 @pytest.mark.parametrize(
-    ("role", "number", "count"),
+    ("role", "name", "count"),
     [
         ("bookie", signal.SIGINT, 2),
         ("bookie", signal.SIGTERM, 1),
@@ -116,14 +116,14 @@ def test_a_driver_that_says_nothing(tmp_path):
     ],
     ids=lambda value: str(value),
 )
-def test_an_interrupted_run_leaves_nothing(role, number, count):
+def test_an_interrupted_run_leaves_nothing(role, name, count):
     """Interrupted while ZooKeeper starts, its first child, or the target does, its second."""
     with tempfile.TemporaryDirectory() as folder:
         process = start(role, "--target", "ours", folder=Path(folder))
         deadline = time.monotonic() + TIME_OUT_S
         while len(started := children_of(process.pid)) < count and time.monotonic() < deadline:
             time.sleep(0.05)
-        process.send_signal(number)
+        process.send_signal(signal.Signals[f"SIG{name}"])
         code, output = ended(process)
         assert code == 130, output
         alive = {pid for pid in started if Path(f"/proc/{pid}").exists()}
