@@ -25,10 +25,6 @@ def check_writers(options: Mapping[str, Any]) -> None:
             raise click.UsageError(
                 f"{error.name} is not installed, which these reports need: pip install 'bookkeeper_tx[conformance]'"
             ) from None
-    for name in ("json_path", "markdown_path", *_NEEDS_EXTRA):
-        path: Path | None = options.get(name)
-        if path is not None and path.is_dir():
-            raise click.UsageError(f"{path} is a directory: name a file")
 
 
 def write_reports(runs: Sequence[Run], options: Mapping[str, Any], mutants_path: Path | None = None) -> None:
