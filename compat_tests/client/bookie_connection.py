@@ -78,6 +78,9 @@ class BookieConnection:
         while True:
             try:
                 data = self._socket.recv(_CHUNK)
+            except ConnectionResetError:
+                self.bookie.recording.note(self.name, "reset by the target")
+                return
             except OSError:
                 return
             if not data:
