@@ -49,6 +49,7 @@ _REPLACED = (EIO, EREADONLY, ETOOMANYREQUESTS, EBADREQ, EBADVERSION, ENOLEDGER, 
     "sec-add-entry-client",
     sends="An add that one bookie refuses, with each status but EFENCED and EUA, and with a number that is no status.",
     accepts="The append is acknowledged by the other and a free bookie, which takes the place of the one that refused.",
+    limit_s=30.0,
     provenance="facts: adds",
 )
 def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
@@ -191,6 +192,7 @@ def a_slow_bookie_holds_nobody_up(stage: Stage) -> None:
     "sec-connection-broken",
     sends="Replies to an add that are none: cut short, empty, of other bytes; and nothing behind them.",
     accepts="None is taken for an acknowledgement: after the time-out at the latest a free bookie takes the place.",
+    limit_s=30.0,
     provenance="facts: framing",
 )
 def garbage_acknowledges_nothing(stage: Stage) -> None:

@@ -178,6 +178,7 @@ def an_entry_goes_to_its_write_set(stage: Stage) -> None:
     "sec-entry-v1",
     sends="Appends of 1 MB and of 4 MB.",
     accepts="Both are stored as they were appended, and acknowledged.",
+    limit_s=30.0,
     provenance="facts: limits",
 )
 def large_entries_arrive_whole(stage: Stage) -> None:
@@ -200,6 +201,7 @@ def large_entries_arrive_whole(stage: Stage) -> None:
     "sec-frame-limit",
     sends="An append of 5 MiB, which no frame can hold.",
     accepts="An error, and no frame over the limit; the next append goes well on the same bookie.",
+    limit_s=30.0,
     provenance="facts: limits",
 )
 def what_no_frame_can_hold_is_refused(stage: Stage) -> None:
@@ -207,7 +209,7 @@ def what_no_frame_can_hold_is_refused(stage: Stage) -> None:
     (bookie,) = stage.bookies(1)
     writer = stage.new_writer([bookie])
     pending = writer.begin("append", body=bytes(fields.FRAME_SIZE_MAX))
-    stage.expect_error(pending, timeout_s=6.0)
+    stage.expect_error(pending, timeout_s=12.0)
     stage.check("the id of the next append", writer.append(), 0)
     stage.check("connections", bookie.connection_count, 1)
 

@@ -19,7 +19,7 @@ final class Hex {
     static byte[] decode(String text) {
         byte[] bytes = new byte[text.length() / 2];
         for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = (byte) Integer.parseInt(text.substring(2 * i, 2 * i + 2), 16);
+            bytes[i] = (byte) (Character.digit(text.charAt(2 * i), 16) << 4 | Character.digit(text.charAt(2 * i + 1), 16));
         }
         return bytes;
     }
