@@ -62,6 +62,7 @@ def v3_never_follows_v2_on_a_connection(talk: Talk) -> None:
     accepts="What its bytes say in V2, a batch read of version 10: EBADVERSION, with header 0a070000 and the ids.",
     dialects=(V3,),
     since="4.17",
+    needs=("batch-read-v2",),
     provenance="D9; facts: wire.md §1, live on 4.17.3 and 4.18.0",
 )
 def a_frame_that_is_no_v3_is_read_as_v2(talk: Talk) -> None:
@@ -82,6 +83,7 @@ def a_frame_that_is_no_v3_is_read_as_v2(talk: Talk) -> None:
     accepts="The connection closed on the read: behind one frame that is no V3, nothing is.",
     dialects=(V3,),
     since="4.17",
+    needs=("batch-read-v2",),
     provenance="D9; facts: wire.md §1, live on 4.17.3 and 4.18.0",
     after=("BKW-DETECT-003",),
 )
