@@ -32,12 +32,7 @@ def main() -> int:
         if any(fnmatchcase(mutant.name, name) for name in chosen.names) and chosen.role in (None, mutant.role)
     ]
     outcomes = []
-    with _metadata(mutants) as metadata, ThreadPoolExecutor(AT_ONCE) as pool:
-        judge = Judge(metadata=metadata)
-        sick = frozenset[str]().union(*(judge.sick_cases(role) for role in {mutant.role for mutant in mutants}))
-        if sick:
-            print(f"these fail without any defect, and are left out: {', '.join(sorted(sick))}")
-        judge = Judge(sick, metadata)
+    with _metadata(mutants) as metadata, Judge(metadata) as judge, ThreadPoolExecutor(AT_ONCE) as pool:
         for outcome in pool.map(judge.all_kills if chosen.full else judge.first_kill, mutants):
             outcomes.append(outcome)
             print(_line(outcome), flush=True)

@@ -1,5 +1,7 @@
 """All mutants, by name."""
 
+from attrs import evolve
+
 from tests.mutants import (
     bookie_connections,
     bookie_fencing,
@@ -9,9 +11,10 @@ from tests.mutants import (
     table_rows,
 )
 from tests.mutants.mutant import Mutant
+from tests.mutants.nearest import NEAREST
 
 MUTANTS: dict[str, Mutant] = {
-    mutant.name: mutant
+    mutant.name: evolve(mutant, areas=(*filter(None, [NEAREST.get(mutant.name)]), *mutant.areas))
     for mutant in (
         *table_rows.mutants(),
         *bookie_fencing.DEFECTS.mutants,

@@ -43,13 +43,13 @@ def _unjournaled(record: str) -> None:
             done(None)
 
 
-@defect("CRASH", "FENCE", "STATE")
+@defect("BKW-CRASH-007", "CRASH", "FENCE", "STATE")
 def a_fence_is_lost_in_a_crash() -> None:
     """The fence of a known ledger is not journaled: it holds until the bookie is killed."""
     _unjournaled("fence_record")
 
 
-@defect("FENCE", "CRASH", "RESTART", "STATE")
+@defect("BKW-CRASH-010", "FENCE", "CRASH", "RESTART", "STATE")
 def a_fence_is_lost_by_a_clean_stop() -> None:
     """The fence is in the journal, but not in the index header, which is all that a clean stop leaves."""
     header = Ledger.header
@@ -64,7 +64,7 @@ def a_fence_is_lost_by_a_clean_stop() -> None:
     Ledger.header = unfenced  # type: ignore[method-assign]
 
 
-@defect("FENCE", "CRASH")
+@defect("BKW-CRASH-012", "FENCE", "CRASH")
 def the_fence_of_an_unknown_ledger_is_lost_in_a_crash() -> None:
     """The fence of a ledger that was unknown is journaled without the key before it; replay skips it (D14)."""
 
@@ -172,7 +172,7 @@ def the_key_is_not_compared() -> None:
         return original(self, ledger_id, master_key if ledger is None else ledger.master_key)
 
 
-@defect("CRASH", "RESTART", "ADD")
+@defect("BKW-CRASH-020", "CRASH", "RESTART", "ADD")
 def the_key_is_forgotten_by_a_clean_stop() -> None:
     """The first key that is offered after a restart is taken for the ledger's (S3)."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any, Self
 
 from attrs import frozen
 
@@ -53,25 +54,41 @@ class Outcome:
         }
 
 
-@frozen
 class Judge:
-    """Tries cases on mutants."""
+    """Tries cases on mutants; a context manager.
 
-    sick: frozenset[str] = frozenset()
-    """Cases that fail without any defect: they notice nothing."""
-    metadata: str | None = None
-    """The ZooKeeper of mutants of the client."""
+    A case counts only if it does not fail on the product as it is, which is tried when it is first said to fail.
+    ``metadata`` is the ZooKeeper of mutants of the client.
+    """
+
+    def __init__(self, metadata: str | None = None) -> None:
+        self._metadata = metadata
+        self._healthy = ExitStack()
+        self._bookie: Any = None
+        self._lock = threading.Lock()
+        self._sound: dict[str, bool] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._healthy.close()
 
     def first_kill(self, mutant: Mutant) -> Outcome:
         """Try the cases named by the mutant until one fails, then those of its areas, then all others."""
         started = time.monotonic()
         tiers: list[list[Case]] = [[], [], []]
-        for case in self._cases(mutant.role):
+        for case in load(Role(mutant.role)):
             tiers[0 if case.id in mutant.areas else 1 if case.area in mutant.areas else 2].append(case)
-        with self._ground(mutant.role, mutant) as ground:
+        with self._target(mutant) as ground_of:
             for cases in filter(None, tiers):
-                run = perform(ground, Order(cases, seed=1, first_failure=True))
-                outcome = self._outcome(mutant, run, started)
+                while cases:
+                    with ground_of() as ground:
+                        failed = _failed(perform(ground, Order(cases, seed=1, first_failure=True)), mutant)
+                    outcome = self._outcome(mutant, failed, started)
+                    if outcome.killed_by or not failed:
+                        break
+                    cases = [case for case in cases if self._sound.get(case.id, True)]
                 if outcome.killed_by:
                     return outcome
         return Outcome(mutant, (), time.monotonic() - started)
@@ -79,39 +96,52 @@ class Judge:
     def all_kills(self, mutant: Mutant) -> Outcome:
         """Try every case of the role."""
         started = time.monotonic()
-        with self._ground(mutant.role, mutant) as ground:
-            return self._outcome(mutant, perform(ground, Order(self._cases(mutant.role), seed=1)), started)
+        with self._target(mutant) as ground_of, ground_of() as ground:
+            failed = _failed(perform(ground, Order(load(Role(mutant.role)), seed=1)), mutant)
+        return self._outcome(mutant, failed, started)
 
-    def _cases(self, role: str) -> list[Case]:
-        return [case for case in load(Role(role)) if case.id not in self.sick]
+    def _outcome(self, mutant: Mutant, failed: list[Result], started: float) -> Outcome:
+        self._look_at([result.case for result in failed], mutant.role)
+        sound = [result for result in failed if self._sound[result.case]]
+        ids = tuple(dict.fromkeys(result.case for result in sound))
+        return Outcome(mutant, ids, time.monotonic() - started, sound[0].message if sound else "")
+
+    def _look_at(self, case_ids: list[str], role: str) -> None:
+        """Find out of cases whether they pass without any defect."""
+        with self._lock:
+            cases = [case for case in load(Role(role)) if case.id in case_ids and case.id not in self._sound]
+            if not cases:
+                return
+            if role == BOOKIE and self._bookie is None:
+                self._bookie = self._healthy.enter_context(OurTarget())
+            target: AbstractContextManager[Any] = (
+                nullcontext(BookieGround(self._bookie)) if role == BOOKIE else self._client(OURS)
+            )
+            with target as ground:
+                run = perform(ground, Order(cases, seed=2))
+            passed = {result.case for result in run.results} - {result.case for result in _failed(run)}
+            self._sound.update((case.id, case.id in passed) for case in cases)
 
     @contextmanager
-    def _ground(self, role: str, mutant: Mutant | None) -> Iterator[Any]:
-        if role == BOOKIE:
-            with OurTarget(TargetOptions(launcher=(*_LAUNCHER, mutant.name, "--") if mutant else ())) as target:
-                yield BookieGround(target)
-            return
-        command = [*_LAUNCHER, mutant.name, "--", _DRIVER] if mutant else OURS
-        with ClientGround(of_command(command), self.metadata, processes=1) as ground:
-            yield ground
+    def _target(self, mutant: Mutant) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+        command = (*_LAUNCHER, mutant.name, "--")
+        if mutant.role == BOOKIE:
+            with OurTarget(TargetOptions(launcher=command)) as target:
+                yield lambda: nullcontext(BookieGround(target))
+        else:
+            yield lambda: self._client([*command, _DRIVER])
 
-    def _outcome(self, mutant: Mutant, run: Run, started: float) -> Outcome:
-        failed = _failed(run)
-        if any(result.expected == _STARTS and result.case == _FIRST_CASE for result in failed):
-            raise RuntimeError(f"{mutant} is no defect but a product that does not start: {failed[0].seen}")
-        ids = tuple(dict.fromkeys(result.case for result in failed if result.case not in self.sick))
-        return Outcome(mutant, ids, time.monotonic() - started, failed[0].message if ids else "")
-
-    def sick_cases(self, role: str) -> frozenset[str]:
-        """Return the cases that fail on the product as it is."""
-        with self._ground(role, None) as ground:
-            return frozenset(result.case for result in _failed(perform(ground, Order(load(Role(role)), seed=1))))
+    def _client(self, command: Sequence[str]) -> ClientGround:
+        return ClientGround(of_command(command), self._metadata, processes=1)
 
 
-def _failed(run: Run) -> list[Result]:
+def _failed(run: Run, mutant: Mutant | None = None) -> list[Result]:
     if run.not_checked is not None:
         raise RuntimeError(f"nothing could be judged: {run.not_checked}")
-    return [result for result in run.results if result.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    failed = [result for result in run.results if result.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    if any(result.expected == _STARTS and result.case == _FIRST_CASE for result in failed):
+        raise RuntimeError(f"{mutant} is no defect but a product that does not start: {failed[0].seen}")
+    return failed
 
 
 def report(outcomes: Iterable[Outcome]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ WRITE_LAC = Table(
         Line(
             "long",
             "a body over 256 bytes",
-            (Answer(status.EBADREQ, (Effect.LAC_AS_BEFORE,)),),
+            (Answer(status.EBADREQ, (Effect.LAC_AS_BEFORE,), "EBADREQ (ours)", ours=True),),
             change=changed(body=Body.BYTES_257),
         ),
         Line(

@@ -1,0 +1,53 @@
+"""What the tests of mutants share: the mutants chosen are tried two at a time, whatever test asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from compat_tests.targets.zookeeper import ZooKeeper
+from tests.mutants.mutant import BOOKIE, CLIENT, Mutant
+from tests.mutants.scoring import Judge, Outcome
+
+AT_ONCE = 2
+
+
+class Trial:
+    """The mutants of one role that this run has tests of."""
+
+    def __init__(self, judge: Judge, mutants: list[Mutant], full: bool) -> None:
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+        how = judge.all_kills if full else judge.first_kill
+        self._outcomes: dict[str, Future[Outcome]] = {each.name: self._pool.submit(how, each) for each in mutants}
+
+    def outcome_of(self, mutant: Mutant) -> Outcome:
+        """Wait for what comes of a mutant."""
+        return self._outcomes[mutant.name].result()
+
+    def end(self) -> None:
+        """Try no more."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+def _trial(request: pytest.FixtureRequest, role: str, metadata: str | None) -> Iterator[Trial]:
+    chosen = [item.callspec.params.get("mutant") for item in request.session.items if hasattr(item, "callspec")]
+    mutants = [mutant for mutant in chosen if isinstance(mutant, Mutant) and mutant.role == role]
+    with Judge(metadata) as judge:
+        trial = Trial(judge, mutants, request.config.getoption("--full"))
+        yield trial
+        trial.end()
+
+
+@pytest.fixture(scope="module")
+def bookie_trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
+    yield from _trial(request, BOOKIE, None)
+
+
+@pytest.fixture(scope="module")
+def client_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    folder: Path = tmp_path_factory.mktemp("metadata")
+    with ZooKeeper(folder / "zookeeper") as zookeeper:
+        yield from _trial(request, CLIENT, f"zk+hierarchical://{zookeeper.hosts}/ledgers")

@@ -1,0 +1,25 @@
+"""Every defect of our bookie is noticed by a case: the first one that does ends it, with ``--full`` all are tried."""
+
+import pytest
+
+from tests.mutants.all_mutants import MUTANTS
+from tests.mutants.conftest import Trial
+from tests.mutants.mutant import BOOKIE, TABLE, Mutant
+
+BOOKIES = [mutant for mutant in MUTANTS.values() if mutant.role == BOOKIE]
+
+
+@pytest.mark.parametrize("mutant", BOOKIES, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, bookie_trial: Trial) -> None:
+    outcome = bookie_trial.outcome_of(mutant)
+    assert outcome.killed_by, f"no case notices this: {mutant.sentence}"
+
+
+def test_half_of_them_are_made_from_the_tables_of_answers() -> None:
+    assert len(BOOKIES) >= 40
+    assert 2 * sum(mutant.origin == TABLE for mutant in BOOKIES) >= len(BOOKIES) - 30
+
+
+def test_every_mutant_says_what_is_wrong_with_it() -> None:
+    assert all(mutant.sentence.endswith((".", ")")) for mutant in MUTANTS.values())
+    assert len({mutant.sentence for mutant in MUTANTS.values()}) == len(MUTANTS)

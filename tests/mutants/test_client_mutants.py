@@ -1,0 +1,20 @@
+"""Every defect of our client is noticed by a case: the first one that does ends it, with ``--full`` all are tried."""
+
+import pytest
+
+from tests.mutants.all_mutants import MUTANTS
+from tests.mutants.conftest import Trial
+from tests.mutants.mutant import CLIENT, Mutant
+
+CLIENTS = [mutant for mutant in MUTANTS.values() if mutant.role == CLIENT]
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("mutant", CLIENTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, client_trial: Trial) -> None:
+    outcome = client_trial.outcome_of(mutant)
+    assert outcome.killed_by, f"no case notices this: {mutant.sentence}"
+
+
+def test_there_are_enough() -> None:
+    assert len(CLIENTS) >= 15
