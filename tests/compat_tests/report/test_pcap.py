@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from bookkeeper_tx.cli import main
 from compat_tests.judge.recording import NOTE, SUITE, TARGET, Event
 from compat_tests.judge.result import Run
 from compat_tests.judge.verdict import Verdict
@@ -47,6 +48,16 @@ def test_each_connection_of_a_case_is_a_stream(tmp_path: Path) -> None:
     assert all(each.item.broken is None for found in said for each in found if isinstance(each.item, Frame))
     start_s = said[0][0].segment.time_s
     assert [round(each.segment.time_s - start_s, 3) for each in said[0]] == [0, 0.5, 2, 2.5]
+
+
+def test_bktx_wire_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = run([result("BKW-READ-001", Verdict.PASS, exchange=talk("main"))], [case(1)])
+    write_pcap(one, tmp_path / "one.pcap")
+    assert main.run_command(["wire", "decode", str(tmp_path / "one.pcap")]) == 0
+    shown = capsys.readouterr().out
+    assert "connection 127.0.0.1:20000 > 127.0.0.1:3181" in shown
+    assert "request at 0, packet 4: V2 READ_ENTRY, 24 bytes" in shown
+    assert "response at 0, packet 5: V2 READ_ENTRY, 28 bytes" in shown
 
 
 def test_a_client_connects_to_the_suite(tmp_path: Path) -> None:
