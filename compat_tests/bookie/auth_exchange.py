@@ -111,7 +111,7 @@ _WRONG = (
     site="auth",
     provenance="RFC 2831; facts: wire.md §5",
     after=("BKW-AUTH-013",),
-    limit_s=20.0,
+    limit_s=30.0,
 )
 def who_does_not_know_the_password_stays_outside(talk: Talk) -> None:
     """A bookie MUST NOT open its gate to a client whose response is wrong in any way."""

@@ -27,6 +27,7 @@ _FAILURES_SHOWN = 8
     "that do not come; on new connections, and behind a good request.",
     accepts="Closed without a reply; where bytes are missing nothing, until the client ends its side.",
     provenance="corpus: lengths",
+    limit_s=40.0,
 )
 def wrong_lengths(talk: Talk) -> None:
     """A bookie MUST close the connection on a length that no frame may have, and wait for the bytes of any other."""
@@ -40,6 +41,7 @@ def wrong_lengths(talk: Talk) -> None:
     sends="Every input of the class foreign: what clients of HTTP, TLS, SSH, ZooKeeper, Kafka and others say first.",
     accepts="Closed without a reply.",
     provenance="corpus: foreign",
+    limit_s=40.0,
 )
 def other_protocols(talk: Talk) -> None:
     """A bookie MUST close a connection on which something else is spoken, and answer nothing."""
@@ -54,6 +56,7 @@ def other_protocols(talk: Talk) -> None:
     accepts="Closed without a reply.",
     dialects=(V2,),
     provenance="corpus: v2-truncated; D10",
+    limit_s=40.0,
 )
 def truncated_v2_packets(talk: Talk) -> None:
     """A bookie MUST close the connection on a V2 packet that is shorter than its fields."""
@@ -67,8 +70,8 @@ def truncated_v2_packets(talk: Talk) -> None:
     sends="Every input of the class v2-operations: all codes that are no operation, under every sort of version.",
     accepts="Closed without a reply.",
     dialects=(V2,),
-    limit_s=15.0,
     provenance="corpus: v2-operations; D13",
+    limit_s=40.0,
 )
 def unknown_v2_operations(talk: Talk) -> None:
     """A bookie MUST close the connection on a V2 operation that it does not know."""
@@ -83,6 +86,7 @@ def unknown_v2_operations(talk: Talk) -> None:
     accepts="Closed without a reply.",
     dialects=(V2,),
     provenance="corpus: v2-garbage",
+    limit_s=40.0,
 )
 def v2_auth_messages_that_are_none(talk: Talk) -> None:
     """A bookie MUST close the connection on a V2 AUTH whose message does not parse, or lacks a field."""
@@ -97,6 +101,7 @@ def v2_auth_messages_that_are_none(talk: Talk) -> None:
     accepts="The status that the corpus says; the connection is served further.",
     dialects=(V2,),
     provenance="corpus: v2-values",
+    limit_s=40.0,
 )
 def v2_values_that_cannot_be_served(talk: Talk) -> None:
     """A bookie MUST answer V2 requests that it can read and cannot serve with a status, and go on."""
@@ -111,6 +116,7 @@ def v2_values_that_cannot_be_served(talk: Talk) -> None:
     accepts="Closed without a reply.",
     dialects=(V3,),
     provenance="corpus: v3-truncated",
+    limit_s=40.0,
 )
 def truncated_v3_requests(talk: Talk) -> None:
     """A bookie MUST close the connection on a V3 request that was cut short."""
@@ -125,6 +131,7 @@ def truncated_v3_requests(talk: Talk) -> None:
     accepts="Closed without a reply.",
     dialects=(V3,),
     provenance="corpus: v3-required",
+    limit_s=40.0,
 )
 def v3_requests_without_a_required_field(talk: Talk) -> None:
     """A bookie MUST take a frame that lacks a required field of V3 for no V3, and close the connection."""
@@ -139,6 +146,7 @@ def v3_requests_without_a_required_field(talk: Talk) -> None:
     accepts="Closed without a reply.",
     dialects=(V3,),
     provenance="corpus: v3-wire; BK#4780",
+    limit_s=40.0,
 )
 def v3_frames_that_are_no_protobuf(talk: Talk) -> None:
     """A bookie MUST take a frame that is not all protobuf for no V3, and close the connection."""
@@ -153,6 +161,7 @@ def v3_frames_that_are_no_protobuf(talk: Talk) -> None:
     accepts="The status that the corpus says; the connection is served further.",
     dialects=(V3,),
     provenance="corpus: v3-values",
+    limit_s=40.0,
 )
 def v3_values_that_cannot_be_served(talk: Talk) -> None:
     """A bookie MUST answer V3 requests that it can read and cannot serve with a status, and go on."""
@@ -166,8 +175,8 @@ def v3_values_that_cannot_be_served(talk: Talk) -> None:
     sends="Every input of the class v3-bombs: deep groups, hundreds of thousands of fields, keys of megabytes.",
     accepts="What the corpus says, within seconds; others are served.",
     dialects=(V3,),
-    limit_s=20.0,
     provenance="corpus: v3-bombs",
+    limit_s=40.0,
 )
 def v3_requests_that_are_costly_to_parse(talk: Talk) -> None:
     """A bookie MUST answer, or close the connection on, requests that are made to be costly, and serve others on."""

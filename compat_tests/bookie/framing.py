@@ -43,6 +43,7 @@ def varint(value: int) -> bytes:
     sends="A read in a frame of length 5 242 876, the longest there is by default: bytes without a meaning fill it up.",
     accepts="ENOLEDGER, as to any read of that ledger; the connection is served further.",
     provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    limit_s=20.0,
 )
 def the_longest_frame_is_served(talk: Talk) -> None:
     """A bookie MUST serve a frame when 4 + its length is not over the limit of 5 242 880 bytes."""
@@ -58,6 +59,7 @@ def the_longest_frame_is_served(talk: Talk) -> None:
     sends="An add whose frame has a length of 5 242 877, one over the limit, with all its bytes.",
     accepts="The connection closed without a reply; the entry is not stored.",
     provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    limit_s=20.0,
 )
 def a_frame_over_the_limit_is_refused(talk: Talk) -> None:
     """A bookie MUST close the connection on a frame with 4 + length over the limit, and MUST NOT serve it."""
@@ -118,6 +120,7 @@ def several_frames_may_share_a_segment(talk: Talk) -> None:
     sends="Adds, each in two segments: cut behind its first byte, behind its second, and so on to its last but one.",
     accepts="EOK to each, and the very bytes when they are read.",
     provenance="facts: wire.md §1",
+    limit_s=20.0,
 )
 def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
     """A bookie MUST serve a frame whatever two segments it comes in, length word included."""
@@ -142,6 +145,7 @@ def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
     sends="An add byte by byte, each in a segment of its own; another client adds and reads meanwhile.",
     accepts="EOK to all; the slow entry is stored as it was sent.",
     provenance="facts: wire.md §1",
+    limit_s=20.0,
 )
 def a_sender_may_be_slow(talk: Talk) -> None:
     """A bookie MUST serve a frame that comes byte by byte, and MUST serve other clients while it comes."""
@@ -211,7 +215,7 @@ def a_whole_frame_does_not_wait_for_the_next_one(talk: Talk) -> None:
     first, second = (talk.requests.read(talk.new_ledger(), 0) for _ in range(2))
     cut = len(framed(second)) // 2
     talk.main.send_bytes(framed(first) + framed(second)[:cut])
-    talk.check_reply(talk.answered(talk.main.receive_for(first, 2.0)), ENOLEDGER)
+    talk.check_reply(talk.answered(talk.main.receive_for(first)), ENOLEDGER)
     talk.main.send_bytes(framed(second)[cut:])
     talk.check_reply(talk.answered(talk.main.receive_for(second)), ENOLEDGER)
 
@@ -261,6 +265,7 @@ def bytes_behind_the_key_are_ignored(talk: Talk) -> None:
     sends="A read of an entry of a mebibyte, and in the same segment reads of things that are not there.",
     accepts="Every reply, each whole, with the length that its own word says.",
     provenance="facts: wire.md §2 (above 16 KiB the encoder of Java switches to scatter/gather)",
+    limit_s=20.0,
 )
 def replies_are_frames_of_their_true_length(talk: Talk) -> None:
     """A bookie MUST send each reply whole, behind its true length, with nothing of another reply in it."""

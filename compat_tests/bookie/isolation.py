@@ -26,6 +26,7 @@ BROKEN = {
     sends="100 adds on one connection; between them, on five others, what breaks a connection.",
     accepts="The five closed; EOK to each of the 100, on the connection that they came on, and all are stored.",
     provenance="conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def a_broken_connection_harms_no_other(talk: Talk) -> None:
     """A bookie MUST close only the connection that was broken, and serve all others as if nothing had been."""
@@ -98,6 +99,7 @@ def a_refused_read_harms_no_other_in_flight(talk: Talk) -> None:
     sends="In one segment: 30 adds in turn to a fenced ledger, to one with another master key, and to a good one.",
     accepts="EFENCED, EUA and EOK in turn; the ten good ones are stored, of the others nothing is.",
     provenance="BK#3783; conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
     """A bookie MUST refuse adds by what their own ledger is, and MUST carry out those of other ledgers beside them."""
@@ -126,6 +128,7 @@ def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
     sends="An add and a read on each of 150 connections that are open at the same time.",
     accepts="EOK and its own entry on each.",
     provenance="facts: wire.md §1",
+    limit_s=20.0,
 )
 def many_connections_are_served_at_once(talk: Talk) -> None:
     """A bookie MUST serve many connections at the same time."""
@@ -149,6 +152,7 @@ def many_connections_are_served_at_once(talk: Talk) -> None:
     sends="Half of a frame on each of 50 connections, which then say nothing; adds on another one.",
     accepts="EOK to the adds, each within three seconds.",
     provenance="conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
     """A bookie MUST serve others while many clients have sent a part of a frame and do not go on."""
@@ -171,6 +175,7 @@ def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
     sends="Adds and reads on 40 connections that are reset at once, some in the middle of a frame, before any reply.",
     accepts="The bookie serves others further; of each of the whole adds it has all or nothing.",
     provenance="conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def clients_that_vanish_harm_nobody(talk: Talk) -> None:
     """A bookie MUST go on when clients are gone before their replies, and MUST NOT store anything half."""
@@ -199,8 +204,8 @@ def clients_that_vanish_harm_nobody(talk: Talk) -> None:
     sends="On one connection reads of 24 MB of entries, whose replies are not taken; on another adds and reads of 16 "
     "other ledgers.",
     accepts="EOK to those, within three seconds; then the first has all its replies.",
-    limit_s=20.0,
     provenance="BK#4730, BK#4830; conformance: back-pressure",
+    limit_s=20.0,
 )
 def a_slow_reader_harms_nobody(talk: Talk) -> None:
     """A bookie MUST serve others, of whatever ledgers, while a client does not take its replies, and keep these."""

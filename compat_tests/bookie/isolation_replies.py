@@ -16,6 +16,7 @@ from protocol_specs.wire.status import EOK
     sends="The same reads, with the same numbers, on five connections at once; each of ledgers of its own.",
     accepts="On each connection one reply to each of its own requests, with its own entries, and no other.",
     provenance="BK#719, BK#720",
+    limit_s=20.0,
 )
 def replies_go_to_the_connection_that_asked(talk: Talk) -> None:
     """A bookie MUST send a reply over the connection of its request, though others ask under the same number."""
@@ -91,6 +92,7 @@ def a_request_that_waits_holds_up_no_other(talk: Talk) -> None:
     sends="300 connections, each opened and closed at once, half of them with a reset; adds in between.",
     accepts="EOK to every add.",
     provenance="conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def connections_that_come_and_go_harm_nobody(talk: Talk) -> None:
     """A bookie MUST serve its clients while connections come and go that say nothing."""

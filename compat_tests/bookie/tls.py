@@ -24,6 +24,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK
     accepts="EOK in clear, 0a06080310091805 1000 d20600 to the byte; then TLS, and EOK inside, in the dialect asked.",
     site="tls",
     provenance="BK#2300; facts: wire.md §5 (live)",
+    limit_s=20.0,
 )
 def start_tls_is_agreed_to_in_clear(talk: Talk) -> None:
     """A bookie with TLS MUST agree to START_TLS in clear, in V3, and speak TLS from there on, whatever the dialect."""
@@ -43,6 +44,7 @@ def start_tls_is_agreed_to_in_clear(talk: Talk) -> None:
     accepts="EBADREQ under a header of version 3 and without a part, each time; the read is answered in clear.",
     dialects=(V3,),
     provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    limit_s=20.0,
 )
 def a_bookie_without_tls_says_so(talk: Talk) -> None:
     """A bookie without TLS MUST answer START_TLS with EBADREQ, and keep the connection."""
@@ -66,6 +68,7 @@ def a_bookie_without_tls_says_so(talk: Talk) -> None:
     dialects=(V3,),
     site="tls",
     provenance="facts: wire.md §5",
+    limit_s=20.0,
 )
 def there_is_no_tls_inside_tls(talk: Talk) -> None:
     """A bookie MUST answer START_TLS inside TLS with EBADREQ, and go on."""
@@ -83,6 +86,7 @@ def there_is_no_tls_inside_tls(talk: Talk) -> None:
     dialects=(V2,),
     site="tls",
     provenance="BK#2300; D9; facts: wire.md §5 (live)",
+    limit_s=20.0,
 )
 def start_tls_behind_v2_closes_the_connection(talk: Talk) -> None:
     """A bookie MUST close the connection on a START_TLS behind a V2 frame, which it reads as V2."""
@@ -99,6 +103,7 @@ def start_tls_behind_v2_closes_the_connection(talk: Talk) -> None:
     dialects=(V3,),
     site="tls",
     provenance="facts: wire.md §3",
+    limit_s=20.0,
 )
 def start_tls_is_agreed_to_whatever_its_version(talk: Talk) -> None:
     """A bookie MUST NOT look at the version of a START_TLS, nor for its part where nobody has to authenticate."""
@@ -122,6 +127,7 @@ def start_tls_is_agreed_to_whatever_its_version(talk: Talk) -> None:
     accepts="The handshake fails, or the connection is closed; the add is not answered, nothing is stored.",
     site="tls",
     provenance="tlsClientAuthentication of the site",
+    limit_s=20.0,
 )
 def a_client_without_certificate_is_refused(talk: Talk) -> None:
     """A bookie that wants certificates of its clients MUST NOT serve one that shows none."""
@@ -136,6 +142,7 @@ def a_client_without_certificate_is_refused(talk: Talk) -> None:
     accepts="The handshake fails, or the connection is closed; the add is not answered, nothing is stored.",
     site="tls",
     provenance="tlsClientAuthentication of the site",
+    limit_s=20.0,
 )
 def a_client_with_a_strangers_certificate_is_refused(talk: Talk) -> None:
     """A bookie that wants certificates of its clients MUST NOT serve one whose certificate it cannot trust."""
@@ -152,6 +159,7 @@ def a_client_with_a_strangers_certificate_is_refused(talk: Talk) -> None:
     accepts="TLS of that version, and EOK.",
     site="tls",
     provenance="sec-tls-certificates: TLS 1.2 and 1.3 are spoken",
+    limit_s=20.0,
 )
 def tls_1_2_and_1_3_are_spoken(talk: Talk) -> None:
     """A bookie with TLS MUST speak TLS 1.2 and TLS 1.3."""
@@ -169,8 +177,8 @@ def tls_1_2_and_1_3_are_spoken(talk: Talk) -> None:
     sends="Inside TLS, 40 adds of entries from 0 bytes to 1.5 MB in one go; then all reads in one go.",
     accepts="EOK to each, and every entry as it was sent.",
     site="tls",
-    limit_s=20.0,
     provenance="BK#4404, PL#22601 (fixed in 4.16.6 and 4.17.1)",
+    limit_s=20.0,
 )
 def entries_of_every_size_go_through_tls_unharmed(talk: Talk) -> None:
     """A bookie MUST store and return the very bytes inside TLS, whatever the sizes, and however many are in flight."""
@@ -196,6 +204,7 @@ def entries_of_every_size_go_through_tls_unharmed(talk: Talk) -> None:
     needs=("batch-read-v2",),
     since="4.17",
     provenance="BK#4404; D4",
+    limit_s=20.0,
 )
 def batches_go_through_tls_unharmed(talk: Talk) -> None:
     """A bookie MUST return the very entries of a batch inside TLS."""
@@ -223,6 +232,7 @@ def batches_go_through_tls_unharmed(talk: Talk) -> None:
     dialects=(V3,),
     site="tls",
     provenance="BK#2300; facts: wire.md §5 (live)",
+    limit_s=20.0,
 )
 def tls_does_not_change_the_detection(talk: Talk) -> None:
     """A bookie MUST detect dialects inside TLS as outside: START_TLS, which is V3, decides nothing."""
@@ -243,6 +253,7 @@ def tls_does_not_change_the_detection(talk: Talk) -> None:
     accepts="EOK to each, and the very entries.",
     site="tls",
     provenance="RFC 8446: records are not messages",
+    limit_s=20.0,
 )
 def records_and_frames_are_not_the_same(talk: Talk) -> None:
     """A bookie MUST serve frames that are spread over TLS records, and records that hold several frames."""

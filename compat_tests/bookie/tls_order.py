@@ -19,6 +19,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK, EUA
     accepts="The add is not carried out; the connection closed, with or without the answer to START_TLS.",
     site="tls",
     provenance="the flaw of STARTTLS in other protocols: CVE-2011-0411",
+    limit_s=20.0,
 )
 def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
     """A bookie MUST NOT carry out a request that came in clear behind START_TLS."""
@@ -42,6 +43,7 @@ def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
     accepts="The connection closed, with nothing but a TLS alert; the add is not carried out.",
     site="tls",
     provenance="facts: wire.md §5",
+    limit_s=20.0,
 )
 def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
     """A bookie MUST close a connection on which bytes in clear come after it has agreed to TLS."""
@@ -64,6 +66,7 @@ def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
     accepts="They are served: TLS is never mandatory by protocol.",
     site="tls",
     provenance="facts: wire.md §5 (live)",
+    limit_s=20.0,
 )
 def clients_in_clear_are_served_beside_tls(talk: Talk) -> None:
     """A bookie with TLS MUST serve clients in clear, unless its authentication looks for a certificate."""
@@ -84,6 +87,7 @@ def clients_in_clear_are_served_beside_tls(talk: Talk) -> None:
     accepts="EOK to the adds.",
     site="tls",
     provenance="conformance: 7, no collateral damage",
+    limit_s=20.0,
 )
 def handshakes_that_stop_harm_nobody(talk: Talk) -> None:
     """A bookie MUST serve others while handshakes have stopped or failed."""
@@ -110,6 +114,7 @@ def handshakes_that_stop_harm_nobody(talk: Talk) -> None:
     accepts="EUA inside TLS before the login; EOK after it.",
     site="tls+auth",
     provenance="BK#2300, BK#1805; facts: wire.md §5",
+    limit_s=20.0,
 )
 def authentication_is_done_inside_tls(talk: Talk) -> None:
     """A bookie with both MUST agree to TLS before authentication, and MUST ask for that inside TLS."""
@@ -132,6 +137,7 @@ def authentication_is_done_inside_tls(talk: Talk) -> None:
     site="tls+auth",
     dialects=(V3,),
     provenance="Java's bookie sends START_TLS with EIO, which its V2 clients cannot read",
+    limit_s=20.0,
 )
 def nothing_is_said_unasked_inside_tls(talk: Talk) -> None:
     """A bookie MUST NOT send a second answer to START_TLS to a client that has yet to authenticate."""
@@ -147,6 +153,7 @@ def nothing_is_said_unasked_inside_tls(talk: Talk) -> None:
     accepts="EOK in clear; the bookie's challenge inside TLS.",
     site="tls+auth",
     provenance="Java's clients do not wait for the answer to START_TLS",
+    limit_s=20.0,
 )
 def the_first_token_may_come_with_start_tls(talk: Talk) -> None:
     """A bookie with both MUST take one AUTH in clear behind START_TLS, and answer it inside TLS."""
@@ -168,6 +175,7 @@ def the_first_token_may_come_with_start_tls(talk: Talk) -> None:
     site="tls+auth",
     dialects=(V3,),
     provenance="sec-auth-gate",
+    limit_s=20.0,
 )
 def there_is_no_start_tls_behind_a_token_in_clear(talk: Talk) -> None:
     """A bookie MUST refuse START_TLS with EBADREQ on a connection on which an AUTH has come in clear."""
@@ -183,6 +191,7 @@ def there_is_no_start_tls_behind_a_token_in_clear(talk: Talk) -> None:
     accepts="The connection closed, with or without the answer to START_TLS: one token is taken, and no second.",
     site="tls+auth",
     provenance="sec-start-tls-order",
+    limit_s=20.0,
 )
 def a_second_token_in_clear_behind_start_tls_is_not_taken(talk: Talk) -> None:
     """A bookie SHOULD close a connection on which more than one AUTH comes in clear behind START_TLS."""
@@ -203,6 +212,7 @@ def a_second_token_in_clear_behind_start_tls_is_not_taken(talk: Talk) -> None:
     accepts="EUA, or the connection closed: a certificate is no password.",
     site="tls+auth",
     provenance="S9",
+    limit_s=20.0,
 )
 def a_certificate_does_not_stand_for_a_password(talk: Talk) -> None:
     """A bookie that asks for a password MUST NOT let a client in for its certificate alone."""
