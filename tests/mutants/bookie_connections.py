@@ -24,7 +24,7 @@ def v2_is_not_for_good() -> None:
     ServerConnection._may_be_v3 = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
 
 
-@defect("DETECT", "FRAME", "VERSION")
+@defect("DETECT", "FRAME")
 def v2_after_v3_is_refused() -> None:
     """A connection that has spoken V3 is closed by a V2 request."""
 
@@ -40,13 +40,13 @@ def v2_after_v3_is_refused() -> None:
         return original(self, *arguments)
 
 
-@defect("VERSION", "STATE", "DETECT")
+@defect("DETECT", "STATE")
 def every_v2_version_is_served() -> None:
     """V2 requests of version 3 and above are served instead of refused."""
     framing.VERSION_MAX = 127
 
 
-@defect("VERSION", "STATE", "DETECT")
+@defect("DETECT", "STATE")
 def every_v3_version_is_served() -> None:
     """V3 requests of version 1 and 2 are served instead of refused."""
 
@@ -58,7 +58,7 @@ def every_v3_version_is_served() -> None:
         return message
 
 
-@defect("STATE", "VERSION")
+@defect("STATE", "DETECT")
 def a_bad_version_is_a_bad_request() -> None:
     """A V2 version that is not spoken is answered EBADREQ."""
 
@@ -67,7 +67,7 @@ def a_bad_version_is_a_bad_request() -> None:
         return original(buffer, start, end, operation, status.EBADREQ if why is status.EBADVERSION else why)
 
 
-@defect("FRAME", "ISOLATION", "UNKNOWN", "OPS", "V2")
+@defect("DETECT", "CORPUS", "FRAME")
 def unknown_v2_operations_are_passed_over() -> None:
     """A V2 request of an unknown operation gets no answer, and the connection stays."""
 
@@ -79,7 +79,7 @@ def unknown_v2_operations_are_passed_over() -> None:
             return Answered(b""), frame_end
 
 
-@defect("OPS", "V3", "UNKNOWN", "DETECT")
+@defect("DETECT", "STATE")
 def reserved_v3_operations_close_the_connection() -> None:
     """Operations 3 and 4 of V3 end the connection, where they are answered EBADREQ."""
 
@@ -90,7 +90,7 @@ def reserved_v3_operations_close_the_connection() -> None:
         return original(message)
 
 
-@defect("ISOLATION", "FRAME")
+@defect("ISOL", "FRAME")
 def one_bad_connection_ends_the_others() -> None:
     """A client that breaks the protocol takes all connections with it."""
 
@@ -100,7 +100,7 @@ def one_bad_connection_ends_the_others() -> None:
             original(other, error)
 
 
-@defect("FRAME", "ISOLATION", "PIPE")
+@defect("FRAME", "ISOL")
 def requests_before_a_bad_frame_are_dropped() -> None:
     """Good requests that came in one segment with a bad frame behind them are not answered."""
 
@@ -138,7 +138,7 @@ def a_length_word_that_is_split_is_lost() -> None:
             original(self, buffer, position)
 
 
-@defect("FRAME", "PIPE")
+@defect("FRAME", "FLOW")
 def one_request_of_a_segment_is_answered() -> None:
     """Of several requests that come in one segment the first one is answered."""
 
@@ -147,7 +147,7 @@ def one_request_of_a_segment_is_answered() -> None:
         return original(self, data)[:1]
 
 
-@defect("FRAME", "IDLE")
+@defect("FRAME")
 def an_idle_connection_is_closed() -> None:
     """A client that says nothing for a second and a half is dropped."""
     from twisted.internet import reactor
