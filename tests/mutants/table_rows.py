@@ -15,7 +15,7 @@ from compat_tests.bookie.states import case_id
 from protocol_specs import fields
 from protocol_specs.entry import v1
 from protocol_specs.wire import status
-from protocol_specs.wire.answers.row import Body, Bookie, Entry, Key, Ledger, Operation, Row, Version
+from protocol_specs.wire.answers.row import V2, V3, Body, Bookie, Entry, Key, Ledger, Operation, Row, Version
 from protocol_specs.wire.answers.tables import ROWS
 from protocol_specs.wire.status import Status
 from tests.mutants.mutant import BOOKIE, TABLE, Mutant
@@ -70,7 +70,7 @@ def plausible(row: Row) -> Status:
 
 
 def mutants() -> list[Mutant]:
-    """Return one mutant for each operation, kind of request, right and other status, and state of the bookie.
+    """Return one mutant for each operation, kind of request, right and other status, and state of ledger and bookie.
 
     Rows that the operations do not see (versions, authentication, frames that are no request) are not looked at, nor
     those of a plain read that differ in the key, which it does not look at, and what is only our bookie's own.
@@ -78,7 +78,9 @@ def mutants() -> list[Mutant]:
     found: dict[tuple[object, ...], Row] = {}
     for row in ROWS.values():
         if row.request.operation in AREAS and row.answer.status is not None and _is_seen(row):
-            found.setdefault((row.table.name, row.column.slug, row.answer.status, plausible(row), row.bookie), row)
+            state = row.ledger if row.ledger in (Ledger.UNKNOWN, Ledger.FENCED) else None
+            kind = (row.table.name, row.column.slug, row.answer.status, plausible(row))
+            found.setdefault((*kind, state, row.bookie), row)
     return [
         Mutant(
             "answers-" + row.key.replace("/", "-"),
@@ -99,7 +101,7 @@ def _is_seen(row: Row) -> bool:
         row.bookie in (Bookie.SERVING, Bookie.READ_ONLY)
         and not row.answer.ours
         and request.version is Version.SPOKEN
-        and request.body in (Body.WHOLE, Body.BYTES_16, Body.BYTES_24, Body.BYTES_257)
+        and request.body in (Body.WHOLE, Body.BYTES_24, *([Body.BYTES_16] * (V2 in row.dialects)))
         and not (plain_read and request.key is not Key.RIGHT)
     )
 
@@ -118,6 +120,8 @@ def _patch(row: Row, other: Status) -> None:
 def _meets(row: Row, request: Any, storage: Any, availability: Any) -> bool:
     """Tell whether a request is that of the row, and the state as well."""
     if not isinstance(request, _REQUESTS[row.request.operation]):
+        return False
+    if (V2 if type(request).__module__ == v2.__name__ else V3) not in row.dialects:
         return False
     if availability.read_only != (row.bookie is Bookie.READ_ONLY):
         return False
@@ -152,8 +156,6 @@ def _is_like(row: Row, request: Any, ledger: Handle | None, storage: Any) -> boo
         return False
     if (wanted.fencing or wanted.operation in _WRITES) and _key_of(request, ledger) is not wanted.key:
         return False
-    if wanted.operation is Operation.WRITE_LAC:
-        return (len(request.body) > 256) == (wanted.body is Body.BYTES_257)
     if wanted.operation is Operation.ADD:
         return _entry_fits(wanted.entry, request.entries.first_entry_id, storage, ledger) and _body_fits(
             wanted.body, len(request.entries.entry(request.entries.first_entry_id))
