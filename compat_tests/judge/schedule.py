@@ -109,6 +109,8 @@ class Schedule:
         return None
 
     def _try(self, item: _Item) -> Result:
+        if self.stop.is_set():  # it waited in the queue; its bookie need not be started any more
+            return Result(item.case.id, item.dialect, Verdict.NOT_REACHED, "the run was ended before")
         brief = Brief(item.case, item.dialect, self.seed, self.features, self.stop.is_set)
         return judge(self.ground, brief, self.measure)
 
