@@ -64,12 +64,12 @@ def a_v2_error_ends_with_the_request_id(talk: Talk) -> None:
     """An error reply to a V2 batch read MUST have the ids of its request, the request id included, and nothing more."""
     ledger, unknown = talk.new_ledger(), talk.new_ledger()
     store_run(talk, ledger, [41])
-    for asked, start, status, options in (
-        (unknown, 3, ENOLEDGER, {}),
-        (ledger, 7, ENOENTRY, {}),
-        (ledger, 0, EUA, {"flags": int(Flag.FENCING), "key": OTHER_KEY}),
+    for asked, start, status, flags, key in (
+        (unknown, 3, ENOLEDGER, 0, b""),
+        (ledger, 7, ENOENTRY, 0, b""),
+        (ledger, 0, EUA, int(Flag.FENCING), OTHER_KEY),
     ):
-        reply = talk.expect(v2_requests.batch_read(asked, start, 10, PLENTY, **options), status)
+        reply = talk.expect(v2_requests.batch_read(asked, start, 10, PLENTY, flags=flags, key=key), status)
         talk.check(f"bytes of the reply with {status.name}", reply.raw, _v2_reply(asked, start, status))
 
 

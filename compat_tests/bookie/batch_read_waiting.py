@@ -1,6 +1,7 @@
 """Batch read over V3 that waits for the last add confirmed, as a long poll does."""
 
 import time
+from functools import partial
 
 from compat_tests.bookie.batches import PLENTY, SINCE, check_prefix
 from compat_tests.bookie.runs import check_part, store_run
@@ -32,10 +33,10 @@ def a_v3_batch_with_nothing_to_wait_for_is_answered_at_once(talk: Talk) -> None:
     bodies = store_run(talk, ledger, [41, 41])
     for previous, time_out in ((-1, LONG_MS), (0, None), (0, 0), (0, -1)):
         frame = _batch(talk, ledger, 1, previous, time_out)
-        reply = in_time(talk, lambda frame=frame: talk.ask(frame))
+        reply = in_time(talk, partial(talk.ask, frame))
         check_part(talk, reply, EOK, ledger_id=ledger, start_entry_id=1, body=bodies[1:], max_lac=0)
     frame = _batch(talk, unknown, 0, 0, LONG_MS)
-    in_time(talk, lambda: talk.expect(frame, ENOLEDGER, entries=()))
+    talk.check_reply(in_time(talk, partial(talk.ask, frame)), ENOLEDGER, entries=())
 
 
 @case(

@@ -1,6 +1,7 @@
 """Long poll: what is answered at once, and what when the time is over."""
 
 import time
+from functools import partial
 
 from compat_tests.bookie.runs import check_part, store_ids, store_run
 from compat_tests.bookie.talk import Talk
@@ -35,7 +36,7 @@ def the_first_poll_of_a_ledger_is_answered_at_once(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [41, 42, 43])
     frame = poll(talk, ledger, -1, LONG_MS)
-    reply = in_time(talk, lambda: talk.ask(frame))
+    reply = in_time(talk, partial(talk.ask, frame))
     check_part(talk, reply, EOK, ledger_id=ledger, entry_id=0, body=bodies[0], max_lac=1)
 
 
@@ -101,7 +102,7 @@ def without_time_to_wait_the_answer_comes_at_once(talk: Talk) -> None:
     store_run(talk, ledger, [41, 42, 43])
     for time_out in (None, 0, -1, -(2**63)):
         frame = poll(talk, ledger, 1, time_out)
-        reply = in_time(talk, lambda frame=frame: talk.ask(frame))
+        reply = in_time(talk, partial(talk.ask, frame))
         check_part(talk, reply, EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=1)
 
 
@@ -142,7 +143,7 @@ def an_unknown_ledger_is_not_waited_for(talk: Talk) -> None:
     ledger = talk.new_ledger()
     for options in ({}, {"flag": None, "entry_id": 0}):
         frame = poll(talk, ledger, 0, LONG_MS, **options)
-        reply = in_time(talk, lambda frame=frame: talk.ask(frame))
+        reply = in_time(talk, partial(talk.ask, frame))
         check_part(talk, reply, ENOLEDGER, ledger_id=ledger, entry_id=options.get("entry_id", LAST_ENTRY))
     talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
 
@@ -162,7 +163,7 @@ def a_ledger_without_entries_is_no_entry(talk: Talk) -> None:
     ledger = talk.new_ledger()
     talk.expect(talk.requests.fence(ledger), ENOENTRY)
     for time_out in (SHORT_MS, None):
-        reply = in_time(talk, lambda time_out=time_out: talk.ask(poll(talk, ledger, NO_ENTRY, time_out)))
+        reply = in_time(talk, partial(talk.ask, poll(talk, ledger, NO_ENTRY, time_out)))
         talk.check_reply(reply, ENOENTRY, ledger_id=ledger, body=b"", lac_update_timestamp=None)
 
 
@@ -212,7 +213,7 @@ def only_previous_lac_makes_a_long_poll(talk: Talk) -> None:
     for options in ({"flag": piggyback}, {"time_out": LONG_MS}, {"flag": piggyback, "time_out": LONG_MS}):
         for entry_id, body in ((1, bodies[1]), (LAST_ENTRY, bodies[2])):
             frame = v3_requests.read(ledger, entry_id, txn_id=talk.requests.number(), **options)
-            reply = in_time(talk, lambda frame=frame: talk.ask(frame))
+            reply = in_time(talk, partial(talk.ask, frame))
             check_part(talk, reply, EOK, ledger_id=ledger, entry_id=entry_id, body=body, max_lac=1)
 
 
@@ -231,7 +232,7 @@ def a_fencing_read_does_not_wait(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [41])
     frame = v3_requests.fence(ledger, 0, txn_id=talk.requests.number(), previous_lac=10**6, time_out=LONG_MS)
-    reply = in_time(talk, lambda: talk.ask(frame))
+    reply = in_time(talk, partial(talk.ask, frame))
     check_part(talk, reply, EOK, ledger_id=ledger, entry_id=0, body=bodies[0])
     talk.expect(talk.requests.add(ledger, 1), EFENCED)
 

@@ -1,6 +1,7 @@
 """Long poll: what ends a wait, what does not, and that waiting harms nobody."""
 
 import time
+from functools import partial
 
 from compat_tests.bookie.lacs import expect_written
 from compat_tests.bookie.runs import WRITER, check_part, sized, store, store_run
@@ -225,7 +226,7 @@ def a_reader_follows_a_writer_entry_by_entry(talk: Talk) -> None:
         frame = poll(talk, ledger, known, LONG_MS)
         reader.send(frame)
         store(talk, ledger, {known + 2: bodies[known + 2]})
-        reply = in_time(talk, lambda frame=frame: talk.answer(frame, reader))
+        reply = in_time(talk, partial(talk.answer, frame, reader))
         talk.check_reply(reply, EOK, entry_id=known + 1, body=bodies[known + 1], max_lac=known + 1)
 
 
@@ -291,4 +292,4 @@ def _waiting(talk: Talk, ledger: int, previous_lac: int, time_out: int = LONG_MS
 
 def _woken(talk: Talk, line: Line, frame: bytes) -> Reply:
     """The answer to a poll whose wait has ended."""
-    return in_time(talk, lambda: talk.answer(frame, line))
+    return in_time(talk, partial(talk.answer, frame, line))
