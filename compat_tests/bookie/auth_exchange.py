@@ -1,6 +1,6 @@
 """The exchange of tokens: DIGEST-MD5 done right, and in every wrong way."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from compat_tests.bookie.login import (
     auth_frame,
@@ -66,7 +66,7 @@ def _wrong(talk: Talk, asked: Mapping[str, str], name: str) -> bytes:
     """A response that is wrong in one way."""
     user, password = credentials(talk)
     own = cnonce(talk)
-    changed = {
+    changed: dict[str, Callable[[], tuple[bytes, str]]] = {
         "password": lambda: digest_md5.response(asked, user, password + "x", own),
         "no password": lambda: digest_md5.response(asked, user, "", own),
         "user": lambda: digest_md5.response(asked, "bookkeeper-nobody", password, own),

@@ -151,7 +151,7 @@ def reserved_v3_operations_are_answered_under_their_own_header(talk: Talk) -> No
     """A bookie MUST answer V3 operations 3 and 4 with EBADREQ, the header of the request copied, and no part."""
     for operation in (V3Operation.RANGE_READ_ENTRY, V3Operation.RANGE_ADD_ENTRY):
         for options in ({}, {"version": 2, "priority": 9}, {"version": 1}):
-            frame = v3_requests.request(operation, **options)
+            frame = v3_requests.request(operation, None, **options)
             reply = talk.expect(frame, EBADREQ, part=None)
             talk.check("the reply", reply.raw, frame + bytes.fromhex("109403"))
     talk.expect_open()
@@ -170,7 +170,7 @@ def reserved_v3_operations_are_answered_under_their_own_header(talk: Talk) -> No
 def a_v3_batch_read_without_its_part_is_answered_as_not_served(talk: Talk) -> None:
     """A bookie that knows operation 12 MUST answer it with EBADREQ when it has no part, so that clients can tell."""
     for options in ({}, {"version": 2, "priority": 9}):
-        frame = v3_requests.request(V3Operation.BATCH_READ_ENTRY, **options)
+        frame = v3_requests.request(V3Operation.BATCH_READ_ENTRY, None, **options)
         reply = talk.expect(frame, EBADREQ, part=None)
         talk.check("the reply", reply.raw, frame + bytes.fromhex("109403"))
     talk.expect_open()

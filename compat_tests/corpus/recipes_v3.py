@@ -81,7 +81,7 @@ TRUNCATED = RecipeClass(
 
 def _without(field: str) -> bytes:
     message = request(V3Operation.READ_ENTRY, _READ)
-    message.header.ClearField(field)  # type: ignore[arg-type]
+    message.header.ClearField(field)
     return message.SerializePartialToString()
 
 
