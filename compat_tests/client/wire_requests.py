@@ -7,7 +7,6 @@ from google.protobuf.message import Message
 from compat_tests.client import asked as names
 from compat_tests.client.asked import Asked, understand
 from compat_tests.client.readable import readable
-from compat_tests.client.records import OPEN
 from compat_tests.client.sealing import master_key
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -218,25 +217,3 @@ def a_v3_client_speaks_v3_only(stage: Stage) -> None:
     stage.client.open(ledger.id)
     every = {dialect for dialects in _dialects_by_connection(stage).values() for dialect in dialects}
     stage.check("the dialects on all connections", sorted(every), [V3])
-
-
-@case(
-    "BKW-CCONN-010",
-    MUST,
-    "sec-recovery-steps",
-    sends="The client recovers a ledger whose last entry only one of three bookies has.",
-    accepts="Recovery adds: flag 2 in V2, RECOVERY_ADD in V3, with the master key and the entry as it was.",
-    provenance="BK#3783, BK#4163",
-)
-def entries_written_back_are_recovery_adds(stage: Stage) -> None:
-    """A recovering client MUST write entries back as recovery adds, byte for byte as they were, with the key."""
-    bookies = stage.bookies(3)
-    staged = stage.ledger(bookies, payloads=PAYLOADS, ack=2, state=OPEN, password=PASSWORD)
-    staged.forget(3, *bookies[:2])
-    stage.client.open(staged.ledger_id, password=PASSWORD)
-    adds = [each for bookie in bookies for each in bookie.requests(names.ADD, ledger_id=staged.ledger_id)]
-    stage.check("whether there are adds", len(adds) > 0, True)
-    for each in adds:
-        stage.check("whether it is a recovery add", each.recovery, True)
-        stage.check("its key", each.key, staged.key)
-        stage.check("its entry", each.body, staged.entries[each.entry_id])

@@ -1,5 +1,8 @@
 package driver;
 
+import java.util.Map;
+import javax.security.auth.login.AppConfigurationEntry;
+import javax.security.auth.login.Configuration;
 import org.apache.bookkeeper.conf.ClientConfiguration;
 
 /** The settings of a client: those that any client has, under their neutral names, and Java's own after "set.". */
@@ -32,7 +35,7 @@ final class Settings {
             tls(configuration, request);
         }
         if (request.has("auth_user")) {
-            configuration.setClientAuthProviderFactoryClass("org.apache.bookkeeper.sasl.SASLClientProviderFactory");
+            sasl(configuration, request);
         }
         request.under("set.").forEach(configuration::setProperty);
         return configuration;
@@ -41,6 +44,20 @@ final class Settings {
     /** Java counts these in whole seconds; none is shorter than it was asked to be. */
     private static int seconds(Request request, String name) {
         return Math.max(1, (request.small(name) + 999) / 1000);
+    }
+
+    /** Java takes user and password from the login configuration of its process, of which there is one. */
+    private static void sasl(ClientConfiguration configuration, Request request) {
+        configuration.setClientAuthProviderFactoryClass("org.apache.bookkeeper.sasl.SASLClientProviderFactory");
+        Map<String, String> login = Map.of("username", request.text("auth_user"), "password", request.text("auth_password"));
+        AppConfigurationEntry entry = new AppConfigurationEntry("org.apache.zookeeper.server.auth.DigestLoginModule",
+            AppConfigurationEntry.LoginModuleControlFlag.REQUIRED, login);
+        Configuration.setConfiguration(new Configuration() {
+            @Override
+            public AppConfigurationEntry[] getAppConfigurationEntry(String name) {
+                return name.equals("BookKeeper") ? new AppConfigurationEntry[] {entry} : null;
+            }
+        });
     }
 
     private static void tls(ClientConfiguration configuration, Request request) {
