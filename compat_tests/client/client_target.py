@@ -16,6 +16,9 @@ from compat_tests.targets.target import BadTarget
 
 OURS = (sys.executable, "-m", "bookkeeper_tx.testing.conformance_driver")
 
+_SMALL_CHUNKS = {"io.netty.allocator.maxOrder": 5}
+"""Each client has pools of its own; with Netty's 16 MiB a chunk a hundred clients run out of memory."""
+
 
 @attrs.frozen
 class ClientTarget:
@@ -34,7 +37,7 @@ def parse_client(text: str) -> ClientTarget:
     kind, _, release = text.partition(":")
     if kind == "java" and release in RELEASES:
         info = TargetInfo(f"Java {release}", "java", release, "the Java client by its jars on a local JVM")
-        return ClientTarget(info, lambda folder: java_driver_command(release, folder))
+        return ClientTarget(info, lambda folder: java_driver_command(release, folder, properties=_SMALL_CHUNKS))
     raise BadTarget(f"{text!r} is no client: write ours, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND")
 
 
