@@ -190,7 +190,7 @@ def reads_tell_the_highest_of_both(talk: Talk) -> None:
     ledger = talk.new_ledger()
     steps = (("add", 0, -1), ("write", 0, 0), ("add", 1, 0), ("add", 2, 1), ("write", 2, 2), ("add", 3, 0))
     highest = -1
-    for step, entry_id, told in (*steps, ("write", 0, 7), ("add", 4, 3), ("add", 9, 8)):
+    for step, entry_id, told in (*steps, ("write", 0, 7), ("add", 4, 3), ("add", 9, 20), ("write", 0, 12)):
         if step == "add":
             store(talk, ledger, {entry_id: entry(ledger, entry_id, told)})
         else:

@@ -15,7 +15,7 @@ from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, ETOOMANYREQUESTS
 
 _NEEDS = ("long-poll",)
-_LATE_S = 1.5
+_LATE_S = 3.0
 """How much later than its time a wait may end."""
 
 

@@ -60,11 +60,13 @@ def what_confirms_nothing_does_not_end_it(talk: Talk) -> None:
     """An add that confirms nothing above `previous_lac`, or something in another ledger, MUST NOT end a wait."""
     ledger, other = talk.new_ledger(), talk.new_ledger()
     store_run(talk, ledger, [41, 42])
+    started = time.monotonic()
     reader, frame = _waiting(talk, ledger, 0, 3 * SHORT_MS)
     store(talk, ledger, {2: entry(ledger, 2, 0), 3: entry(ledger, 3, -1)})
     store_run(talk, other, [41, 41, 41])
-    expect_waiting(talk, reader, frame)
     reply = talk.answer(frame, reader)
+    waited_ms = (time.monotonic() - started) * 1000
+    talk.check_that(waited_ms > 2.9 * SHORT_MS, "the wait", f"{3 * SHORT_MS} ms", f"{waited_ms:.0f} ms")
     check_part(talk, reply, EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=0)
 
 
@@ -93,7 +95,7 @@ def an_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     "BKW-POLL-016",
     SHOULD,
     "sec-long-poll-wait",
-    sends="A long poll of 900 ms, then a WRITE_LAC that says what the bookie knows.",
+    sends="A long poll of 1.5 s, then a WRITE_LAC that says what the bookie knows.",
     accepts="EOK without entry, with `max_lac`: at once, or when its time is over, which is a pass that is not strict.",
     dialects=(V3,),
     needs=("long-poll", "explicit-lac"),
@@ -104,12 +106,12 @@ def any_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     alive."""
     ledger = talk.new_ledger()
     store_run(talk, ledger, [41, 42])
-    reader, frame = _waiting(talk, ledger, 0, 3 * SHORT_MS)
-    expect_written(talk, ledger, 0)
     started = time.monotonic()
+    reader, frame = _waiting(talk, ledger, 0, 5 * SHORT_MS)
+    expect_written(talk, ledger, 0)
     reply = talk.answer(frame, reader)
     talk.check_reply(reply, EOK, ledger_id=ledger, entry_id=NO_ENTRY, body=b"", max_lac=0)
-    if time.monotonic() - started > SHORT_MS / 1000:
+    if time.monotonic() - started > 4.9 * SHORT_MS / 1000:
         talk.tolerate("a WRITE_LAC that tells nothing new does not end the wait")
 
 
@@ -261,7 +263,8 @@ def without_piggyback_the_read_is_of_after_the_wait(talk: Talk) -> None:
     "sec-long-poll-wait",
     sends="A long poll whose `previous_lac` is above the last add confirmed by one; an add that confirms as "
     "much, one that confirms more.",
-    accepts="Nothing after the first add; after the second, and at once, the entry behind `previous_lac`.",
+    accepts="Nothing after the first add; after the second the entry behind `previous_lac`, with the time of the "
+    "update.",
     dialects=(V3,),
     needs=_NEEDS,
     provenance="seen on 4.18.0",
@@ -271,15 +274,14 @@ def a_reader_who_knows_more_than_the_bookie_is_not_forgotten(talk: Talk) -> None
     another bookie may have told the reader more than this one knows."""
     ledger = talk.new_ledger()
     bodies = [*store_run(talk, ledger, [41, 42]), sized(talk, ledger, 2, 43), sized(talk, ledger, 3, 44)]
-    reader, frame = _waiting(talk, ledger, 1, 5 * SHORT_MS)
+    reader, frame = _waiting(talk, ledger, 1, 10 * SHORT_MS)
     store(talk, ledger, {2: bodies[2]})
     expect_waiting(talk, reader, frame)
     store(talk, ledger, {3: bodies[3]})
-    started = time.monotonic()
     reply = talk.answer(frame, reader)
-    took_ms = (time.monotonic() - started) * 1000
     talk.check_reply(reply, EOK, entry_id=2, body=bodies[2], max_lac=2)
-    talk.check_that(took_ms < 2 * SHORT_MS, "the answer after the update", "at once", f"after {took_ms:.0f} ms")
+    woken = reply.part.HasField("lac_update_timestamp")
+    talk.check_that(woken, "what ended the wait", "the update", "the end of its time")
 
 
 def _waiting(talk: Talk, ledger: int, previous_lac: int, time_out: int = LONG_MS) -> tuple[Line, bytes]:
