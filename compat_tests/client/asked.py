@@ -90,9 +90,11 @@ def understand(frame: bytes) -> Asked:
     """Read a frame as a bookie does: as V3 if it can be, else as V2."""
     if frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN]):
         try:
-            return _of_v3(frame, v3_pb2.Request.FromString(frame))
+            message = v3_pb2.Request.FromString(frame)
         except DecodeError:
             return Asked(dialect=V3, operation=UNKNOWN, raw=frame)
+        whole = message.IsInitialized()
+        return _of_v3(frame, message) if whole else Asked(dialect=V3, operation=UNKNOWN, raw=frame)
     try:
         return _of_v2(frame)
     except Malformed:

@@ -19,7 +19,7 @@ _UNKNOWN_FIELD = 99
     MUST,
     "sec-ledger-message",
     sends="Ledgers are created with each digest type, E = 3, W = 2, A = 1.",
-    accepts="Records of form 3, or 2: the quorums, OPEN, last entry -1, length 0, a fragment of three different bookies.",
+    accepts="Records of form 3, or 2: quorums, OPEN, last entry -1, length 0, a fragment of three different bookies.",
     provenance="capture of Java 4.14.7 to 4.18.0",
 )
 def a_new_ledger_is_written_down_whole(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import attrs
+from construct import ConstructError
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
@@ -94,7 +95,7 @@ def message_in(record: bytes) -> tuple[int, LedgerMetadata]:
             return version, LedgerMetadata.FromString(spec.BINARY_BODY.parse(parts.body))
         if version == spec.TEXT_PROTOBUF:
             return version, text_format.Parse(parts.body.decode(), LedgerMetadata())
-    except (DecodeError, text_format.ParseError, ValueError) as error:
+    except (ConstructError, DecodeError, text_format.ParseError, ValueError) as error:
         raise Mismatch("the ledger's metadata", "a record of form 2 or 3", f"{record!r} ({error})") from None
     raise Mismatch("the ledger's metadata", "a record of form 2 or 3", f"form {version}")
 

@@ -31,7 +31,7 @@ from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
 
-PATIENT_MS = 4000
+PATIENT_MS = 6000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
 
 _SEEN_S = 3.0
