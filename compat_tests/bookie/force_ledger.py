@@ -1,12 +1,15 @@
 """Force, and adds whose sync is deferred."""
 
+from typing import Any
+
 from compat_tests.bookie.pipeline import ask_all
 from compat_tests.bookie.runs import check_part, sized
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
+from compat_tests.wire.entries import OTHER_KEY
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK
+from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
 _NEEDS = ("force",)
 
@@ -133,9 +136,60 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
         talk.expect_answer(frame, EOK, line)
 
 
-def _deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, flag: int | None = None) -> bytes:
-    options = {"write_flags": int(v3.WriteFlag.DEFERRED_SYNC), "flag": flag, "txn_id": talk.requests.number()}
-    return v3_requests.add(ledger, entry_id, body, **options)
+@case(
+    "BKW-FORCE-006",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="Deferred adds with another key, and of an entry that is there; reads of these.",
+    accepts="EUA and EOK, as for plain adds; nothing of the first is stored.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def a_deferred_add_is_refused_like_any_other(talk: Talk) -> None:
+    """Deferred sync is about when an add is acknowledged, not whether: what is refused otherwise MUST be refused."""
+    ledger = talk.new_ledger()
+    body = sized(talk, ledger, 0, 41)
+    talk.expect(_deferred(talk, ledger, 0, body), EOK)
+    talk.expect(_deferred(talk, ledger, 1, key=OTHER_KEY), EUA)
+    talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
+    talk.expect(_deferred(talk, ledger, 0, body), EOK)
+    talk.expect(_force(talk, ledger), EOK)
+    talk.expect(talk.requests.read(ledger), EOK, body=body)
+
+
+@case(
+    "BKW-FORCE-007",
+    MUST,
+    "sec-force-ledger-bookie",
+    sends="Deferred adds on a connection that is reset at their acknowledgement, and forces on connections that"
+    " are reset at once; then a force.",
+    accepts="EOK for that one, and all entries are there; the bookie serves on.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="facts: wire.md",
+)
+def what_was_acknowledged_to_a_lost_client_is_forced_too(talk: Talk) -> None:
+    """A force concerns adds of connections that are gone; and a client that goes while its force waits MUST harm
+    none."""
+    ledger = talk.new_ledger()
+    writer = talk.line("writer")
+    bodies = [sized(talk, ledger, entry_id, 41) for entry_id in range(10)]
+    for reply in ask_all(writer, [_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]):
+        talk.check_reply(reply, EOK)
+    writer.reset()
+    for name in ("first", "second", "third"):
+        line = talk.line(name)
+        line.send(*(_force(talk, ledger) for _ in range(5)))
+        line.reset()
+    talk.expect(_force(talk, ledger), EOK)
+    for entry_id, body in enumerate(bodies):
+        talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
+
+
+def _deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, **options: Any) -> bytes:
+    deferred = int(v3.WriteFlag.DEFERRED_SYNC)
+    return v3_requests.add(ledger, entry_id, body, write_flags=deferred, txn_id=talk.requests.number(), **options)
 
 
 def _force(talk: Talk, ledger: int, **options: int) -> bytes:
