@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -146,7 +147,7 @@ def readable(
     parts: dict[int, list[ScriptedBookie]] = {}
     for first, count in (fragments or {0: ensemble}).items():
         parts[first] = stage.bookies(count, extensions=(BATCH_READ_V3,), legacy=not published)
-    end = {"last_entry": len(payloads) - 1, "length": sum(map(len, payloads))} if closed else {}
+    end: dict[str, Any] = {"last_entry": len(payloads) - 1, "length": sum(map(len, payloads))} if closed else {}
     staged = stage.ledger(
         fragments=parts,
         payloads=[*payloads, *stray],

@@ -1,6 +1,7 @@
 """Following a ledger that is being written: long polls."""
 
 import time
+from typing import Any
 
 import attrs
 
@@ -16,7 +17,7 @@ from protocol_specs import fields
 from protocol_specs.wire.status import EIO
 
 PAYLOADS = (b"zero", b"one", b"two", b"three")
-POLL = {"previous_lac": lambda previous: previous is not None}
+POLL: dict[str, Any] = {"previous_lac": lambda previous: previous is not None}
 """What tells a long poll from other reads."""
 
 

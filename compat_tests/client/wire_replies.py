@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compat_tests.client import asked as names
-from compat_tests.client.readable import ABSENT, in_turn, readable
+from compat_tests.client.readable import ABSENT, in_turn, readable, replying
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
@@ -149,7 +149,7 @@ def a_lost_connection_is_made_again(stage: Stage) -> None:
 def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
     """A V2 client MUST take a status that it does not know for an error, and ask another replica."""
     unknown = (3, 99, 107, -1)
-    _read_elsewhere_behind(stage, *(lambda ask, code=code: ask.send(ask.frame(status=code)) for code in unknown))
+    _read_elsewhere_behind(stage, *(replying(status=code) for code in unknown))
 
 
 @case(

@@ -27,7 +27,7 @@ def _as_expected(stage: Stage, asked: Asked, operation: V3Operation, part: Messa
     message.ClearField("request_context")
     message.header.ClearField("priority")
     expected = v3_pb2.Request()
-    expected.header.version = v3.VERSION  # type: ignore[assignment]
+    expected.header.version = v3.VERSION
     expected.header.operation = operation  # type: ignore[assignment]
     expected.header.txn_id = asked.number
     getattr(expected, v3.PARTS[operation].request).CopyFrom(part)
