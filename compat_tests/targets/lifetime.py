@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Protocol, TypeVar
 
+from compat_tests.targets import guardian
 from compat_tests.targets.unavailable import Unavailable
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Lifetime:
             self._refuse_if_closed()
             if self._directory is None:
                 self._directory = Path(tempfile.mkdtemp(prefix="bookkeeper-conformance-"))
+                guardian.watch_directory(self._directory)
             self._numbers[name] = self._numbers.get(name, 0) + 1
             path = self._directory / f"{name}{self._numbers[name]}"
             path.mkdir()

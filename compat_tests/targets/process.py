@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from compat_tests.targets import guardian
+
 _POLL_S = 0.05
 _alive: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
 
@@ -73,7 +75,7 @@ class ServerProcess:
                 cwd=self.log.parent,
                 start_new_session=True,
             )
-        _alive.add(self._popen)
+        register(self._popen)
 
     def wait_until(self, ready: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Poll ``ready``; raises :class:`StartFailed` if the process ends first or the time is over."""
@@ -130,8 +132,9 @@ class ServerProcess:
 
 
 def register(popen: subprocess.Popen[bytes]) -> None:
-    """Have a process killed when Python exits, should nobody have ended it."""
+    """Have a process ended when Python exits, or is killed, should nobody have ended it."""
     _alive.add(popen)
+    guardian.watch_process(popen.pid)
 
 
 @atexit.register

@@ -19,6 +19,7 @@ from protocol_specs.wire.status import ENOENTRY, ENOLEDGER, EOK, EREADONLY, EUA
 from tests.integration.site_talk import SiteTalk
 
 REPOSITORY = Path(__file__).parents[2]
+DOCKER = (pytest.mark.docker, pytest.mark.full)
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,15 @@ def mounts_in(path: Path) -> list[str]:
 
 def nothing_left_in(path: Path) -> bool:
     return not processes_in(path) and not mounts_in(path) and not list(path.iterdir())
+
+
+def nothing_left_soon_in(path: Path) -> bool:
+    deadline = time.monotonic() + 30
+    while not nothing_left_in(path):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def serves_at_every_site(target: Target, kinds: tuple[str, ...] = SHARED_KINDS) -> None:
@@ -285,3 +295,28 @@ def test_interrupted(name: str, at: str, number: signal.Signals, own_temporary_d
     assert process.wait(60) != 0
     process.stdout.close()
     assert nothing_left_in(own_temporary_directory)
+
+
+KILLED = """
+import os, signal, sys
+from compat_tests.targets.target import TargetOptions, parse
+with parse(sys.argv[1], TargetOptions(with_metadata=True)) as target:
+    target.site("plain")
+    with target.own():
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    "name",
+    ["ours", pytest.param("java:4.18.0", marks=pytest.mark.full), pytest.param("docker:4.18.0", marks=DOCKER)],
+)
+def test_killed(name: str, own_temporary_directory: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, name], stderr=subprocess.PIPE, text=True, cwd=REPOSITORY, check=False
+    )
+    if "Unavailable" in killed.stderr:
+        pytest.skip(f"not checked here: {killed.stderr.splitlines()[-1]}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert nothing_left_soon_in(own_temporary_directory)

@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from compat_tests.targets import guardian
 from compat_tests.targets.cache import exclusive
 from compat_tests.targets.lifetime import Lifetime
 from compat_tests.targets.process import ServerProcess, StartFailed
@@ -121,7 +122,8 @@ class PrivateDaemon:
 
     def __init__(self, directory: Path) -> None:
         self._sockets = Path(tempfile.mkdtemp(prefix=SOCKETS.name, dir=SOCKETS.parent))
-        self._directories = directory, self._sockets
+        guardian.watch_directory(self._sockets)
+        self._directory = directory
         self.url = f"unix://{self._sockets / 'sock'}"
         command = ["dockerd", "-H", self.url, "--bridge=none", "--iptables=false", "--ip6tables=false"]
         command += ["--data-root", str(directory / "data"), "--exec-root", str(self._sockets / "exec")]
@@ -137,8 +139,8 @@ class PrivateDaemon:
         """End it with its containers, and remove what one that was killed leaves too: its containerd, its mounts."""
         self._process.stop(timeout_s=30)
         self._end_containerd()
-        for mount in self._mounts():
-            subprocess.run(["umount", "--lazy", mount], capture_output=True, check=False)
+        for directory in (self._directory, self._sockets):
+            guardian.unmount_below(directory)
         shutil.rmtree(self._sockets, ignore_errors=True)
 
     def _end_containerd(self) -> None:
@@ -150,9 +152,3 @@ class PrivateDaemon:
                 deadline = time.monotonic() + 5
                 while Path(f"/proc/{pid}/cmdline").read_bytes() and time.monotonic() < deadline:
                     time.sleep(0.05)
-
-    def _mounts(self) -> list[str]:
-        text = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
-        places = [line.split(" ")[1] for line in text.splitlines()]
-        ours = tuple(f"{directory}/" for directory in self._directories)
-        return [place for place in reversed(places) if place.startswith(ours)]
