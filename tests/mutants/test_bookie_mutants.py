@@ -6,6 +6,8 @@ from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.conftest import Trial
 from tests.mutants.mutant import BOOKIE, TABLE, Mutant
 
+pytestmark = pytest.mark.timeout(900)  # a mutant that hangs meets the limit of every case
+
 BOOKIES = [mutant for mutant in MUTANTS.values() if mutant.role == BOOKIE]
 
 

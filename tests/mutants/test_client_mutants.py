@@ -6,6 +6,8 @@ from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.conftest import Trial
 from tests.mutants.mutant import CLIENT, Mutant
 
+pytestmark = pytest.mark.timeout(900)
+
 CLIENTS = [mutant for mutant in MUTANTS.values() if mutant.role == CLIENT]
 
 
