@@ -24,6 +24,9 @@ FRAMES_SHOWN = 4
 ROWS_SHOWN = 24
 """Fields of a frame that are shown."""
 
+HEX_WIDTH = 16
+"""Digits up to which what is behind the bytes of a field stands in line: those of an id."""
+
 LINES_SHOWN = 25
 """Results of one verdict that are shown in short."""
 
@@ -157,7 +160,7 @@ class Console:
 
 def lines(rows: Sequence[annotate.Row]) -> list[str]:
     """Return fields as lines: offset, bytes, name and value."""
-    width = min(max((len(row.hex) for row in rows), default=0), 2 * annotate.BYTES_SHOWN)
+    width = min(max((len(row.hex) for row in rows), default=0), HEX_WIDTH)
     found = []
     for row in rows:
         named = f"{'  ' * row.depth}{row.name}  " if row.name else ""

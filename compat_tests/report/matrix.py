@@ -14,8 +14,8 @@ from compat_tests.report.annotate import Shown, annotate
 from compat_tests.report.looks import LOOKS, badness, worst
 from compat_tests.report.sections import Section, section
 
-LINES_OF_A_PASS = 40
-LINES_OF_THE_REST = 160
+LINES_OF_A_PASS = 28
+LINES_OF_THE_REST = 120
 """Lines of an exchange that a page shows: so that six targets and 300 cases fit in 5 MB."""
 
 
@@ -129,8 +129,14 @@ def _row(role: str, case: Mapping[str, Any], columns: Sequence[Column], results:
         for result in results[column.number]:
             groups.setdefault(_alike(result), []).append((column, result))
     outcomes = sorted((_outcome(role, group) for group in groups.values()), key=_urgency)
-    commands = [(column.run.target.name, again(column.run, case["id"])) for column in columns]
+    commands = [(cell.column.run.target.name, again(cell.column.run, case["id"])) for cell in _to_look_at(cells)]
     return Row(case, section(case["section"]), cells, tuple(outcomes), tuple(each for each in commands if each[1]))
+
+
+def _to_look_at(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return those that somebody may want to run again: that do not pass, or if all do, the first."""
+    bad = [cell for cell in cells if cell.verdicts and cell.worst not in (Verdict.PASS, Verdict.NOT_CHECKED)]
+    return bad or [cell for cell in cells if cell.verdicts][:1]
 
 
 def _cell(column: Column, results: Sequence[Result]) -> Cell:
