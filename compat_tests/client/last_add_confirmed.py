@@ -74,7 +74,6 @@ def one_silent_bookie_of_three_is_not_waited_for(stage: Stage) -> None:
     "sec-lac-client",
     sends="One bookie's last entry says last add confirmed 2^40, with a digest that does not match.",
     accepts="4, which the others say.",
-    provenance="BK#2612",
 )
 def an_entry_that_does_not_match_its_digest_tells_nothing(stage: Stage) -> None:
     """A client MUST NOT believe a last add confirmed in an entry that does not match its digest."""
