@@ -136,7 +136,7 @@ REQUIRED = RecipeClass(
 )
 
 
-_SHORT_BODIES = [bytes(size) for size in (0, 1, 15, 16, 23)]
+_SHORT_BODIES = [_ADD.body[:size] for size in (0, 1, 15, 16, 23)]
 
 
 def _adds(bodies: list[bytes]) -> list[bytes]:
