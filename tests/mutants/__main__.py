@@ -36,7 +36,7 @@ def main() -> int:
         for outcome in pool.map(judge.all_kills if chosen.full else judge.first_kill, mutants):
             outcomes.append(outcome)
             print(_line(outcome), flush=True)
-    score = report(outcomes)
+    score = report(outcomes, chosen.full)
     print(f"{score['score']} killed; survivors: {', '.join(score['survivors']) or 'none'}")
     if chosen.json:
         chosen.json.write_text(json.dumps(score, indent=1), encoding="utf-8")

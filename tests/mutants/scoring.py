@@ -148,12 +148,12 @@ def _failed(run: Run, mutant: Mutant | None = None) -> list[Result]:
     return failed
 
 
-def report(outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    """What the HTML report shows: the mutants, the score, and the cases that have noticed nothing."""
+def report(outcomes: Iterable[Outcome], full: bool) -> dict[str, Any]:
+    """What the HTML report shows: the mutants, the score, and, if all were tried, the cases that noticed nothing."""
     outcomes = list(outcomes)
     kills = Counter(case_id for outcome in outcomes for case_id in outcome.killed_by)
     roles = {Role(outcome.mutant.role) for outcome in outcomes}
-    idle = [case.id for role in sorted(roles) for case in load(role) if case.id not in kills]
+    idle = [case.id for role in sorted(roles) for case in load(role) if full and case.id not in kills]
     return {
         "format": FORMAT,
         "score": f"{sum(bool(outcome.killed_by) for outcome in outcomes)}/{len(outcomes)}",
