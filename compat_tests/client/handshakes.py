@@ -15,7 +15,7 @@ from compat_tests.targets.certificates import Secrets
 from protocol_specs.wire.status import EBADREQ, EIO, EOK, EUA
 
 PAYLOADS = (b"zero", b"one")
-FIRST_USE_S = 15.0
+FIRST_USE_S = 25.0
 """What a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
 
 _RECORD_START = b"\x16\x03"
@@ -46,7 +46,7 @@ def _operations(ledger: Readable) -> list[str]:
     since="4.14",
     sends="A client that is to speak TLS reads; START_TLS is not answered for half a second.",
     accepts="The first frame of its connection is START_TLS of V3, in either dialect, and nothing follows it.",
-    limit_s=30.0,
+    limit_s=40.0,
 )
 def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
     """A client MUST send START_TLS of V3 first, and nothing behind it before it is answered."""
@@ -70,7 +70,7 @@ def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
     since="4.14",
     sends="EBADREQ to START_TLS, and at another connection EIO.",
     accepts="The read fails; it never goes out in clear.",
-    limit_s=30.0,
+    limit_s=40.0,
 )
 def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
     """A client that is to speak TLS MUST NOT send a request in clear when the bookie refuses."""
@@ -89,7 +89,7 @@ def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
     since="4.14",
     sends="EOK to START_TLS.",
     accepts="A ClientHello: bytes 16 03; no request in clear.",
-    limit_s=30.0,
+    limit_s=40.0,
 )
 def a_client_hello_follows_start_tls(stage: Stage) -> None:
     """A client MUST begin the TLS handshake when START_TLS is answered with EOK."""
@@ -122,7 +122,7 @@ def _authenticating(stage: Stage) -> Client:
     sends="A client with a SASL plugin reads; its AUTH is answered after half a second, with AuthDisabledPlugin.",
     accepts="AUTH is the first request of the connection; the read follows only when it is answered.",
     provenance="BK#1805",
-    limit_s=30.0,
+    limit_s=40.0,
 )
 def requests_wait_for_authentication(stage: Stage) -> None:
     """A client with a plugin MUST send its first token first, and its requests only when authentication is over."""
@@ -142,7 +142,7 @@ def requests_wait_for_authentication(stage: Stage) -> None:
     "sec-auth-client",
     sends="AUTH is refused: EUA in V3, in V2 the connection is closed.",
     accepts="The read fails, and is never sent.",
-    limit_s=30.0,
+    limit_s=40.0,
 )
 def a_refused_token_fails_what_waits(stage: Stage) -> None:
     """A client MUST fail the requests that wait when a bookie refuses its credentials, and MUST NOT send them."""
