@@ -96,6 +96,7 @@ def the_largest_count_costs_nothing(talk: Talk) -> None:
     accepts="At most as many entries as fit, where equal is allowed and the 36 bytes count; fewer are tolerated.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62, D11, facts: wire.md",
 )
 def the_sum_of_sizes_does_not_pass_the_max_size(talk: Talk) -> None:
@@ -113,17 +114,18 @@ def the_sum_of_sizes_does_not_pass_the_max_size(talk: Talk) -> None:
     "BKW-BATCH-016",
     MUST,
     "sec-batch-read-budget",
-    sends="Forty batch reads with random starts, counts and sizes, of entries of random sizes.",
+    sends="Twenty batch reads with random starts, counts and sizes, of entries of random sizes.",
     accepts="A prefix of what count and size allow, of one entry at least.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62, D11",
 )
 def both_limits_hold_for_entries_of_mixed_sizes(talk: Talk) -> None:
     """Whatever the sizes of the entries, a reply MUST keep to both limits, with one entry at least."""
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [talk.random.choice((32, 40, 100, 1000, 5000)) for _ in range(24)])
-    for _ in range(40):
+    for _ in range(20):
         start, count = talk.random.randrange(24), talk.random.randrange(0, 26)
         size = talk.random.choice((needed_size(bodies[start : start + 3]), talk.random.randrange(20_000)))
         frame = talk.requests.batch_read(ledger, start, count, size)
@@ -211,6 +213,7 @@ def a_small_first_entry_does_not_lengthen_the_batch(talk: Talk) -> None:
     accepts="Between one and five entries: the frame, its length included, has at most 5 242 880 bytes.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62, facts: wire.md",
 )
 def a_reply_of_several_entries_keeps_to_the_frame_limit(talk: Talk) -> None:

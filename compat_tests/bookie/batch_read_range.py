@@ -42,6 +42,7 @@ def a_batch_ends_before_a_hole(talk: Talk) -> None:
     accepts="ENOENTRY without entries, though entries follow the hole.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62, facts: wire.md",
 )
 def a_batch_that_starts_at_nothing_is_no_entry(talk: Talk) -> None:
@@ -127,6 +128,7 @@ def the_last_add_confirmed_does_not_end_a_batch(talk: Talk) -> None:
     accepts="The same entries, byte for byte, and ENOENTRY at the end.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62, BK#4641",
 )
 def batches_bring_what_single_reads_bring(talk: Talk) -> None:
@@ -137,7 +139,7 @@ def batches_bring_what_single_reads_bring(talk: Talk) -> None:
     store_run(talk, ledger, [talk.random.choice((32, 33, 100, 999, 4096)) for _ in range(count)])
     reads = [talk.requests.read(ledger, entry_id) for entry_id in range(count)]
     singles = [reply.body for reply in ask_all(talk.line("singles"), reads)]
-    for _ in range(5):
+    for _ in range(3):
         position = 0
         while position < count:
             limits = talk.random.randrange(20), talk.random.randrange(10_000)
@@ -156,6 +158,7 @@ def batches_bring_what_single_reads_bring(talk: Talk) -> None:
     accepts="ENOENTRY, or a run from the start on without a hole; at the end all that was acknowledged.",
     since=SINCE,
     needs=NEEDS,
+    limit_s=20.0,
     provenance="BP-62",
 )
 def a_batch_during_adds_is_a_run_without_holes(talk: Talk) -> None:

@@ -6,9 +6,10 @@ from functools import partial
 from compat_tests.bookie.batches import PLENTY, SINCE, check_prefix
 from compat_tests.bookie.runs import check_part, store_run
 from compat_tests.bookie.talk import Talk
-from compat_tests.bookie.waiting import LONG_MS, SHORT_MS, expect_waiting, in_time
+from compat_tests.bookie.waiting import LONG_MS, SHORT_MS, expect_waiting, in_time, with_update_time
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
+from compat_tests.wire.replies import Reply
 from protocol_specs.wire.status import ENOLEDGER, EOK
 
 _NEEDS = ("batch-read-v3", "long-poll")
@@ -53,18 +54,20 @@ def a_v3_batch_with_nothing_to_wait_for_is_answered_at_once(talk: Talk) -> None:
 def a_v3_batch_waits_for_the_last_add_confirmed(talk: Talk) -> None:
     """A V3 batch read with `previous_lac` MUST wait until the last add confirmed passes it, and bring what is stored
     then."""
-    ledger = talk.new_ledger()
-    bodies = store_run(talk, ledger, [41, 41])
-    frame = _batch(talk, ledger, 1, 0, LONG_MS)
-    reader = talk.line("reader")
-    reader.send(frame)
-    expect_waiting(talk, reader, frame)
-    add = talk.requests.add(ledger, 2)
-    talk.expect(add, EOK)
-    reply = talk.expect_answer(frame, EOK, reader, max_lac=1)
-    talk.check("the first of the entries", reply.entries[:1], tuple(bodies[1:2]))
-    talk.check_that(len(reply.entries) <= 2, "the number of entries", "at most 2", len(reply.entries))
-    talk.check_that(reply.part.lac_update_timestamp > 0, "lac_update_timestamp", "there", reply.part)
+
+    def attempt(settle_s: float) -> Reply:
+        ledger = talk.new_ledger()
+        bodies = store_run(talk, ledger, [41, 41])
+        reader, frame = talk.line("reader"), _batch(talk, ledger, 1, 0, LONG_MS)
+        reader.send(frame)
+        expect_waiting(talk, reader, frame, settle_s=settle_s)
+        talk.expect(talk.requests.add(ledger, 2), EOK)
+        reply = talk.expect_answer(frame, EOK, reader, max_lac=1)
+        talk.check("the first of the entries", reply.entries[:1], tuple(bodies[1:2]))
+        talk.check_that(len(reply.entries) <= 2, "the number of entries", "at most 2", len(reply.entries))
+        return reply
+
+    with_update_time(talk, attempt)
 
 
 @case(

@@ -182,6 +182,7 @@ def a_lower_one_does_not_replace_a_higher_one(talk: Talk) -> None:
     accepts="`max_lac` of the read is the highest that any of them has told so far.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="BK#2747, facts: wire.md",
 )
 def reads_tell_the_highest_of_both(talk: Talk) -> None:
@@ -251,6 +252,7 @@ def several_in_flight_are_told_apart(talk: Talk) -> None:
     accepts="Each time a whole entry, never one before the last that was acknowledged, nor before the one told last.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="BK#2747, correctness: 3.1",
 )
 def the_last_entry_never_goes_back(talk: Talk) -> None:

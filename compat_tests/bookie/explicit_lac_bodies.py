@@ -185,6 +185,7 @@ def that_nothing_is_confirmed_can_be_said_too(talk: Talk) -> None:
     accepts="EOK with the body and the whole entry.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="facts: wire.md",
 )
 def a_large_last_entry_comes_whole(talk: Talk) -> None:

@@ -98,6 +98,7 @@ def a_single_entry_is_listed(talk: Talk) -> None:
     accepts="Exactly the entries of each, in ascending order, in groups of whatever kind.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="D2, BP-34 (list of entries)",
 )
 def any_set_of_entries_is_listed_exactly(talk: Talk) -> None:
@@ -160,6 +161,7 @@ def equal_sequences_at_equal_distances_are_one_group(talk: Talk) -> None:
     accepts="All of them; one group for the row.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="D2, facts: wire.md",
 )
 def thousands_of_entries_are_listed(talk: Talk) -> None:
@@ -251,6 +253,7 @@ def lists_in_flight_are_told_apart(talk: Talk) -> None:
     accepts="A run from 0 on, with all that was acknowledged before the list was asked for.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="facts: wire.md",
 )
 def a_list_during_adds_lacks_nothing_acknowledged(talk: Talk) -> None:

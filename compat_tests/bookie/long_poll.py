@@ -3,7 +3,7 @@
 import time
 from functools import partial
 
-from compat_tests.bookie.runs import check_part, store_ids, store_run
+from compat_tests.bookie.runs import check_part, sized, store_ids, store_run
 from compat_tests.bookie.talk import Talk
 from compat_tests.bookie.waiting import LONG_MS, SHORT_MS, expect_waiting, in_time, poll
 from compat_tests.judge.case import MUST, V3, case
@@ -246,6 +246,7 @@ def a_fencing_read_does_not_wait(talk: Talk) -> None:
     "connection serves on.",
     dialects=(V3,),
     needs=_NEEDS,
+    limit_s=20.0,
     provenance="facts: wire.md",
 )
 def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
@@ -267,3 +268,28 @@ def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
         if reply.status is not ETOOMANYREQUESTS:
             talk.check_reply(reply, EOK, entry_id=1, body=bodies[1], max_lac=1)
     talk.expect_open(reader)
+
+
+@case(
+    "BKW-POLL-022",
+    MUST,
+    "sec-long-poll-states",
+    sends="Long polls without ENTRY_PIGGYBACK of an entry that is there and one that is added later; an add "
+    "that confirms.",
+    accepts="After the add what reads of these entries bring, with `max_lac` and without `lac_update_timestamp`.",
+    dialects=(V3,),
+    needs=_NEEDS,
+    provenance="capture",
+)
+def without_piggyback_the_read_is_of_after_the_wait(talk: Talk) -> None:
+    """Without ENTRY_PIGGYBACK the entry MUST be read after the wait: one that came meanwhile is found."""
+    ledger = talk.new_ledger()
+    bodies = [*store_run(talk, ledger, [41, 42]), sized(talk, ledger, 2, 43)]
+    reader = talk.line("reader")
+    frames = [poll(talk, ledger, 0, LONG_MS, entry_id=entry_id, flag=None) for entry_id in (1, 2)]
+    reader.send(*frames)
+    expect_waiting(talk, reader, *frames)
+    talk.expect(talk.requests.add(ledger, 2, body=bodies[2]), EOK)
+    for entry_id, frame in zip((1, 2), frames, strict=True):
+        reply = talk.answer(frame, reader)
+        check_part(talk, reply, EOK, ledger_id=ledger, entry_id=entry_id, body=bodies[entry_id], max_lac=1)

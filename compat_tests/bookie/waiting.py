@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from compat_tests.bookie.talk import Talk
+from compat_tests.judge.verdict import Mismatch
 from compat_tests.wire import v3_requests
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import Reply, Silent
@@ -16,8 +17,11 @@ SHORT_MS: Final = 300
 
 _AT_ONCE_S = 4.0
 """More than an answer at once takes on a slow machine, and less than any wait that is let be long."""
-_SETTLE_S = 0.15
-"""How long a request is given to reach where it waits, and a reply that must not come to come all the same."""
+SETTLES_S: Final = (0.15, 0.5, 1.5)
+"""How long a request is given to reach where it waits, and a reply that must not come to come all the same.
+
+Where more turns on it: longer and longer, as a busy machine may need.
+"""
 
 
 def poll(talk: Talk, ledger: int, previous_lac: int, time_out: int | None = None, **options: Any) -> bytes:
@@ -25,10 +29,10 @@ def poll(talk: Talk, ledger: int, previous_lac: int, time_out: int | None = None
     return v3_requests.poll(ledger, previous_lac, time_out, txn_id=talk.requests.number(), **options)
 
 
-def expect_waiting(talk: Talk, line: Line, *frames: bytes) -> None:
+def expect_waiting(talk: Talk, line: Line, *frames: bytes, settle_s: float = SETTLES_S[0]) -> None:
     """Want no reply to these requests, which were sent on this connection before, for a moment."""
     for index, frame in enumerate(frames):
-        outcome = line.receive_for(frame, 0.02 if index else _SETTLE_S)
+        outcome = line.receive_for(frame, 0.02 if index else settle_s)
         talk.check_that(isinstance(outcome, Silent), "a request that is to wait", "no reply yet", outcome)
 
 
@@ -39,3 +43,13 @@ def in_time(talk: Talk, ask: Callable[[], Reply]) -> Reply:
     took_s = time.monotonic() - started
     talk.check_that(took_s < _AT_ONCE_S, "the reply", "at once", f"after {took_s:.1f} s")
     return reply
+
+
+def with_update_time(talk: Talk, attempt: Callable[[float], Reply]) -> int:
+    """The time of the update in the reply of an attempt, ms since 1970. One that reaches the bookie only after the
+    update has none: so it is tried again, with more time to get there."""
+    for settle_s in SETTLES_S:
+        reply = attempt(settle_s)
+        if reply.part.HasField("lac_update_timestamp"):
+            return int(reply.part.lac_update_timestamp)
+    raise Mismatch("lac_update_timestamp", "there", "absent")
