@@ -3,8 +3,9 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from compat_tests.report.runs import NotARun
 
@@ -51,6 +52,21 @@ class Mutants:
     def kills_of(self, case: str) -> list[str]:
         """Return the names of those that a case finds."""
         return [each.name for each in self.mutants if case in each.killed_by]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the form that :func:`read_mutants` reads."""
+        return {
+            "mutants": [asdict(each) for each in self.mutants],
+            "cases_that_kill_none": [*self.cases_that_kill_none],
+        }
+
+
+def joined(trials: Sequence[Mutants]) -> Mutants:
+    """Return several trials, as one of bookies and one of clients, as one."""
+    mutants = [mutant for trial in trials for mutant in trial.mutants]
+    killing = {case for mutant in mutants for case in mutant.killed_by}
+    idle = {case for trial in trials for case in trial.cases_that_kill_none} - killing
+    return Mutants(mutants, tuple(sorted(idle)))
 
 
 def read_mutants(path: Path) -> Mutants:

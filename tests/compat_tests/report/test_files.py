@@ -11,7 +11,7 @@ from compat_tests.judge.verdict import Verdict
 from compat_tests.report import badge
 from compat_tests.report.again import again
 from compat_tests.report.junit import write_junit
-from compat_tests.report.mutants import Mutant, Mutants, read_mutants
+from compat_tests.report.mutants import Mutant, Mutants, joined, read_mutants
 from compat_tests.report.runs import NotARun, read_all, write_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
@@ -126,3 +126,8 @@ def test_mutants_are_read(tmp_path: Path) -> None:
     assert mutants.killed == 1
     assert mutants.kills_of("BKW-A-001") == ["m"]
     assert mutants.cases_that_kill_none == ("BKW-A-002",)
+    path.write_text(json.dumps(mutants.to_json()), encoding="utf-8")
+    assert read_mutants(path) == mutants
+    other = Mutants([Mutant("n", "client", "", "", ("BKW-A-002",))], ("BKW-A-003",))
+    assert joined([mutants, other]).killed == 2
+    assert joined([mutants, other]).cases_that_kill_none == ("BKW-A-003",)
