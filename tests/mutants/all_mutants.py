@@ -6,6 +6,7 @@ from tests.mutants import (
     bookie_connections,
     bookie_fencing,
     bookie_replies,
+    bookie_strangers,
     client_reads,
     client_writes,
     table_rows,
@@ -20,6 +21,7 @@ MUTANTS: dict[str, Mutant] = {
         *bookie_fencing.DEFECTS.mutants,
         *bookie_replies.DEFECTS.mutants,
         *bookie_connections.DEFECTS.mutants,
+        *bookie_strangers.DEFECTS.mutants,
         *client_reads.DEFECTS.mutants,
         *client_writes.DEFECTS.mutants,
     )
