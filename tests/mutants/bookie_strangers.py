@@ -127,17 +127,3 @@ def half_a_frame_is_filled_up() -> None:
         self.connected_to_client = True
         self.dataReceived(bytes(10))
         original(self, *reason)
-
-
-@defect("BKW-FLOW-003", "FLOW")
-def replies_that_are_sent_together_are_sent_backwards() -> None:
-    """The replies to requests that were read together come in the opposite order."""
-
-    @instead_of(BookieProtocol, "send")
-    def send(original: Any, self: Any, reply: Any) -> None:
-        frames, data = [], b"".join(map(bytes, reply))
-        while data:
-            size = 4 + int.from_bytes(data[:4], "big")
-            frames.append(data[:size])
-            data = data[size:]
-        original(self, frames[::-1])
