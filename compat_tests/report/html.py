@@ -1,12 +1,13 @@
 """Runs as one HTML file that needs nothing else: no font, no script, no picture from anywhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 
 from compat_tests.judge.result import Run
+from compat_tests.report.annotate import Row
 from compat_tests.report.console import lines
 from compat_tests.report.looks import LOOKS
 from compat_tests.report.matrix import matrices
@@ -52,8 +53,8 @@ def page(runs: Iterable[Run], mutants: Mutants | None = None, docs_url: str = ""
     )
 
 
-def _lines_of(rows: object) -> str:
-    return "\n".join(f"  {line}" for line in lines(rows))  # type: ignore[arg-type]
+def _lines_of(rows: Sequence[Row]) -> str:
+    return "\n".join(f"  {line}" for line in lines(rows))
 
 
 def _day(started: str) -> str:

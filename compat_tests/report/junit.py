@@ -1,6 +1,7 @@
 """A run as JUnit XML, which continuous integration shows: an area is a suite, a case in a dialect is a test."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def document_of(run: Run) -> JUnitXml:
     return document
 
 
-def _test(run: Run, result: Result, case: dict[str, Any]) -> Any:
+def _test(run: Run, result: Result, case: Mapping[str, Any]) -> Any:
     name = " ".join(filter(None, (result.case, result.dialect, case.get("title", ""))))
     test = TestCase(_clean(name), f"conformance.{run.role}.{result.case.split('-')[1].lower()}", result.duration_s)
     look, why = LOOKS[result.verdict], _clean(result.message or result.note)
@@ -70,7 +71,7 @@ def _test(run: Run, result: Result, case: dict[str, Any]) -> Any:
     return test
 
 
-def _with_text(outcome: Any, run: Run, result: Result, case: dict[str, Any]) -> Any:
+def _with_text(outcome: Any, run: Run, result: Result, case: Mapping[str, Any]) -> Any:
     said = [
         f"requires: {case.get('requirement', '')} ({case.get('level', '')}, {case.get('section', '')})",
         f"expected: {result.expected or case.get('accepts', '')}",

@@ -193,9 +193,10 @@ def _bounded(shown: Sequence[Shown], lines_max: int) -> tuple[tuple[Shown, ...],
 def difference(expected: str, seen: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
     """Return both texts in stretches, each with whether the other lacks it."""
     left, right = expected.split(" "), seen.split(" ")
-    sides: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
-    for kind, *bounds in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        for side, words, start, end in ((0, left, *bounds[:2]), (1, right, *bounds[2:])):
-            if start < end:
-                sides[side].append((" ".join(words[start:end]), kind != "equal"))
-    return sides
+    expected_parts, seen_parts = list[tuple[str, bool]](), list[tuple[str, bool]]()
+    for kind, left_start, left_end, right_start, right_end in SequenceMatcher(None, left, right, False).get_opcodes():
+        if left_start < left_end:
+            expected_parts.append((" ".join(left[left_start:left_end]), kind != "equal"))
+        if right_start < right_end:
+            seen_parts.append((" ".join(right[right_start:right_end]), kind != "equal"))
+    return expected_parts, seen_parts
