@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
+import queue
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
-from typing import IO
 
 import attrs
 
@@ -99,6 +102,8 @@ class LineDriver:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Reply]] = {}
         self._lock = threading.Lock()
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._ended: DriverEnded | None = None
         with open(log, "ab") as output:
             self._popen = subprocess.Popen(
                 command,
@@ -110,6 +115,7 @@ class LineDriver:
             )
         register(self._popen)
         threading.Thread(target=self._read, name=f"replies of {name}", daemon=True).start()
+        threading.Thread(target=self._write, name=f"requests to {name}", daemon=True).start()
 
     @property
     def popen(self) -> subprocess.Popen[bytes]:
@@ -126,13 +132,11 @@ class LineDriver:
         with self._lock:
             number = next(self._numbers)
             line = render_request(number, verb, values)
+            if self._ended is not None:
+                future.set_exception(self._ended)
+                return future
             self._waiting[number] = future
-            try:
-                self._input().write(line.encode())
-                self._input().flush()
-            except (OSError, ValueError):
-                self._waiting.pop(number, None)
-                future.set_exception(DriverEnded(self.tail()))
+            self._to_write.put(line.encode())
         return future
 
     def call(self, verb: str, timeout_s: float = 60, **values: object) -> Reply:
@@ -141,17 +145,20 @@ class LineDriver:
 
     def end(self, timeout_s: float = 10) -> None:
         """Close its standard input, upon which it halts without closing a ledger."""
-        if self._popen.poll() is None:
-            try:
-                self._input().close()
-                self._popen.wait(timeout_s)
-            except (OSError, subprocess.TimeoutExpired):
-                self.kill()
+        self._to_write.put(None)
+        try:
+            self._popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def kill(self) -> None:
-        """SIGKILL, and wait for the end."""
-        self._popen.kill()
+        """SIGKILL, to it and to what it has started, and wait for the end."""
+        self._kill()
         self._popen.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(self._popen.pid, signal.SIGKILL)  # it has a session of its own
 
     def tail(self, lines: int = 30) -> str:
         """The last lines of its log."""
@@ -159,10 +166,16 @@ class LineDriver:
             return "(no log)"
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
-    def _input(self) -> IO[bytes]:
-        if self._popen.stdin is None:
-            raise DriverEnded("no standard input")
-        return self._popen.stdin
+    def _write(self) -> None:
+        """On a thread of its own: a driver that does not read must not hold up those who ask it."""
+        requests = self._popen.stdin
+        with contextlib.suppress(OSError, ValueError):  # the end of its output tells why
+            while requests is not None and (line := self._to_write.get()) is not None:
+                requests.write(line)
+                requests.flush()
+        if requests is not None:
+            with contextlib.suppress(OSError):
+                requests.close()
 
     def _lines(self) -> Iterator[bytes]:
         while self._popen.stdout is not None and (line := self._popen.stdout.readline(_LINE_MAX)):
@@ -174,7 +187,7 @@ class LineDriver:
             try:
                 number, outcome = parse_reply(line.decode())
             except (ValueError, KeyError):
-                self._popen.kill()  # not a driver: nobody can tell what it will say next
+                self._kill()  # not a driver: nobody can tell what it will say next
                 why = f"wrote a line that is no reply, {line[:80]!r}"
                 break
             future = self._waiting.pop(number, None)
@@ -188,10 +201,12 @@ class LineDriver:
             except InvalidStateError:
                 continue  # cancelled by a test that gave up on it
         with self._lock:
+            self._ended = DriverEnded(f"{self.name} {why}\n{self.tail()}".strip())
             for future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(DriverEnded(f"{self.name} {why}\n{self.tail()}".strip()))
+                    future.set_exception(self._ended)
             self._waiting.clear()
+        self._to_write.put(None)
 
 
 class DriverProcess(LineDriver):
