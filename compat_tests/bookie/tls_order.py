@@ -30,9 +30,10 @@ def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
         talk.check("the operation of the reply", outcome.operation, V3Operation.START_TLS)
         if not isinstance(line.receive_bytes(0.3), Closed):
             talk.tolerate("the connection stays open for a ClientHello")
-    talk.wait(0.05)
-    stored = talk.ask(talk.requests.read(ledger, 0))
-    talk.check("the status of a read of the entry that was sent in clear", stored.status, ENOLEDGER)
+    for _ in range(20 if talk.notes else 2):  # it may be carried out a little later
+        talk.wait(0.05)
+        stored = talk.ask(talk.requests.read(ledger, 0))
+        talk.check("the status of a read of the entry that was sent in clear", stored.status, ENOLEDGER)
 
 
 @case(
@@ -142,7 +143,7 @@ def authentication_is_done_inside_tls(talk: Talk) -> None:
 def nothing_is_said_unasked_inside_tls(talk: Talk) -> None:
     """A bookie MUST NOT send a second answer to START_TLS to a client that has yet to authenticate."""
     secure(talk, talk.main)
-    talk.expect_silence(talk.main)
+    talk.expect_silence(talk.main, 1.0)
 
 
 @case(
