@@ -25,6 +25,7 @@ from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import Dialect, Role
 from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted
+from compat_tests.targets import guardian
 from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
@@ -99,6 +100,7 @@ class ClientGround:
 
     def _begin(self) -> None:
         self._folder = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-")))
+        guardian.watch_directory(self._folder)
         if self._metadata is None:
             zookeeper = ZooKeeper(self._folder / "zookeeper")
             self._hosts = self._ended.enter_context(zookeeper).hosts
