@@ -94,6 +94,12 @@ class Matrix:
     areas: Mapping[str, tuple[Row, ...]] = field(factory=dict)
 
     @property
+    def used(self) -> list[Verdict]:
+        """The verdicts that occur, and those that one looks for."""
+        occur = {verdict for column in self.columns for verdict, count in column.counts if count}
+        return [verdict for verdict in LOOKS if verdict in {*occur, Verdict.PASS, Verdict.FAIL}]
+
+    @property
     def features(self) -> dict[str, list[str]]:
         """What each target has, by feature."""
         names = sorted({name for column in self.columns for name in column.run.features})
