@@ -167,7 +167,7 @@ def the_fence_of_an_unknown_ledger_survives_clean_stops(talk: OwnTalk) -> None:
     "sec-fencing-bookie",
     sends="A batch read that fences a ledger with entries; a kill; an add.",
     accepts="EFENCED.",
-    needs=("batch-read",),
+    needs=("batch-read-v2",),
     since="4.17",
     dialects=(V2,),
     site="own",

@@ -17,7 +17,7 @@ _SIZE = 100_000
     "sec-batch-read-flags",
     sends="Batch reads that fence: with a wrong key, then with the right one; then an add.",
     accepts="EUA without entries, and the ledger takes adds; then EOK with the entries, and EFENCED.",
-    needs=("batch-read",),
+    needs=("batch-read-{dialect}",),
     since="4.17",
     provenance="BK#4051",
 )
@@ -40,7 +40,7 @@ def a_batch_read_may_fence(talk: Talk) -> None:
     "sec-batch-read-states",
     sends="A batch read that fences an unknown ledger; then an add.",
     accepts="ENOENTRY without entries; EFENCED.",
-    needs=("batch-read",),
+    needs=("batch-read-{dialect}",),
     since="4.17",
 )
 def a_batch_read_may_fence_an_unknown_ledger(talk: Talk) -> None:
