@@ -103,6 +103,8 @@ class Readable:
     stage: Stage
     staged: StagedLedger
     bookies: tuple[ScriptedBookie, ...]
+    late: bool = False
+    """Whether the client of the stage was there before the bookies were."""
 
     @property
     def id(self) -> int:
@@ -116,8 +118,12 @@ class Readable:
 
     def open(self, client: Client | None = None, password: bytes = b"") -> Reader:
         """Open it without recovery."""
-        used = client or self.stage.client
-        return Reader(self.stage, used.open(self.id, recovery=False, digest=self.staged.seal.digest, password=password))
+        if client is None:
+            # Java resolves no bookie that its client has not been told of, which takes a moment.
+            client = self.stage.fresh_client() if self.late else self.stage.client
+        return Reader(
+            self.stage, client.open(self.id, recovery=False, digest=self.staged.seal.digest, password=password)
+        )
 
     def asked(self, operation: str | None = None, **wanted: object) -> list[Asked]:
         """What its bookies were asked of it, bookie by bookie."""
@@ -144,6 +150,7 @@ def readable(
     :param published: whether the bookies publish that they serve batch reads of V3; else they publish nothing
     :param fragments: first entry to the number of bookies, for more than one
     """
+    late = stage.connected
     parts: dict[int, list[ScriptedBookie]] = {}
     for first, count in (fragments or {0: ensemble}).items():
         parts[first] = stage.bookies(count, extensions=(BATCH_READ_V3,), legacy=not published)
@@ -158,7 +165,7 @@ def readable(
         password=password,
         **end,
     )
-    return Readable(stage, staged, tuple(bookie for each in parts.values() for bookie in each))
+    return Readable(stage, staged, tuple(bookie for each in parts.values() for bookie in each), late)
 
 
 def in_turn(

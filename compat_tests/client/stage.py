@@ -147,6 +147,11 @@ class Stage(Attempt):
             self._client = self.fresh_client()
         return self._client
 
+    @property
+    def connected(self) -> bool:
+        """Whether :attr:`client` is there already: then it may not know yet of bookies that are registered now."""
+        return self._client is not None
+
     def fresh_client(self, **settings: object) -> Client:
         """Another client, of the case's dialect; settings as ``read_timeout_ms``, see docs/conformance/driver.md."""
         name = self._performer.new_name()
