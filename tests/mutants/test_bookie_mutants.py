@@ -17,9 +17,9 @@ def test_a_mutant_is_killed(mutant: Mutant, bookie_trial: Trial) -> None:
     assert outcome.killed_by, f"no case notices this: {mutant.sentence}"
 
 
-def test_half_of_them_are_made_from_the_tables_of_answers() -> None:
+def test_about_half_of_them_are_made_from_the_tables_of_answers() -> None:
     assert len(BOOKIES) >= 40
-    assert 2 * sum(mutant.origin == TABLE for mutant in BOOKIES) >= len(BOOKIES)
+    assert 5 * sum(mutant.origin == TABLE for mutant in BOOKIES) >= 2 * len(BOOKIES)
 
 
 def test_every_mutant_says_what_is_wrong_with_it() -> None:
