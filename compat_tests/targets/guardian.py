@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,11 +17,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-_PROCESS, _DIRECTORY = "process", "directory"
+_PROCESS, _DIRECTORY, _DOCKER = "process", "directory", "docker"
 
 #: What an orderly end of a server may take, when nobody waits for it.
 _END_WITHIN_S = 10.0
 _POLL_S = 0.05
+_DAEMON_TIMEOUT_S = 20.0
 
 _lock = threading.Lock()
 _guardian: subprocess.Popen[bytes] | None = None
@@ -36,6 +38,13 @@ def watch_process(pid: int) -> None:
 def watch_directory(path: Path) -> None:
     """Have this directory removed should we be killed before we do it."""
     _tell(f"{_DIRECTORY} {path}")
+
+
+def watch_docker(url: str, resource: str) -> None:
+    """Have this container or image removed should we be killed before we do it; ``/containers/…`` or ``/images/…``."""
+    scheme, _, path = url.partition("://")
+    if scheme == "unix":
+        _tell(f"{_DOCKER} {resource} {path}")
 
 
 def start_time(pid: int) -> int | None:
@@ -68,6 +77,9 @@ def _tell(line: str) -> None:
 def clean(lines: list[str]) -> None:
     """End the processes and remove the directories that were told of, those that are there still."""
     words = [line.rstrip("\n").split(" ", 1) for line in lines]
+    for kind, rest in reversed(words):  # the containers before their image
+        if kind == _DOCKER:
+            delete_from_daemon(*rest.split(" ", 1))
     processes = [tuple(map(int, rest.split())) for kind, rest in words if kind == _PROCESS]
     for number in (signal.SIGTERM, signal.SIGKILL):
         alive = [pid for pid, started in processes if start_time(pid) == started]
@@ -81,6 +93,16 @@ def clean(lines: list[str]) -> None:
         if kind == _DIRECTORY and os.path.isdir(rest):
             unmount_below(Path(rest))
             shutil.rmtree(rest, ignore_errors=True)
+
+
+def delete_from_daemon(resource: str, path: str) -> None:
+    """Ask the Docker daemon at a socket; it may be gone, or know nothing of this any more."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_DAEMON_TIMEOUT_S)
+        connection.connect(path)
+        connection.sendall(f"DELETE {resource} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
+        while connection.recv(4096):
+            continue
 
 
 def unmount_below(directory: Path) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from compat_tests.targets import guardian
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.docker.daemon import Daemon
 from compat_tests.targets.docker.image import Image
@@ -43,6 +44,7 @@ class ContainerProcess(ServerProcess):
         if self._wrapper is None:
             self._wrapper = self._new_wrapper()
             self._wrapper.start()
+            guardian.watch_docker(self._daemon.url, f"/containers/{self._container.id}?force=1&v=1")
         else:
             self._container.start()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from compat_tests.targets import guardian
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.docker.bookie import ContainerBookie
 from compat_tests.targets.docker.daemon import Daemon, find_daemon
@@ -108,6 +109,7 @@ class DockerTarget(StartedTarget):
         image = find_image(daemon, self.release)
         if image.ours:
             self.lifetime.finally_do(lambda: _remove(daemon.client, image.name))
+            guardian.watch_docker(daemon.url, f"/images/{image.name}")
         return _Prepared(daemon, image)
 
 

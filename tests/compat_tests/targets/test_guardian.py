@@ -58,6 +58,21 @@ def test_directories_go(tmp_path: Path) -> None:
     assert stays.exists()
 
 
+def test_containers_go_before_their_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(guardian, "delete_from_daemon", lambda *words: asked.append(words))
+    guardian.clean(["docker /images/x:1 /a b/sock\n", "docker /containers/5?force=1 /a b/sock\n"])
+    assert asked == [("/containers/5?force=1", "/a b/sock"), ("/images/x:1", "/a b/sock")]
+
+
+def test_only_a_daemon_on_this_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(guardian, "_tell", told.append)
+    guardian.watch_docker("unix:///run/sock", "/images/x")
+    guardian.watch_docker("tcp://host:1", "/images/x")
+    assert told == ["docker /images/x /run/sock"]
+
+
 def test_a_process_is_named_by_number_and_start() -> None:
     own = guardian.start_time(os.getpid())
     assert own is not None
