@@ -69,7 +69,7 @@ class PuppetBookie:
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
-    """How it takes a batch read: ``serves``, ``closes`` the connection, or answers ``bad request`` or ``bad version``."""
+    """How it takes a batch read: ``serves``, ``closes`` the connection, says ``bad request`` or ``bad version``."""
     own_refused: bool = False
     """Whether connections made for a batch read of their own are refused."""
     batch_entries_max: int = 2**31 - 1
