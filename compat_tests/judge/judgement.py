@@ -9,12 +9,15 @@ from attrs import evolve, frozen
 from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import MUST
 from compat_tests.judge.ground import Ground
-from compat_tests.judge.known import Divergence, lookup
-from compat_tests.judge.result import Result
+from compat_tests.judge.known import Divergence, lookup, within
+from compat_tests.judge.result import Result, TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
 from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
+
+RELEASES_OF = "java"
+"""Whose releases the cases name as theirs."""
 
 
 @frozen
@@ -34,9 +37,12 @@ def judge(ground: Ground, brief: Brief, measure: Measure) -> Result:
     return evolve(result, exchange=brief.recording.events)
 
 
-def unsupported(brief: Brief) -> Result | None:
-    """The result of a case whose features are absent; None if they are there."""
-    dialect = brief.dialect.lower()
+def unsupported(brief: Brief, info: TargetInfo) -> Result | None:
+    """The result of a case for other releases, or whose features are absent; None if it can be tried."""
+    dialect, case = brief.dialect.lower(), brief.case
+    if info.implementation == RELEASES_OF and not within(info.release, case.since or "0", case.until or "999"):
+        span = f"since {case.since}" if case.since else f"up to {case.until}"
+        return _of(brief, Verdict.UNSUPPORTED, f"the protocol has it {span} only")
     for name in (dialect, *(need.format(dialect=dialect) for need in brief.case.needs)):
         found = brief.features.get(name, "yes")
         if found != "yes":
@@ -46,7 +52,7 @@ def unsupported(brief: Brief) -> Result | None:
 
 
 def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
-    lacking = unsupported(brief)
+    lacking = unsupported(brief, ground.info)
     if lacking is not None:
         return lacking
     try:

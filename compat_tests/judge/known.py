@@ -33,15 +33,17 @@ class Divergence:
 
     def concerns(self, release: str) -> bool:
         """Whether it is on record for this release; for any, if the release is not known."""
-        if not release:
-            return True
-        number = _number(release)
-        until = _number(self.until)
-        return _number(self.since) <= number and number[: len(until)] <= until
+        return within(release, self.since, self.until)
 
     @property
     def known(self) -> Known:
         return Known(self.code, self.reference, self.text)
+
+
+def within(release: str, since: str, until: str) -> bool:
+    """Whether a release is one of those; any is, if it is not known.  ``until`` has all that begin with it."""
+    number, last = _number(release), _number(until)
+    return not release or (_number(since) <= number and number[: len(last)] <= last)
 
 
 def of_implementation(name: str) -> list[Divergence]:

@@ -111,3 +111,12 @@ def test_a_case_is_not_tried_without_what_it_needs():
 def test_what_was_harmed_beside_the_case_counts(monkeypatch):
     monkeypatch.setattr("compat_tests.judge.attempt.Attempt.finish", mismatch)
     assert result_of(lambda attempt: None).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("span", "tried"),
+    [({"since": "4.17"}, False), ({"since": "4.16"}, True), ({"until": "4.14"}, False), ({"until": "4.16"}, True)],
+)
+def test_a_case_is_tried_on_the_releases_that_it_is_for(span, tried):
+    verdict = result_of(mismatch, **span).verdict
+    assert verdict is (Verdict.FAIL if tried else Verdict.UNSUPPORTED)
