@@ -4,7 +4,7 @@ from compat_tests.client.asked import Asked
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
-from compat_tests.judge.case import BOTH, MUST, V2, V3, case
+from compat_tests.judge.case import BOTH, MUST, SHOULD, V2, V3, case
 from protocol_specs import fields
 from protocol_specs.wire import framing
 from protocol_specs.wire.operations import Operation
@@ -210,3 +210,38 @@ def replies_may_be_cut_and_joined_anywhere(stage: Stage) -> None:
 
     bookie.on("add").do(together)
     stage.check("the ids", writer.append_many([b"a", b"b", b"c"]).entries, (2, 3, 4))
+
+
+@case(
+    "BKW-CCONN-021",
+    SHOULD,
+    "sec-v2-packets",
+    dialects=(V2,),
+    sends="A reply to an add with 8 more bytes behind its ids.",
+    accepts="The add counts as acknowledged.",
+    provenance="seen with Java's client 4.18.0",
+)
+def bytes_behind_the_reply_to_an_add_are_skipped(stage: Stage) -> None:
+    """A V2 client SHOULD skip what stands behind the ids in the reply to an add."""
+    bookies = stage.bookies(1)
+    bookies[0].on("add").change(lambda frame: frame + bytes(8))
+    writer = stage.new_writer(bookies)
+    stage.check("the id", writer.append(b"payload"), 0)
+
+
+@case(
+    "BKW-CCONN-022",
+    MUST,
+    "sec-framing",
+    sends="The replies to four adds that were sent at once, cut into single bytes.",
+    accepts="All four are acknowledged, in order.",
+    provenance="BK#4140; a stream keeps no borders",
+)
+def replies_to_adds_may_come_byte_by_byte(stage: Stage) -> None:
+    """A client MUST read replies however the stream brings their bytes."""
+    bookies = stage.bookies(1)
+    bookies[0].on("add").split()
+    writer = stage.new_writer(bookies)
+    outcomes = writer.append_many([b"one", b"two", b"three", b"four"])
+    stage.check("the codes", outcomes.codes, (0, 0, 0, 0))
+    stage.check("the ids", outcomes.entries, (0, 1, 2, 3))

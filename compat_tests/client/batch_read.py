@@ -151,6 +151,7 @@ def a_batch_read_of_unconfirmed_entries_goes_past_the_last_add_confirmed(stage: 
     since="4.17",
     sends="A batch read from the entry behind the last one of a closed ledger.",
     accepts="It fails, and nothing is sent.",
+    provenance="D7, S15; seen with Java's client 4.18.0",
 )
 def a_start_behind_the_end_is_not_sent(stage: Stage) -> None:
     """A client MUST refuse a batch read that starts behind the last entry that may be read, without asking a bookie."""
@@ -283,6 +284,7 @@ def no_batch_read_is_sent_for_a_striped_ledger(stage: Stage) -> None:
     sends="A batch read over the border of two fragments on different bookies; all bookies have all entries.",
     accepts="Reading on brings all ten; no bookie is asked for entries of a fragment that is not its own, but for what "
     "runs over the border.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_batch_starts_in_the_fragment_of_its_first_entry(stage: Stage) -> None:
     """A client MUST ask the bookies of the fragment in which a batch starts."""

@@ -17,6 +17,7 @@ from compat_tests.judge.case import MUST, V2, case
     since="4.17",
     sends="In front of the honest reply, one with another request id and other entries.",
     accepts="The honest entries.",
+    provenance="BP-62, BK#719",
 )
 def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
     """A V2 client MUST match a batch reply by its request id, and drop one that answers no request."""
@@ -59,6 +60,7 @@ def equal_starts_at_once_are_told_apart(stage: Stage) -> None:
     since="4.17",
     sends="Records whose lengths lie: negative, longer than the frame, cut short, and too short for an entry.",
     accepts="The entries of another replica.",
+    provenance="BK#4789",
     limit_s=6.0,
 )
 def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:

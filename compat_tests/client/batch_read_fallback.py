@@ -86,6 +86,7 @@ def ebadreq_means_single_reads(stage: Stage) -> None:
     since="4.17",
     sends="Bookies that answer a batch read with EBADVERSION, and serve single reads.",
     accepts="The same entries, by single reads.",
+    provenance="D5",
 )
 def ebadversion_means_single_reads(stage: Stage) -> None:
     """A client SHOULD read the same entries singly from bookies that answer batch reads with EBADVERSION."""

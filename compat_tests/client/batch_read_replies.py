@@ -108,6 +108,7 @@ def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
     since="4.17",
     sends="Ten entries in the reply to a batch read of three.",
     accepts="Three entries, or fewer.",
+    provenance="D7",
 )
 def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     """A client MUST NOT return more entries than its caller asked for."""
@@ -128,6 +129,7 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     since="4.17",
     sends="A batch that leaves entry 2 out: 0, 1, 3, 4, each with a right digest.",
     accepts="Entries 0 and 1, or more from another replica; entry 3 is never returned as entry 2.",
+    provenance="correctness: DigestBoundToPosition",
     limit_s=6.0,
 )
 def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
@@ -147,6 +149,7 @@ def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     since="4.17",
     sends="A batch with entries of another ledger, which has the same digest type and password.",
     accepts="The ledger's own entries, from another replica.",
+    provenance="correctness: DigestBoundToPosition",
     limit_s=6.0,
 )
 def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
@@ -167,6 +170,7 @@ def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
     since="4.17",
     sends="EIO, with entries behind it that have right digests but another text.",
     accepts="The entries of another replica.",
+    provenance="BP-62; seen with Java's client 4.18.0",
 )
 def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
     """A client MUST NOT return entries that come with another status than EOK."""
@@ -222,6 +226,7 @@ def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     since="4.17",
     sends="No answer to a batch read from the replica asked first, which has served one before.",
     accepts="After the client's time-out the entries of another replica.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_silent_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when the time-out of a batch read is over."""

@@ -27,6 +27,7 @@ def _sealed(stage: Stage, digest: str) -> Readable:
     "sec-digests",
     sends="Ledgers of CRC32, HMAC, CRC32C and DUMMY, sealed as the reference says.",
     accepts="All entries are returned.",
+    provenance="docs: worked digest values",
 )
 def entries_of_each_digest_type_are_read(stage: Stage) -> None:
     """A client MUST read ledgers of all four digest types: CRC32, HMAC, CRC32C and DUMMY."""
@@ -52,6 +53,7 @@ def _is_noticed(stage: Stage, field: str) -> None:
     "sec-digests",
     sends="An entry with one bit of its ledger id flipped, from the replica asked first; CRC32, HMAC, CRC32C.",
     accepts="The entry of another replica.",
+    provenance="correctness: DigestBoundToPosition",
 )
 def a_wrong_ledger_id_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return an entry whose ledger id was changed after it was sealed."""
@@ -64,6 +66,7 @@ def a_wrong_ledger_id_is_noticed(stage: Stage) -> None:
     "sec-digests",
     sends="An entry with one bit of its entry id flipped, from the replica asked first; CRC32, HMAC, CRC32C.",
     accepts="The entry of another replica.",
+    provenance="correctness: DigestBoundToPosition",
 )
 def a_wrong_entry_id_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return an entry whose entry id was changed after it was sealed."""
@@ -76,6 +79,7 @@ def a_wrong_entry_id_is_noticed(stage: Stage) -> None:
     "sec-digests",
     sends="An entry with one bit of its last add confirmed flipped, from the replica asked first.",
     accepts="The entry of another replica.",
+    provenance="correctness: DigestBoundToPosition",
 )
 def a_wrong_last_add_confirmed_is_noticed(stage: Stage) -> None:
     """A client MUST NOT take an entry whose last add confirmed was changed after it was sealed."""
@@ -88,6 +92,7 @@ def a_wrong_last_add_confirmed_is_noticed(stage: Stage) -> None:
     "sec-digests",
     sends="An entry with one bit of its length field flipped, from the replica asked first.",
     accepts="The entry of another replica.",
+    provenance="correctness: DigestBoundToPosition",
 )
 def a_wrong_length_is_noticed(stage: Stage) -> None:
     """A client MUST NOT take an entry whose length of the ledger was changed after it was sealed."""
@@ -100,6 +105,7 @@ def a_wrong_length_is_noticed(stage: Stage) -> None:
     "sec-digests",
     sends="An entry with one bit of its payload flipped, from the replica asked first.",
     accepts="The entry of another replica.",
+    provenance="BK#4140; seen with Java's client 4.18.0",
 )
 def a_wrong_payload_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return a payload that was changed after it was sealed."""
@@ -112,6 +118,7 @@ def a_wrong_payload_is_noticed(stage: Stage) -> None:
     "sec-digests",
     sends="Entries of which one bit of the digest is flipped, each bit in turn, from every replica.",
     accepts="A digest mismatch each time: all bits count, of CRC32 also those of the upper four bytes.",
+    provenance="seen with Java's client 4.18.0",
     limit_s=20.0,
 )
 def every_bit_of_a_digest_counts(stage: Stage) -> None:
@@ -155,6 +162,7 @@ def a_damaged_copy_weighs_more_than_absence(stage: Stage) -> None:
     "sec-digests",
     sends="Entry 1 where entry 2 was asked for, and entry 2 of another ledger: their own digests are right.",
     accepts="The entry that was asked for, from another replica; with DUMMY, too.",
+    provenance="correctness: DigestBoundToPosition",
 )
 def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
     """A client MUST compare the ids inside an entry with those that it asked for, whatever the digest says."""
@@ -172,6 +180,7 @@ def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
     "sec-digests",
     sends="A ledger of HMAC whose entries were sealed with another password than its own.",
     accepts="A digest mismatch.",
+    provenance="RFC 2104; seen with Java's client 4.18.0",
 )
 def an_hmac_with_another_password_is_not_right(stage: Stage) -> None:
     """A client MUST key HMAC with the ledger's password: who does not know it cannot seal entries."""
@@ -187,6 +196,7 @@ def an_hmac_with_another_password_is_not_right(stage: Stage) -> None:
     "sec-digests",
     sends="Entries cut short: no byte, in the ids, in the metadata, in the digest, and of one byte less payload.",
     accepts="The entry of another replica each time.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_entry_that_is_cut_short_is_not_returned(stage: Stage) -> None:
     """A client MUST refuse what is shorter than metadata and digest, and what lacks a byte of its payload."""
@@ -205,6 +215,7 @@ def an_entry_that_is_cut_short_is_not_returned(stage: Stage) -> None:
     "sec-entry-v1",
     sends="An entry of 4 bytes of payload whose length field says 1000000: it is that of the ledger so far.",
     accepts="Those 4 bytes.",
+    provenance="seen with Java's client 4.18.0",
 )
 def the_length_field_is_that_of_the_ledger(stage: Stage) -> None:
     """A client MUST take the size of a payload from that of the entry, never from its length field."""
@@ -219,6 +230,7 @@ def the_length_field_is_that_of_the_ledger(stage: Stage) -> None:
     "sec-digests",
     sends="A ledger of CRC32C in its metadata, with a damaged entry everywhere; it is opened as DUMMY.",
     accepts="An error at opening or at the read; the damaged entry is not returned.",
+    provenance="seen with Java's client 4.18.0",
 )
 def the_metadata_decide_which_digest_is_checked(stage: Stage) -> None:
     """A client MUST check the digest that the ledger's metadata name, or refuse to open it as another type."""

@@ -46,6 +46,7 @@ def _operations(ledger: Readable) -> list[str]:
     since="4.14",
     sends="A client that is to speak TLS reads; START_TLS is not answered for half a second.",
     accepts="The first frame of its connection is START_TLS of V3, in either dialect, and nothing follows it.",
+    provenance="BK#2300",
     limit_s=40.0,
 )
 def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
@@ -70,6 +71,7 @@ def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
     since="4.14",
     sends="EBADREQ to START_TLS, and at another connection EIO.",
     accepts="The read fails; it never goes out in clear.",
+    provenance="BK#2300; seen with Java's client 4.18.0",
     limit_s=40.0,
 )
 def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
@@ -89,6 +91,7 @@ def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
     since="4.14",
     sends="EOK to START_TLS.",
     accepts="A ClientHello: bytes 16 03; no request in clear.",
+    provenance="BK#2300; RFC 5246: a handshake record is type 22",
     limit_s=40.0,
 )
 def a_client_hello_follows_start_tls(stage: Stage) -> None:
@@ -142,6 +145,7 @@ def requests_wait_for_authentication(stage: Stage) -> None:
     "sec-auth-client",
     sends="AUTH is refused: EUA in V3, in V2 the connection is closed.",
     accepts="The read fails, and is never sent.",
+    provenance="S9; seen with Java's client 4.18.0",
     limit_s=40.0,
 )
 def a_refused_token_fails_what_waits(stage: Stage) -> None:

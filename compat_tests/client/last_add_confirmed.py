@@ -29,6 +29,7 @@ def _one_is_ahead(stage: Stage, ack: int) -> Readable:
     "sec-lac-client",
     sends="A ledger with an ack quorum of 1 (E 3, W 3): one bookie knows last add confirmed 4, the others 2.",
     accepts="4, after all three were asked.",
+    provenance="seen with Java's client 4.18.0",
 )
 def the_highest_last_add_confirmed_of_a_covering_set_counts(stage: Stage) -> None:
     """A client MUST ask until in no write set A bookies are silent, and take the highest that it was told."""
@@ -42,6 +43,7 @@ def the_highest_last_add_confirmed_of_a_covering_set_counts(stage: Stage) -> Non
     "sec-lac-client",
     sends="A ledger with an ack quorum of 1 (E 3, W 3); the only bookie that is ahead answers EIO when it is asked.",
     accepts="An error: fewer than all have answered, so an acknowledged entry may have been missed.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_set_that_does_not_cover_is_no_answer(stage: Stage) -> None:
     """A client MUST fail to read the last add confirmed when too many bookies of a write set have not answered."""
@@ -58,6 +60,7 @@ def a_set_that_does_not_cover_is_no_answer(stage: Stage) -> None:
     "sec-lac-client",
     sends="A ledger with an ack quorum of 2 (E 3, W 3), one bookie of which never answers.",
     accepts="The last add confirmed, 4, without waiting for that bookie's time-out.",
+    provenance="seen with Java's client 4.18.0",
 )
 def one_silent_bookie_of_three_is_not_waited_for(stage: Stage) -> None:
     """A client MUST be content with a covering set, and SHOULD NOT wait for bookies that add nothing to it."""
@@ -74,6 +77,7 @@ def one_silent_bookie_of_three_is_not_waited_for(stage: Stage) -> None:
     "sec-lac-client",
     sends="One bookie's last entry says last add confirmed 2^40, with a digest that does not match.",
     accepts="4, which the others say.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_entry_that_does_not_match_its_digest_tells_nothing(stage: Stage) -> None:
     """A client MUST NOT believe a last add confirmed in an entry that does not match its digest."""
@@ -130,6 +134,7 @@ def the_explicit_last_add_confirmed_is_asked_for_in_v3(stage: Stage) -> None:
     "sec-explicit-lac",
     sends="An explicit last add confirmed of 5 whose digest does not match, on all bookies; the entries tell 4.",
     accepts="4, or an error.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_damaged_explicit_last_add_confirmed_tells_nothing(stage: Stage) -> None:
     """A client MUST check the digest of an explicit last add confirmed."""
@@ -153,6 +158,7 @@ def _not_believed(stage: Stage, ledger: Readable, reader: Reader) -> None:
     "sec-explicit-lac",
     sends="The explicit last add confirmed of another ledger, 5, with a right digest, on all bookies.",
     accepts="4, or an error.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_explicit_last_add_confirmed_of_another_ledger_tells_nothing(stage: Stage) -> None:
     """A client MUST compare the ledger id inside an explicit last add confirmed with its own."""
@@ -168,6 +174,7 @@ def an_explicit_last_add_confirmed_of_another_ledger_tells_nothing(stage: Stage)
     "sec-lac-client",
     sends="A question for the last add confirmed of a closed ledger.",
     accepts="The last entry of the metadata; nothing is sent.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_closed_ledger_is_not_asked_about(stage: Stage) -> None:
     """A client SHOULD answer for a closed ledger from its metadata, without asking a bookie."""

@@ -1,9 +1,9 @@
 """Reading single entries: whom a client asks, in which order, and what it makes of errors."""
 
 from compat_tests.client import asked as names
-from compat_tests.client.readable import ABSENT, REFUSED, in_turn, no_answer, readable, replying
+from compat_tests.client.readable import ABSENT, in_turn, no_answer, readable, replying
 from compat_tests.client.stage import Stage
-from compat_tests.judge.case import MUST, SHOULD, V3, case
+from compat_tests.judge.case import MUST, V3, case
 from protocol_specs.wire.status import (
     EBADREQ,
     EBADVERSION,
@@ -25,6 +25,7 @@ PAYLOADS = (b"zero", b"one", b"two", b"three", b"four", b"five")
     "sec-read-entry-client",
     sends="A closed ledger of three entries; the client reads entry 1.",
     accepts="One plain read of entry 1 arrives, without flag or key, and its payload is what the client returns.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_plain_read_is_asked_for_and_returned(stage: Stage) -> None:
     """A client MUST read an entry with a plain read that names ledger and entry, and return its payload unchanged."""
@@ -42,6 +43,7 @@ def a_plain_read_is_asked_for_and_returned(stage: Stage) -> None:
     "sec-quorums",
     sends="Reads of entries 0 to 5 of a striped ledger (E 3, W 2), which none of their bookies has.",
     accepts="Each entry is asked for at the bookies at positions e mod 3 and (e + 1) mod 3, and at no other.",
+    provenance="seen with Java's client 4.18.0",
 )
 def only_the_write_set_of_an_entry_is_asked(stage: Stage) -> None:
     """A client MUST look for entry e at the W bookies from position e mod E on, and at no other."""
@@ -74,6 +76,7 @@ def _next_replica_after(stage: Stage, *statuses: Status) -> None:
     "sec-read-entry-client",
     sends="ENOENTRY, then ENOLEDGER, from whichever bookie is asked first; the others have the entry.",
     accepts="The client asks another bookie of the write set, and returns its entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def absence_at_one_replica_means_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one says that it lacks the entry or the ledger."""
@@ -86,6 +89,7 @@ def absence_at_one_replica_means_the_next(stage: Stage) -> None:
     "sec-read-entry-client",
     sends="EIO, EBADREQ, EUA, EBADVERSION and ETOOMANYREQUESTS from whichever bookie is asked first, one read each.",
     accepts="The client asks another bookie of the write set, and returns its entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_error_of_one_replica_means_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one answers with an error."""
@@ -113,6 +117,7 @@ def an_unknown_state_at_one_replica_means_the_next(stage: Stage) -> None:
     "sec-connection-broken",
     sends="The bookie asked first closes the connection, and at another read resets it, instead of a reply.",
     accepts="The client asks another bookie of the write set, and returns its entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_lost_connection_means_the_next_replica(stage: Stage) -> None:
     """A client MUST ask another replica when the connection is lost before the reply."""
@@ -130,6 +135,7 @@ def a_lost_connection_means_the_next_replica(stage: Stage) -> None:
     "sec-read-entry-client",
     sends="One bookie of the ensemble does not listen; every entry is read.",
     accepts="All entries are returned.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_bookie_that_is_down_does_not_keep_entries_from_being_read(stage: Stage) -> None:
     """A client MUST read every entry while one of its replicas is up."""
@@ -144,6 +150,7 @@ def a_bookie_that_is_down_does_not_keep_entries_from_being_read(stage: Stage) ->
     "sec-read-entry-client",
     sends="The bookie asked first never answers.",
     accepts="After the client's time-out for reads another bookie is asked, and its entry returned.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_silent_replica_means_the_next(stage: Stage) -> None:
     """A client MUST have a time-out for reads, and ask another replica when it is over."""
@@ -160,6 +167,7 @@ def a_silent_replica_means_the_next(stage: Stage) -> None:
     "sec-read-entry-client",
     sends="Every replica answers ENOENTRY.",
     accepts='All three are asked; the read fails with "no such entry".',
+    provenance="seen with Java's client 4.18.0",
 )
 def what_every_replica_lacks_is_no_such_entry(stage: Stage) -> None:
     """A client MUST ask every replica before it says that there is no such entry, and then MUST say so."""
@@ -192,70 +200,12 @@ def an_error_weighs_more_than_absence(stage: Stage) -> None:
 
 
 @case(
-    "BKW-CREAD-011",
-    MUST,
-    "sec-read-entry-client",
-    sends="Reads of the entry behind the last one of a closed ledger, which the bookies have, and of a range up to it.",
-    accepts="Both fail, and no read is sent.",
-)
-def reads_past_the_end_of_a_closed_ledger_are_not_sent(stage: Stage) -> None:
-    """A client MUST refuse to read past the end of a closed ledger, without asking a bookie."""
-    ledger = readable(stage, PAYLOADS[:3], stray=(b"stray",))
-    reader = ledger.open()
-    reader.fails_to_read(3, *REFUSED)
-    stage.expect_error(lambda: reader.read(1, 3), *REFUSED)
-    stage.check("reads sent", len(ledger.asked(names.READ)), 0)
-
-
-@case(
-    "BKW-CREAD-012",
-    MUST,
-    "sec-read-entry-client",
-    sends="A read of the entry behind the last add confirmed of an open ledger, which the bookies have.",
-    accepts="It fails, and no read of that entry is sent.",
-)
-def reads_past_the_last_add_confirmed_are_not_sent(stage: Stage) -> None:
-    """A client MUST refuse an ordinary read past the last add confirmed that it knows, without asking a bookie."""
-    ledger = readable(stage, PAYLOADS, closed=False)
-    reader = ledger.open()
-    stage.check("the last add confirmed", reader.last_add_confirmed, 4)
-    reader.fails_to_read(5, *REFUSED)
-    stage.check("reads of entry 5", len(ledger.asked(names.READ, entry_id=5)), 0)
-
-
-@case(
-    "BKW-CREAD-013",
-    SHOULD,
-    "sec-read-entry-client",
-    sends="An unconfirmed read of the entry behind the last add confirmed of an open ledger.",
-    accepts="The entry is asked for, and returned.",
-)
-def an_unconfirmed_read_goes_past_the_last_add_confirmed(stage: Stage) -> None:
-    """A client SHOULD offer a read that goes past the last add confirmed of a ledger that is not closed."""
-    ledger = readable(stage, PAYLOADS, closed=False)
-    stage.check("the payloads", ledger.open().read(4, 5, unconfirmed=True), PAYLOADS[4:])
-
-
-@case(
-    "BKW-CREAD-014",
-    MUST,
-    "sec-read-entry-client",
-    sends="An unconfirmed read of the last entry and of one behind it that was never written.",
-    accepts='"No such entry".',
-)
-def an_unconfirmed_read_of_what_was_never_written_fails(stage: Stage) -> None:
-    """A client MUST fail an unconfirmed read of a range of which an entry does not exist: it has no part of it."""
-    ledger = readable(stage, PAYLOADS, closed=False)
-    reader = ledger.open()
-    stage.expect_error(lambda: reader.read(5, 6, unconfirmed=True), *ABSENT)
-
-
-@case(
     "BKW-CREAD-015",
     MUST,
     "sec-quorums",
     sends="A closed ledger of two fragments on different bookies, each of which has its own entries only.",
     accepts="Every entry is asked for in its own fragment only, and returned.",
+    provenance="seen with Java's client 4.18.0",
 )
 def each_entry_is_read_from_its_fragment(stage: Stage) -> None:
     """A client MUST look for an entry in the last fragment that starts at or before it, and in no other."""
@@ -281,6 +231,7 @@ def each_entry_is_read_from_its_fragment(stage: Stage) -> None:
     "sec-read-entry-client",
     sends="Each of six entries is lacking at two of its three bookies; a range read of all.",
     accepts="All entries, in order.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_range_is_made_whole_from_several_replicas(stage: Stage) -> None:
     """A client MUST return a range whole and in order when each of its entries is to be had somewhere."""

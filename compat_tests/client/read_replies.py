@@ -43,6 +43,7 @@ def two_reads_of_one_entry_at_once_are_both_answered(stage: Stage) -> None:
     "sec-order",
     sends="Eight reads at once; their replies come in the opposite order, in one segment.",
     accepts="Each read returns its own entry.",
+    provenance="S13; seen with Java's client 4.18.0",
 )
 def replies_in_any_order_reach_their_reads(stage: Stage) -> None:
     """A client MUST match replies to requests whatever their order."""
@@ -61,6 +62,7 @@ def replies_in_any_order_reach_their_reads(stage: Stage) -> None:
     "sec-order",
     sends="Every reply two times; eight reads, one after the other.",
     accepts="Each read returns its own entry, and all over one connection.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_reply_that_comes_twice_harms_nothing(stage: Stage) -> None:
     """A client MUST drop a reply that answers no request of its own, and go on."""
@@ -102,6 +104,7 @@ def a_late_reply_is_inert(stage: Stage) -> None:
     "sec-order",
     sends="Reads at a bookie that answers after half a second, and then reads at another one.",
     accepts="What the quick bookie answers is returned before the slow one has answered.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
     """A client MUST NOT make reads at one bookie wait for replies of another."""
@@ -124,6 +127,7 @@ def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
     "sec-connection-broken",
     sends="Half of a reply, then the connection is closed: cut in the length, in the ids, in the payload.",
     accepts="The client asks another bookie, and returns its entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_reply_that_is_cut_off_means_the_next_replica(stage: Stage) -> None:
     """A client MUST NOT take the beginning of a reply for a reply."""
@@ -146,6 +150,7 @@ def a_reply_that_is_cut_off_means_the_next_replica(stage: Stage) -> None:
     "sec-frame-limit",
     sends="An entry of 5 242 852 bytes, the largest that V2 can add; in V3 of 5 242 780 bytes.",
     accepts="It is returned whole.",
+    provenance="seen with Java's client 4.18.0",
     limit_s=20.0,
 )
 def the_largest_entry_is_returned(stage: Stage) -> None:
@@ -164,6 +169,7 @@ def the_largest_entry_is_returned(stage: Stage) -> None:
     "sec-entry-v1",
     sends="An entry whose payload is empty.",
     accepts="It is returned as an entry of no bytes, not as an error.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_empty_payload_is_an_entry(stage: Stage) -> None:
     """A client MUST return an entry without payload like any other."""
@@ -178,6 +184,7 @@ def an_empty_payload_is_an_entry(stage: Stage) -> None:
     dialects=(V2,),
     sends="In front of the reply, replies with the ids of another entry and of another ledger.",
     accepts="The read returns its own entry.",
+    provenance="BK#719; seen with Java's client 4.18.0",
 )
 def a_v2_reply_that_names_other_ids_answers_nothing(stage: Stage) -> None:
     """A V2 client MUST match a reply by its ledger id and entry id, and drop one that answers no request."""
@@ -201,6 +208,7 @@ def a_v2_reply_that_names_other_ids_answers_nothing(stage: Stage) -> None:
     dialects=(V3,),
     sends="In front of the reply, one with another transaction id and ENOENTRY.",
     accepts="The read returns its entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_v3_reply_with_another_transaction_id_answers_nothing(stage: Stage) -> None:
     """A V3 client MUST match a reply by its transaction id, and drop one that answers no request."""

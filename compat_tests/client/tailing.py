@@ -55,6 +55,7 @@ def _found(pending: Pending) -> tuple[str, bytes]:
     dialects=(V3,),
     sends="The client waits for entry 3 of an open ledger whose last add confirmed is 2.",
     accepts="Reads of entry -1 with previous_lac 2 and ENTRY_PIGGYBACK, without key; one at least with a time_out.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_wait_is_a_read_with_previous_lac(stage: Stage) -> None:
     """A client MUST wait by reads that name the last add confirmed that it knows, and how long it would wait."""
@@ -97,6 +98,7 @@ def an_entry_is_returned_when_it_is_confirmed(stage: Stage) -> None:
     dialects=(V3,),
     sends="The bookie asked first brings a damaged copy of the entry that is waited for; the others are right.",
     accepts="The undamaged entry.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None:
     """A client MUST check the digest of an entry that a long poll brings along."""
@@ -117,6 +119,7 @@ def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None
     dialects=(V3,),
     sends="A bookie knows that entry 3 is confirmed, but does not have it: EOK, entry -1, max_lac 3.",
     accepts="Entry 3, read from a bookie that has it.",
+    provenance="the table of answers: EOK without the entry",
 )
 def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     """A client MUST read the entry itself when a long poll tells that it is confirmed but does not bring it."""
@@ -139,6 +142,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     dialects=(V3,),
     sends="The client waits 1 s for an entry that never comes.",
     accepts="After 1 s, and no later than 3 s: no entry, no error, and the last add confirmed of before.",
+    provenance="seen with Java's client 4.18.0",
 )
 def that_the_time_is_over_is_no_error(stage: Stage) -> None:
     """A client MUST end a wait that is over without an error, with the last add confirmed of that moment."""
@@ -181,6 +185,7 @@ def the_last_add_confirmed_never_goes_back(stage: Stage) -> None:
     dialects=(V3,),
     sends="The bookie at which the client waits vanishes; then entry 3 is confirmed at the others.",
     accepts="Entry 3.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_wait_outlives_its_bookie(stage: Stage) -> None:
     """A client that waits MUST go on at another bookie when the one at which it waits is lost."""
@@ -202,6 +207,7 @@ def a_wait_outlives_its_bookie(stage: Stage) -> None:
     dialects=(V3,),
     sends="While the client waits for entry 4, the ledger is closed at entry 3.",
     accepts="The wait ends within 3 s of its 8 s, without an entry; entry 3 can be read.",
+    provenance="our client; Java's waits on",
 )
 def closing_the_ledger_ends_a_wait(stage: Stage) -> None:
     """A client SHOULD end a wait when the ledger is closed in front of the entry that is waited for."""
@@ -227,6 +233,7 @@ def _close(stage: Stage, ledger: Readable) -> None:
     dialects=(V3,),
     sends="The bookie asked first answers the long poll with EIO; entry 3 is confirmed at the others.",
     accepts="Entry 3.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_error_of_one_bookie_does_not_end_a_wait(stage: Stage) -> None:
     """A client that waits MUST go on at another bookie when one answers with an error."""

@@ -6,7 +6,7 @@ from compat_tests.client import asked as names
 from compat_tests.client.readable import ABSENT, Reader, in_turn, readable, replying
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.stage import Stage
-from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
+from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.judge.recording import NOTE
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
@@ -46,6 +46,7 @@ def _changed(change: Callable[[v3_pb2.Response], None]) -> Action:
     "sec-connection-broken",
     sends="In place of a reply: a frame of no bytes, of one byte, of 40 bytes ff, and of text.",
     accepts="Each time the entry of another replica.",
+    provenance="seen with Java's client 4.18.0",
 )
 def garbage_means_the_next_replica(stage: Stage) -> None:
     """A client MUST give a connection up on which it cannot read a reply, and ask another replica."""
@@ -59,6 +60,7 @@ def garbage_means_the_next_replica(stage: Stage) -> None:
     "sec-frame-limit",
     sends="In place of a reply only a length: 2 147 483 647, 2 147 483 648, 4 294 967 295.",
     accepts="The client closes the connection without waiting for the bytes, and reads from another replica.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
     """A client MUST refuse a reply longer than the frame limit as soon as its length is there; it is unsigned."""
@@ -78,6 +80,7 @@ def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
     "sec-connection-broken",
     sends="A frame that is no reply, in place of the only bookie's reply; then further reads.",
     accepts="The first read fails; the others are answered over a new connection.",
+    provenance="BK#4557; seen with Java's client 4.18.0",
 )
 def a_bookie_is_asked_again_after_garbage(stage: Stage) -> None:
     """A client MUST fail what waits on a connection that it gives up, and MUST be able to make another."""
@@ -106,6 +109,7 @@ def _read_again(stage: Stage, reader: Reader, entry_id: int) -> None:
     "sec-order",
     sends="Behind each other: a reply, and the end of the connection.",
     accepts="The reply counts, and the next read is sent over a new connection.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_reply_in_front_of_the_end_counts(stage: Stage) -> None:
     """A client MUST take replies that came before the bookie closed the connection."""
@@ -127,6 +131,7 @@ def a_reply_in_front_of_the_end_counts(stage: Stage) -> None:
     "sec-connection-broken",
     sends="The only bookie of a ledger drops its connections three times, between reads.",
     accepts="Reads go on over new connections.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_lost_connection_is_made_again(stage: Stage) -> None:
     """A client MUST connect again to a bookie whose connection was lost."""
@@ -145,6 +150,7 @@ def a_lost_connection_is_made_again(stage: Stage) -> None:
     dialects=(V2,),
     sends="Statuses that are in no table: 3, 99, 107, -1.",
     accepts="Each time the entry of another replica: whatever it is, it is no success and no absence.",
+    provenance="BP-46: 107 is unknown in V2; seen with Java's client 4.18.0",
 )
 def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
     """A V2 client MUST take a status that it does not know for an error, and ask another replica."""
@@ -158,6 +164,7 @@ def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
     "sec-status-unknown",
     sends="From every replica the status 99 in V2, 599 in V3.",
     accepts='An error, and neither "no such entry" nor "no such ledger".',
+    provenance="BK#2908: an error is no absence; seen with Java's client 4.18.0",
 )
 def an_unknown_status_is_not_absence(stage: Stage) -> None:
     """A client MUST NOT take a status that it does not know for absence."""
@@ -188,6 +195,7 @@ def _with_status(code: int) -> Action:
     dialects=(V3,),
     sends="EIO outside and EOK with the entry in the part, from the replica asked first.",
     accepts="The entry of another replica.",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_error_outside_outweighs_the_part(stage: Stage) -> None:
     """A V3 client MUST NOT take a part for an answer when the status of the whole response is an error."""
@@ -205,6 +213,7 @@ def an_error_outside_outweighs_the_part(stage: Stage) -> None:
     dialects=(V3,),
     sends="EOK without a part, and EOK with the part of an add, from the replica asked first.",
     accepts="The entry of another replica; no hang.",
+    provenance="seen with Java's client 4.18.0",
 )
 def eok_without_its_part_means_the_next_replica(stage: Stage) -> None:
     """A V3 client MUST NOT take EOK without the part of its operation for success."""
@@ -245,44 +254,12 @@ def unknown_fields_are_skipped(stage: Stage) -> None:
 
 
 @case(
-    "BKW-CCONN-021",
-    SHOULD,
-    "sec-v2-packets",
-    dialects=(V2,),
-    sends="A reply to an add with 8 more bytes behind its ids.",
-    accepts="The add counts as acknowledged.",
-)
-def bytes_behind_the_reply_to_an_add_are_skipped(stage: Stage) -> None:
-    """A V2 client SHOULD skip what stands behind the ids in the reply to an add."""
-    bookies = stage.bookies(1)
-    bookies[0].on(names.ADD).change(lambda frame: frame + bytes(8))
-    writer = stage.new_writer(bookies)
-    stage.check("the id", writer.append(b"payload"), 0)
-
-
-@case(
-    "BKW-CCONN-022",
-    MUST,
-    "sec-framing",
-    sends="The replies to four adds that were sent at once, cut into single bytes.",
-    accepts="All four are acknowledged, in order.",
-)
-def replies_to_adds_may_come_byte_by_byte(stage: Stage) -> None:
-    """A client MUST read replies however the stream brings their bytes."""
-    bookies = stage.bookies(1)
-    bookies[0].on(names.ADD).split()
-    writer = stage.new_writer(bookies)
-    outcomes = writer.append_many([b"one", b"two", b"three", b"four"])
-    stage.check("the codes", outcomes.codes, (0, 0, 0, 0))
-    stage.check("the ids", outcomes.entries, (0, 1, 2, 3))
-
-
-@case(
     "BKW-CCONN-023",
     MUST,
     "sec-read-entry-client",
     sends="The only bookie of a ledger never answers a read.",
     accepts="An error, soon after the client's time-out.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_read_that_nobody_answers_ends(stage: Stage) -> None:
     """A client MUST end a read that no bookie answers."""

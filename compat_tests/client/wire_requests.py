@@ -101,6 +101,7 @@ def a_v2_fencing_read_has_the_key_behind_it(stage: Stage) -> None:
     dialects=(V3,),
     sends="The client opens, with recovery, a ledger that is open.",
     accepts="Reads with flag FENCE_LEDGER and the ledger's master key, and nothing else in their part.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_v3_fencing_read_has_flag_and_key(stage: Stage) -> None:
     """A V3 client MUST send a fencing read with FENCE_LEDGER and the 20 bytes of the ledger's master key."""
@@ -156,6 +157,7 @@ def a_list_of_entries_is_asked_for_and_read(stage: Stage) -> None:
     dialects=(V3,),
     sends="Sixteen reads at once, which the bookie holds.",
     accepts="Each has a transaction id of its own.",
+    provenance="V3 matches by the transaction id alone; seen with Java's client 4.18.0",
 )
 def transaction_ids_of_requests_under_way_differ(stage: Stage) -> None:
     """A V3 client MUST NOT use a transaction id twice among the requests that are under way on a connection."""
@@ -207,6 +209,7 @@ def no_v3_follows_v2_on_a_connection(stage: Stage) -> None:
     dialects=(V3,),
     sends="A client of V3 opens with recovery, reads, and asks for the last add confirmed.",
     accepts="V3 requests only.",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_v3_client_speaks_v3_only(stage: Stage) -> None:
     """A client that was told to speak V3 MUST NOT send requests of V2."""
