@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EBADREQ, EFENCED, ENOENTRY, ENOLEDGER, EO
     sends="An add that is fine, and one with the wrong master key.",
     accepts="V2: 24 bytes and no more: header, code, ledger id, entry id. V3: header, status, and a part with exactly "
     "status, ledger id and entry id.",
-    provenance="facts: wire.md §2, §3; capture",
+    provenance="the source of Java 4.9 to 4.18; capture of Java 4.9.2 to 4.18.0",
 )
 def the_reply_to_an_add_is_these_fields_and_no_more(talk: Talk) -> None:
     """The reply to an add MUST consist of the header, the status and the ids of the request, whatever the status."""
@@ -34,7 +34,7 @@ def the_reply_to_an_add_is_these_fields_and_no_more(talk: Talk) -> None:
     sends="An add whose ledger id and entry id in the request are others than those inside the entry.",
     accepts="EOK, echoing the request's ids; the entry is found under its own ids, and nothing under the request's.",
     dialects=(V3,),
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def what_is_stored_is_named_by_the_entry(talk: Talk) -> None:
     """A bookie MUST store an entry under the ids that it starts with, and MUST echo the ids of the request."""
@@ -52,7 +52,7 @@ def what_is_stored_is_named_by_the_entry(talk: Talk) -> None:
     "sec-add-entry-order",
     sends="Adds of the entries 7, 2, 1 000 000, 0 and 8 of a new ledger, each after the one before was acknowledged.",
     accepts="EOK each; each is read back, those between are ENOENTRY, and the last entry is 1 000 000.",
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def entries_may_come_in_any_order_and_with_holes(talk: Talk) -> None:
     """A bookie MUST take entries of a ledger in any order and with any holes between them: it holds only its share."""
@@ -71,7 +71,7 @@ def entries_may_come_in_any_order_and_with_holes(talk: Talk) -> None:
     "sec-add-entry-order",
     sends="The same entry three times, then another one, then the first again.",
     accepts="EOK each time; one entry of these bytes is there, and the last entry stays the last.",
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_entry_that_is_stored_is_acknowledged_again(talk: Talk) -> None:
     """A bookie MUST acknowledge an entry that it has stored already: a writer that lost the reply sends it again."""
@@ -127,7 +127,7 @@ def entries_of_negative_ids_are_refused(talk: Talk) -> None:
     "sec-master-key",
     sends="An add that makes a ledger; then, for each byte of its master key, an add with one bit of that byte turned.",
     accepts="EUA for all of these, none is stored; the right key is still the right one.",
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def every_byte_of_the_master_key_is_compared(talk: Talk) -> None:
     """A bookie MUST compare all 20 bytes of the master key with those that came first, and MUST store nothing else."""
@@ -147,7 +147,7 @@ def every_byte_of_the_master_key_is_compared(talk: Talk) -> None:
     "sec-master-key",
     sends="An add that makes a ledger with a key of 20 zeros, then adds with another key and with that one.",
     accepts="EOK, EUA, EOK.",
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_key_of_zeros_is_a_key(talk: Talk) -> None:
     """A master key of zeros MUST be compared like any other one."""
@@ -163,6 +163,7 @@ def a_key_of_zeros_is_a_key(talk: Talk) -> None:
     "sec-master-key",
     sends="The same keys for two ledgers, the other way round; and a refused add of each.",
     accepts="Each ledger has the key that it was made with, whatever another one's is.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def each_ledger_has_a_key_of_its_own(talk: Talk) -> None:
     """The master key that a bookie compares with MUST be that of the ledger, not of the connection or of another."""
@@ -182,7 +183,7 @@ def each_ledger_has_a_key_of_its_own(talk: Talk) -> None:
     sends="Adds whose master key has 0 and 5 bytes, each to a new ledger, again, and then with a key of 20.",
     accepts="EOK, EOK, and EUA.",
     dialects=(V3,),
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def keys_of_another_size_are_taken_as_they_are(talk: Talk) -> None:
     """A bookie SHOULD take a master key of fewer than 20 bytes, which only V3 can express, as it takes any other."""
@@ -200,7 +201,7 @@ def keys_of_another_size_are_taken_as_they_are(talk: Talk) -> None:
     "sec-add-entry-order",
     sends="Adds with a wrong key to a ledger that is fenced, plain and for recovery.",
     accepts="EUA, not EFENCED: the key is looked at first; and nothing is stored.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_key_is_looked_at_before_the_fence(talk: Talk) -> None:
     """A bookie MUST NOT tell one without the ledger's key whether the ledger is fenced: EUA comes before EFENCED."""
@@ -219,6 +220,7 @@ def the_key_is_looked_at_before_the_fence(talk: Talk) -> None:
     "sec-add-entry-order",
     sends="Reads of an unknown ledger, then an add to it with some key.",
     accepts="ENOLEDGER for the reads, EOK for the add: asking has not made the ledger, nor given it a key.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def only_an_add_that_is_taken_makes_a_ledger(talk: Talk) -> None:
     """An add MUST make an unknown ledger with its key; a plain read of an unknown ledger MUST NOT make it."""
@@ -236,7 +238,7 @@ def only_an_add_that_is_taken_makes_a_ledger(talk: Talk) -> None:
     "sec-entry-v1",
     sends="Entries that no writer would seal: a last add confirmed above their own id, one below -1, odd lengths.",
     accepts="EOK, and the very bytes are read back.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_bookie_does_not_judge_what_an_entry_says(talk: Talk) -> None:
     """A bookie MAY leave it to readers to judge the last add confirmed and the length that an entry tells."""

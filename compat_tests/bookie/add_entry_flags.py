@@ -20,7 +20,7 @@ WRITE_FLAGS = (0, 1, 2, 255, -1, 2**31 - 1)
     sends="Recovery adds of version 1 and 2 to a fenced ledger, with and without the high-priority flag.",
     accepts="EOK, and the entries are there.",
     dialects=(V2,),
-    provenance="facts: wire.md §1; BK#3783",
+    provenance="the source of Java 4.9 to 4.18; BK#3783",
 )
 def flags_count_from_version_1_on(talk: Talk) -> None:
     """A bookie MUST look at the flags of packets of version 1 and 2 alike."""
@@ -41,7 +41,7 @@ def flags_count_from_version_1_on(talk: Talk) -> None:
     sends="Adds with the fencing flag, alone and with others, of version 1 and 2; then a plain add.",
     accepts="EOK for all of them: nothing is fenced.",
     dialects=(V2,),
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_fencing_flag_means_nothing_on_an_add(talk: Talk) -> None:
     """An add MUST NOT fence its ledger, whatever flags it has."""
@@ -58,6 +58,7 @@ def the_fencing_flag_means_nothing_on_an_add(talk: Talk) -> None:
     "sec-add-entry-flags",
     sends="Recovery adds to an unknown ledger, then plain adds; the same with recovery adds of high priority.",
     accepts="EOK for all of them, and every entry is there.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def recovery_adds_do_not_fence(talk: Talk) -> None:
     """A recovery add MUST leave a ledger that is not fenced as open as it was."""
@@ -79,6 +80,7 @@ def recovery_adds_do_not_fence(talk: Talk) -> None:
     "sec-add-entry-flags",
     sends="Adds of high priority: the flag in V2; 1, 100 and 2^32 - 1 in V3.",
     accepts="EOK with the usual reply, in V3 with a header without priority; the entries are there.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def adds_of_high_priority_are_adds(talk: Talk) -> None:
     """An add of high priority MUST be carried out and answered as any other."""
@@ -100,7 +102,7 @@ def adds_of_high_priority_are_adds(talk: Talk) -> None:
     accepts="EOK, and each entry is read back as soon as it is acknowledged.",
     dialects=(V3,),
     needs=("force",),
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def entries_of_deferred_sync_are_read_at_once(talk: Talk) -> None:
     """An add with deferred sync MUST be readable once it is acknowledged, like any other; other bits mean nothing."""

@@ -20,7 +20,7 @@ BORDERS = (0, 1, 91, 92, 93, 127, 128, 4060, 4096, 16_347, 16_348, 16_349, 16_38
     "sec-add-entry-states",
     sends="Entries of 24, 25, 31 and 32 bytes: too short for a digest, or even for the length field.",
     accepts="EOK, and exactly these bytes come back.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def entries_of_24_bytes_and_more_are_stored(talk: Talk) -> None:
     """A bookie MUST store entries of 24 bytes and more as they are: it looks at nothing behind the third field."""
@@ -37,7 +37,7 @@ def entries_of_24_bytes_and_more_are_stored(talk: Talk) -> None:
     "sec-add-entry-states",
     sends="Entries of 16 to 23 bytes.",
     accepts="EBADREQ, echoing the ids; the connection goes on, and nothing is stored.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def entries_that_are_too_short_are_refused(talk: Talk) -> None:
     """A bookie MUST refuse an entry of 16 to 23 bytes with EBADREQ, and MUST leave the connection as it is."""
@@ -56,7 +56,7 @@ def entries_that_are_too_short_are_refused(talk: Talk) -> None:
     "of its own.",
     accepts="The connection is closed without a reply, and the ledger is as before.",
     dialects=(V2,),
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def adds_without_ids_close_the_connection(talk: Talk) -> None:
     """A bookie MUST close a V2 connection on an add that is too short to name an entry: no reply could name it."""
@@ -77,7 +77,7 @@ def adds_without_ids_close_the_connection(talk: Talk) -> None:
     sends="Adds whose body is empty, or has 1, 8 or 15 bytes.",
     accepts="EBADREQ, echoing the ids of the request; the connection goes on, and nothing is stored.",
     dialects=(V3,),
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def bodies_without_ids_are_refused(talk: Talk) -> None:
     """A bookie MUST answer a V3 add whose body is too short to name an entry with EBADREQ."""
@@ -111,7 +111,7 @@ def payloads_of_odd_sizes_come_back_as_they_were(talk: Talk) -> None:
     "sec-frame-limit",
     sends="An entry so large that its add just fills the largest frame, of 5 242 876 bytes, and a small one behind it.",
     accepts="EOK for both, and both come back byte for byte.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_entry_may_fill_the_largest_frame(talk: Talk) -> None:
     """A bookie MUST store, and return, an entry whose add is as large as the limit of frames allows."""

@@ -21,7 +21,7 @@ _HANDSHAKE_FRAME_MAX = 64 * 1024
     accepts="EUA at the top level under the request's own header, without a part, each time; the connection stays.",
     dialects=(V3,),
     site="auth",
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def everything_in_v3_is_refused_before_authentication(talk: Talk) -> None:
     """A bookie MUST answer V3 requests before authentication with EUA under their own header, and without a part."""
@@ -59,7 +59,7 @@ def everything_in_v3_is_refused_before_authentication(talk: Talk) -> None:
     accepts="EUA with version and ids of the request, and no entry; after the login the ledger is not there.",
     dialects=(V2,),
     site="auth",
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def adds_and_reads_in_v2_are_refused_before_authentication(talk: Talk) -> None:
     """A bookie MUST answer V2 adds and reads before authentication with EUA, and MUST NOT carry them out."""
@@ -85,7 +85,7 @@ def adds_and_reads_in_v2_are_refused_before_authentication(talk: Talk) -> None:
     accepts="The connection closed without a reply.",
     dialects=(V2,),
     site="auth",
-    provenance="facts: wire.md §2.1 rule 11, capture of Java 4.9.2 to 4.18.0; errata of BP-62",
+    provenance="capture of Java 4.9.2 to 4.18.0; errata of BP-62",
 )
 def a_v2_batch_read_before_authentication_closes_the_connection(talk: Talk) -> None:
     """A bookie MUST close the connection on a V2 batch read before authentication."""
@@ -100,7 +100,7 @@ def a_v2_batch_read_before_authentication_closes_the_connection(talk: Talk) -> N
     accepts="The connection closed without a reply.",
     dialects=(V2,),
     site="auth",
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def another_plugin_in_v2_closes_the_connection(talk: Talk) -> None:
     """A bookie MUST close the connection on a V2 AUTH that is not for its plugin, or not readable."""
@@ -118,7 +118,7 @@ def another_plugin_in_v2_closes_the_connection(talk: Talk) -> None:
     accepts="EUA without a part to both, the gate stays shut; the login is not harmed.",
     dialects=(V3,),
     site="auth",
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def another_plugin_in_v3_is_refused(talk: Talk) -> None:
     """A bookie MUST answer a V3 AUTH for another plugin with EUA, and MUST NOT let its client in for it."""
@@ -159,7 +159,7 @@ def nothing_from_before_the_gate_was_open_is_carried_out(talk: Talk) -> None:
     accepts="EBADREQ, as on any connection; then the login.",
     dialects=(V3,),
     site="auth",
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def start_tls_needs_no_authentication(talk: Talk) -> None:
     """A bookie MUST answer START_TLS before authentication as on any connection."""
@@ -195,7 +195,7 @@ def each_connection_has_a_gate_of_its_own(talk: Talk) -> None:
     accepts="EOK: the login is the connection's, not the dialect's.",
     dialects=(V3,),
     site="auth",
-    provenance="BK#1805; facts: wire.md §5 (live)",
+    provenance="BK#1805; seen of Java 4.9.2 to 4.18.0",
 )
 def authentication_is_not_of_a_dialect(talk: Talk) -> None:
     """A bookie MUST serve V2 on a connection whose client has authenticated in V3."""
@@ -214,7 +214,7 @@ def authentication_is_not_of_a_dialect(talk: Talk) -> None:
     sends="Before any AUTH, an add in a frame of a mebibyte.",
     accepts="The connection closed: who is unknown is not to have a bookie hold so much.",
     site="auth",
-    provenance="ours: 64 KiB; Java takes any frame",
+    provenance="a rule of this reference; Java takes any frame",
 )
 def a_stranger_may_not_send_large_frames(talk: Talk) -> None:
     """A bookie SHOULD close a connection that announces a frame of more than 64 KiB before authentication."""
@@ -231,7 +231,7 @@ def a_stranger_may_not_send_large_frames(talk: Talk) -> None:
     sends="The first token on 30 connections that go no further, and half of it on 30 others; then a login.",
     accepts="The login and what follows it, as if the others were not there.",
     site="auth",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
 )
 def exchanges_that_stop_harm_nobody(talk: Talk) -> None:
     """A bookie MUST let others authenticate while many exchanges have stopped half-way."""

@@ -20,7 +20,7 @@ _LONG_MS = 60_000
     accepts="The entries; a plain add is EFENCED and not stored, a recovery add EOK and served in the next batch.",
     since=SINCE,
     needs=NEEDS,
-    provenance="BK#4051, facts: wire.md",
+    provenance="BK#4051, the source of Java 4.17 and 4.18",
 )
 def a_batch_read_can_fence(talk: Talk) -> None:
     """A batch read with the fencing flag and the right key MUST fence the ledger, once and before it reads, as a single

@@ -106,7 +106,7 @@ def a_v3_reply_has_its_entries_and_max_lac(talk: Talk) -> None:
     dialects=(V2,),
     since=SINCE,
     needs=("batch-read-v2",),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def any_request_id_comes_back(talk: Talk) -> None:
     """The request id is the client's affair: a bookie MUST echo any 64 bits of it, in errors too."""
@@ -127,7 +127,7 @@ def any_request_id_comes_back(talk: Talk) -> None:
     dialects=(V2,),
     since=SINCE,
     needs=("batch-read-v2",),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def every_version_is_served_and_echoed(talk: Talk) -> None:
     """Versions 0, 1 and 2 of V2 MUST be served alike, each reply in the version of its request."""
@@ -171,7 +171,7 @@ def version_1_has_no_key(talk: Talk) -> None:
     dialects=(V2,),
     since=SINCE,
     needs=("batch-read-v2",),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def bytes_behind_a_request_are_ignored(talk: Talk) -> None:
     """Bytes behind what a V2 batch read needs MUST be ignored."""
@@ -213,7 +213,7 @@ def a_key_without_the_fencing_flag_is_ignored(talk: Talk) -> None:
     dialects=(V2,),
     since=SINCE,
     needs=("batch-read-v2",),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def a_request_cut_short_closes_the_connection(talk: Talk) -> None:
     """A V2 batch read that lacks a part of its fields, or of the key that its flag promises, MUST close the connection

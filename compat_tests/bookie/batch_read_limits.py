@@ -97,7 +97,7 @@ def the_largest_count_costs_nothing(talk: Talk) -> None:
     since=SINCE,
     needs=NEEDS,
     limit_s=20.0,
-    provenance="BP-62, D11, facts: wire.md",
+    provenance="BP-62, D11, the source of Java 4.17 and 4.18",
 )
 def the_sum_of_sizes_does_not_pass_the_max_size(talk: Talk) -> None:
     """A reply counts 36 bytes, and each entry 4 more than its size; behind the first entry this sum MUST NOT pass the
@@ -140,7 +140,7 @@ def both_limits_hold_for_entries_of_mixed_sizes(talk: Talk) -> None:
     accepts="EOK with the first entry alone.",
     since=SINCE,
     needs=NEEDS,
-    provenance="BP-62, facts: wire.md",
+    provenance="BP-62, the source of Java 4.17 and 4.18",
 )
 def a_size_of_0_or_less_leaves_room_for_one_entry(talk: Talk) -> None:
     """A max size of 0 or less is no \"no limit\": the reply MUST bring exactly the first entry."""
@@ -214,7 +214,7 @@ def a_small_first_entry_does_not_lengthen_the_batch(talk: Talk) -> None:
     since=SINCE,
     needs=NEEDS,
     limit_s=20.0,
-    provenance="BP-62, facts: wire.md",
+    provenance="BP-62, the source of Java 4.17 and 4.18",
 )
 def a_reply_of_several_entries_keeps_to_the_frame_limit(talk: Talk) -> None:
     """Whatever the max size, a reply of more than one entry MUST NOT be larger than the frame limit, over which clients
@@ -238,7 +238,7 @@ def a_reply_of_several_entries_keeps_to_the_frame_limit(talk: Talk) -> None:
     " entries too, if a single read brings it.",
     since=SINCE,
     needs=NEEDS,
-    provenance="D11, facts: wire.md",
+    provenance="D11, the source of Java 4.17 and 4.18",
 )
 def the_largest_entry_comes_in_a_batch_too(talk: Talk) -> None:
     """An entry that could be added MUST come in a batch by itself, even where the reply then is larger than the frame

@@ -20,7 +20,7 @@ _LONG_MAX = 2**63 - 1
     accepts="The entries up to the next hole and none behind it; fewer, but one, are tolerated.",
     since=SINCE,
     needs=NEEDS,
-    provenance="BP-62, facts: wire.md",
+    provenance="BP-62, the source of Java 4.17 and 4.18",
 )
 def a_batch_ends_before_a_hole(talk: Talk) -> None:
     """A batch MUST end where the next entry is missing, with EOK and what came before: as the entries of a reply have
@@ -43,7 +43,7 @@ def a_batch_ends_before_a_hole(talk: Talk) -> None:
     since=SINCE,
     needs=NEEDS,
     limit_s=20.0,
-    provenance="BP-62, facts: wire.md",
+    provenance="BP-62, the source of Java 4.17 and 4.18",
 )
 def a_batch_that_starts_at_nothing_is_no_entry(talk: Talk) -> None:
     """If the first entry is missing the reply MUST be ENOENTRY without entries: never EOK without any, and never from
@@ -64,7 +64,7 @@ def a_batch_that_starts_at_nothing_is_no_entry(talk: Talk) -> None:
     "is not strict.",
     since=SINCE,
     needs=NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def the_start_minus_1_is_the_last_entry(talk: Talk) -> None:
     """A batch from -1 MUST begin with the last entry, and the reply MUST say -1. What follows counts on from -1: the

@@ -21,7 +21,7 @@ from protocol_specs.wire.status import EBADREQ, ENOENTRY, ENOLEDGER, EOK
     accepts="A reply for each, in any order, with its request id and its entries.",
     since=SINCE,
     needs=NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def several_batches_in_flight_are_told_apart(talk: Talk) -> None:
     """Each of several batch reads on one connection MUST be answered once, with its own request id (V3: transaction
@@ -68,7 +68,7 @@ def batches_of_the_same_start_are_told_apart_by_request_id(talk: Talk) -> None:
     accepts="Each gets its own reply, in any order, and the add is stored.",
     since=SINCE,
     needs=NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.17 and 4.18",
 )
 def other_requests_beside_a_large_batch_are_served(talk: Talk) -> None:
     """A large batch, or one that fails, MUST do no harm to other requests on its connection."""
@@ -124,7 +124,7 @@ def a_v2_batch_is_served_or_closes_its_connection(talk: Talk) -> None:
     accepts="EBADREQ without a part, behind the very header of the request; the connection serves on.",
     dialects=(V3,),
     since=SINCE,
-    provenance="capture, BP-62, D5",
+    provenance="capture of Java 4.17.3 and 4.18.0, BP-62, D5",
 )
 def operation_12_without_its_part_is_a_bad_request(talk: Talk) -> None:
     """Operation 12 without its part MUST be answered EBADREQ, with the header of the request and no part, whether V3
@@ -148,7 +148,7 @@ def operation_12_without_its_part_is_a_bad_request(talk: Talk) -> None:
     accepts="ENOLEDGER with a part that has the ids, or EBADREQ without a part, and the connection serves on; "
     "from a bookie that does not know the operation, its connection closed.",
     dialects=(V3,),
-    provenance="BP-62, facts: wire.md",
+    provenance="BP-62, the source of Java 4.17 and 4.18",
 )
 def a_v3_batch_is_served_or_a_bad_request(talk: Talk) -> None:
     """A bookie that knows operation 12 of V3 and does not serve batch reads MUST answer EBADREQ without a part, and go

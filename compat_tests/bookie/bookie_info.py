@@ -26,7 +26,7 @@ _DRIFT = 0.2
     accepts="EOK each, with what was asked for and nothing else.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def only_what_was_asked_for_is_told(talk: Talk) -> None:
     """The reply MUST have the total capacity if bit 0 is set, the free space if bit 1 is, and neither else."""
@@ -43,7 +43,7 @@ def only_what_was_asked_for_is_told(talk: Talk) -> None:
     accepts="EOK with a part of status alone.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def who_asks_for_nothing_is_told_nothing(talk: Talk) -> None:
     """Where nothing is asked for the reply MUST be EOK, with a part that has neither number."""
@@ -59,7 +59,7 @@ def who_asks_for_nothing_is_told_nothing(talk: Talk) -> None:
     accepts="EOK; bits that mean nothing bring nothing, and harm none that do.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def unknown_bits_are_ignored(talk: Talk) -> None:
     """Bits of `requested` that are not defined MUST be ignored."""
@@ -76,7 +76,7 @@ def unknown_bits_are_ignored(talk: Talk) -> None:
     accepts="EOK with a part of status alone; the connection serves on.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="S10, capture",
+    provenance="S10, capture of Java 4.9.2 to 4.18.0",
 )
 def without_its_part_it_asks_for_nothing(talk: Talk) -> None:
     """GET_BOOKIE_INFO without its part MUST be answered as if nothing were asked for: every release does, those too
@@ -94,7 +94,7 @@ def without_its_part_it_asks_for_nothing(talk: Talk) -> None:
     accepts="The same total each time; free space of nearly the same size, below it; bytes, at least 1 MiB in all.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_numbers_are_bytes_and_agree(talk: Talk) -> None:
     """The numbers MUST be those of the ledger disks in bytes, the same to whoever asks and however: clients place
@@ -118,7 +118,7 @@ def the_numbers_are_bytes_and_agree(talk: Talk) -> None:
     accepts="The same total.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_total_does_not_change_with_what_is_stored(talk: Talk) -> None:
     """The total capacity SHOULD be that of the disk, used or not, and not what is left of it."""
@@ -137,7 +137,7 @@ def the_total_does_not_change_with_what_is_stored(talk: Talk) -> None:
     accepts="To each its own reply, under its transaction id, with what it asked for.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def several_in_flight_are_told_apart(talk: Talk) -> None:
     """GET_BOOKIE_INFOs in flight beside each other and beside other requests MUST each be answered with what they asked
@@ -161,7 +161,7 @@ def several_in_flight_are_told_apart(talk: Talk) -> None:
     accepts="EBADVERSION in both places, and neither number: not even 0.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_error_brings_no_numbers(talk: Talk) -> None:
     """A request that fails MUST be answered without numbers: 0 bytes free would say that the disk is full."""

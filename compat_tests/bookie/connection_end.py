@@ -14,7 +14,7 @@ from protocol_specs.wire.status import ENOLEDGER, EOK
     "sec-framing",
     sends="An add, nothing for 1.3 seconds, another add, on a connection that was idle before, too.",
     accepts="EOK to both.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_idle_connection_stays(talk: Talk) -> None:
     """A bookie MUST serve a connection on which nothing was said for a while, before the first frame or after it."""
@@ -32,7 +32,7 @@ def an_idle_connection_stays(talk: Talk) -> None:
     "sec-half-close",
     sends="Ten adds, and behind them the end of the client's side of the connection.",
     accepts="All ten entries are stored; the bookie closes its side, too.",
-    provenance="RFC 9293; seen on 4.9.2 to 4.18.0",
+    provenance="RFC 9293; seen of Java 4.9.2 to 4.18.0",
 )
 def what_came_before_the_end_of_a_client_is_carried_out(talk: Talk) -> None:
     """A bookie MUST carry out the whole frames that came before a client ended its side, then close its own."""
@@ -75,7 +75,7 @@ def replies_still_come_to_a_client_that_has_ended_its_side(talk: Talk) -> None:
     "sec-half-close",
     sends="An add without its last ten bytes, and the end of the client's side.",
     accepts="The connection closed without a reply; nothing is stored.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def half_a_frame_is_none(talk: Talk) -> None:
     """A bookie MUST NOT carry out a frame whose connection ended before it was whole, and MUST close that one."""

@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK, EUA
     accepts="EFENCED; EOK, and the last entry is the recovery add's.",
     site="own",
     limit_s=LIMIT_S,
-    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def the_fence_of_a_known_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """A fence MUST be on disk before the fencing read is answered."""
@@ -106,7 +106,7 @@ def the_fence_of_a_flushed_ledger_survives_a_clean_stop(talk: OwnTalk) -> None:
     dialects=(V2,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def a_fence_survives_a_clean_stop_behind_other_adds(talk: OwnTalk) -> None:
     """A fence MUST survive a stop in order, with adds to other ledgers behind it."""
@@ -129,7 +129,7 @@ def a_fence_survives_a_clean_stop_behind_other_adds(talk: OwnTalk) -> None:
     dialects=(V3,),
     site="own",
     limit_s=LIMIT_S,
-    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def the_fence_of_a_flushed_ledger_survives_a_crash(talk: OwnTalk) -> None:
     """The fence of a ledger whose entries are flushed MUST survive a crash."""
@@ -167,6 +167,7 @@ def the_fence_of_an_unknown_ledger_survives_clean_stops(talk: OwnTalk) -> None:
     "sec-fencing-bookie",
     sends="A batch read that fences a ledger with entries; a kill; an add.",
     accepts="EFENCED.",
+    provenance="BP-62; seen of Java 4.18.0",
     needs=("batch-read-v2",),
     since="4.17",
     dialects=(V2,),
@@ -189,6 +190,7 @@ def the_fence_of_a_batch_read_survives_a_crash(talk: OwnTalk) -> None:
     "sec-fencing-bookie",
     sends="Entries; a fence that is refused for its key; a kill; an add with the right key.",
     accepts="EUA; EOK: nothing was fenced.",
+    provenance="seen of Java 4.18.0",
     dialects=(V2,),
     site="own",
     limit_s=LIMIT_S,

@@ -60,6 +60,7 @@ def a_wrong_key_does_not_fence_after_a_clean_stop(talk: OwnTalk) -> None:
     "sec-master-key",
     sends="Entries; a kill; an add and a fence with another key, an add with the right one.",
     accepts="EUA twice, EOK.",
+    provenance="seen of Java 4.18.0",
     dialects=(V3,),
     site="own",
     limit_s=LIMIT_S,

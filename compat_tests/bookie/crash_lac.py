@@ -20,6 +20,7 @@ DEFERRED = int(v3.WriteFlag.DEFERRED_SYNC)
     "sec-write-lac",
     sends="Three entries and a WRITE_LAC of 2; a kill; a READ_LAC and a read.",
     accepts="The body of the WRITE_LAC and the last entry; max_lac 2.",
+    provenance="seen of Java 4.18.0",
     dialects=(V3,),
     needs=("explicit-lac",),
     site="own",
@@ -84,6 +85,7 @@ def max_lac_does_not_go_back_over_a_clean_stop(talk: OwnTalk) -> None:
     "sec-read-entry-v3",
     sends="Entries 0 to 4, of which the third tells the highest last add confirmed; a kill, then a clean stop; reads.",
     accepts="max_lac is that one, both times.",
+    provenance="seen of Java 4.18.0",
     dialects=(V3,),
     site="own",
     limit_s=LIMIT_S,
@@ -108,7 +110,7 @@ def the_last_add_confirmed_of_entries_survives(talk: OwnTalk) -> None:
     needs=("explicit-lac",),
     site="own",
     limit_s=LIMIT_S,
-    provenance="facts: wire.md §4",
+    provenance="a rule of this reference; Java keeps the body, and forgets the ledger",
 )
 def an_explicit_lac_without_entries_survives_a_crash(talk: OwnTalk) -> None:
     """An acknowledged WRITE_LAC MUST survive a crash although the bookie holds no entry of its ledger."""
@@ -153,6 +155,7 @@ def a_longer_explicit_lac_survives_whole(talk: OwnTalk) -> None:
     sends="50 adds with deferred sync, on two connections; a FORCE_LEDGER when all are acknowledged; a kill as soon as "
     "that is answered; reads.",
     accepts="Every entry.",
+    provenance="seen of Java 4.18.0",
     dialects=(V3,),
     needs=("force",),
     site="own",
@@ -184,7 +187,7 @@ def forced_entries_survive_a_crash(talk: OwnTalk) -> None:
     needs=("force",),
     site="own",
     limit_s=LIMIT_S,
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def deferred_recovery_adds_survive_a_crash(talk: OwnTalk) -> None:
     """A recovery add MUST be on disk before it is acknowledged, whatever its write flags say."""
@@ -208,6 +211,7 @@ def deferred_recovery_adds_survive_a_crash(talk: OwnTalk) -> None:
     "sec-force-ledger-bookie",
     sends="Adds with deferred sync, and no force; a clean stop; reads.",
     accepts="Every entry.",
+    provenance="seen of Java 4.18.0",
     dialects=(V3,),
     needs=("force",),
     site="own",

@@ -19,7 +19,7 @@ BATCH_V3_AS_V2 = 300
     sends="On one connection: two adds in V3, two reads in V3, then reads of the same entries in V2.",
     accepts="Each reply in the dialect of its request, with the entry.",
     dialects=(V3,),
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def v2_may_follow_v3_on_a_connection(talk: Talk) -> None:
     """A bookie MUST try each frame as V3 first, and serve V2 frames on a connection that has had V3 frames."""
@@ -43,7 +43,7 @@ def v2_may_follow_v3_on_a_connection(talk: Talk) -> None:
     sends="A read in V2, then an add in V3, on one connection.",
     accepts="The reply to the read; the connection closed on the add, and nothing stored.",
     dialects=(V2,),
-    provenance="D9; facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="D9; seen of Java 4.9.2 to 4.18.0",
 )
 def v3_never_follows_v2_on_a_connection(talk: Talk) -> None:
     """A bookie MUST read every frame behind the first V2 frame of a connection as V2, for good."""
@@ -63,7 +63,7 @@ def v3_never_follows_v2_on_a_connection(talk: Talk) -> None:
     dialects=(V3,),
     since="4.17",
     needs=("batch-read-v2",),
-    provenance="D9; facts: wire.md §1, live on 4.17.3 and 4.18.0",
+    provenance="D9; seen of Java 4.17.3 and 4.18.0",
 )
 def a_frame_that_is_no_v3_is_read_as_v2(talk: Talk) -> None:
     """A bookie MUST read a frame with an unknown operation as V2, whatever else its bytes look like."""
@@ -84,7 +84,7 @@ def a_frame_that_is_no_v3_is_read_as_v2(talk: Talk) -> None:
     dialects=(V3,),
     since="4.17",
     needs=("batch-read-v2",),
-    provenance="D9; facts: wire.md §1, live on 4.17.3 and 4.18.0",
+    provenance="D9; seen of Java 4.17.3 and 4.18.0",
     after=("BKW-DETECT-003",),
 )
 def one_frame_that_is_no_v3_makes_the_connection_v2(talk: Talk) -> None:
@@ -104,7 +104,7 @@ def one_frame_that_is_no_v3_makes_the_connection_v2(talk: Talk) -> None:
     sends="V3 adds whose header has version 0 and 4, or operation 0, 13 and 127, each on a connection of its own.",
     accepts="Each connection closed without a reply; nothing is stored.",
     dialects=(V3,),
-    provenance="facts: wire.md §3, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def an_unknown_enum_value_in_the_header_makes_a_frame_no_v3(talk: Talk) -> None:
     """A bookie MUST take a required enum field with an unknown value for absent, so the frame for no V3."""
@@ -125,7 +125,7 @@ def an_unknown_enum_value_in_the_header_makes_a_frame_no_v3(talk: Talk) -> None:
     sends="V2 requests of operations 4, 5 and 6 with the fields of a read, and with a master key and an entry.",
     accepts="Each connection closed without a reply; nothing is stored.",
     dialects=(V2,),
-    provenance="D13; facts: wire.md §2, live on 4.9.2 to 4.18.0",
+    provenance="D13; seen of Java 4.9.2 to 4.18.0",
 )
 def reserved_v2_operations_close_the_connection(talk: Talk) -> None:
     """A bookie MUST close the connection on V2 operations 4, 5 and 6, which have names and no layout."""
@@ -145,7 +145,7 @@ def reserved_v2_operations_close_the_connection(talk: Talk) -> None:
     sends="V3 requests of operations 3 and 4, which are known and never served, with version 2 and priority 9, too.",
     accepts="EBADREQ at the top level under the request's own header, version and priority included; no part.",
     dialects=(V3,),
-    provenance="facts: wire.md §3, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def reserved_v3_operations_are_answered_under_their_own_header(talk: Talk) -> None:
     """A bookie MUST answer V3 operations 3 and 4 with EBADREQ, the header of the request copied, and no part."""
@@ -165,7 +165,7 @@ def reserved_v3_operations_are_answered_under_their_own_header(talk: Talk) -> No
     accepts="EBADREQ at the top level under the request's own header; no part.",
     dialects=(V3,),
     since="4.17",
-    provenance="D5; facts: wire.md §3, capture of Java 4.17.3, 4.18.0",
+    provenance="D5; capture of Java 4.17.3 and 4.18.0",
 )
 def a_v3_batch_read_without_its_part_is_answered_as_not_served(talk: Talk) -> None:
     """A bookie that knows operation 12 MUST answer it with EBADREQ when it has no part, so that clients can tell."""
@@ -183,7 +183,7 @@ def a_v3_batch_read_without_its_part_is_answered_as_not_served(talk: Talk) -> No
     sends="V2 reads of ledgers 0x0A06080310081807 and 0x0A06080310011801, whose ids spell V3 headers.",
     accepts="ENOLEDGER in V2 with these ids, on a connection that is served further.",
     dialects=(V2,),
-    provenance="S14; facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="S14; seen of Java 4.9.2 to 4.18.0",
 )
 def a_ledger_id_that_spells_a_v3_header_is_still_v2(talk: Talk) -> None:
     """A bookie MUST take a frame that begins with 00, 01 or 02 for V2, whatever its ledger id spells."""

@@ -19,7 +19,7 @@ MEANINGLESS_FLAGS = 0xFFF8
     sends="Adds and reads of versions 0, 1 and 2.",
     accepts="EOK; the reply's header is the version and operation of the request, without flags.",
     dialects=(V2,),
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def versions_0_to_2_are_served_and_echoed(talk: Talk) -> None:
     """A bookie MUST serve V2 requests of versions 0, 1 and 2, and answer each under its own version."""
@@ -39,7 +39,7 @@ def versions_0_to_2_are_served_and_echoed(talk: Talk) -> None:
     sends="Reads with header words 00000102 and 00ffff02: version 0, and something in the two bytes between.",
     accepts="The entry, under header 00000002; the ledger is not fenced.",
     dialects=(V2,),
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def in_version_0_only_the_low_byte_counts(talk: Talk) -> None:
     """A bookie MUST take the low byte of a header word of version 0 for the operation, and ignore the rest."""
@@ -60,7 +60,7 @@ def in_version_0_only_the_low_byte_counts(talk: Talk) -> None:
     sends="Adds, reads and fencing reads of versions 3, 127, 128 and 255 to a ledger with one entry.",
     accepts="EBADVERSION under the request's version, with its ids and no entry; nothing is stored, nothing fenced.",
     dialects=(V2,),
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def unknown_versions_are_refused_under_themselves(talk: Talk) -> None:
     """A bookie MUST answer V2 versions above 2 and below 0 with EBADVERSION under that version, and do nothing else."""
@@ -84,7 +84,7 @@ def unknown_versions_are_refused_under_themselves(talk: Talk) -> None:
     sends="Adds and reads with flags 8, fff8 and each bit of it that means nothing.",
     accepts="EOK, and no flags in the reply; the ledger is not fenced.",
     dialects=(V2,),
-    provenance="facts: wire.md §2, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def meaningless_flags_are_ignored(talk: Talk) -> None:
     """A bookie MUST ignore the flag bits of V2 that mean nothing, and MUST NOT set any in a reply."""
@@ -102,7 +102,7 @@ def meaningless_flags_are_ignored(talk: Talk) -> None:
     sends="Fencing reads of version 1 with the right master key behind their fields; then an add.",
     accepts="EUA, as if there were no key; the add is EOK, so nothing was fenced.",
     dialects=(V2,),
-    provenance="D10; facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="D10; seen of Java 4.9.2 to 4.18.0",
 )
 def a_key_is_looked_for_from_version_2_on(talk: Talk) -> None:
     """A bookie MUST NOT look for a key in fencing requests of version 1, and MUST refuse these with EUA."""

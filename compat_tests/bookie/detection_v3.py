@@ -37,7 +37,7 @@ _OF_ZEROES: Mapping[V3Operation, Callable[[], bytes]] = {
     "with a part of ids 0 and empty bytes.",
     accepts="The same reply to both: on a bookie without ledger 0 ENOLEDGER, EBADREQ, EBADREQ, ENOENTRY and EOK.",
     dialects=(V3,),
-    provenance="S10; facts: wire.md §3, live on 4.9.2 to 4.18.0",
+    provenance="S10; seen of Java 4.9.2 to 4.18.0",
 )
 def a_request_without_its_part_is_one_of_zeroes(talk: Talk) -> None:
     """A bookie MUST serve a V3 request that lacks its part as if every field of it were 0 or empty."""
@@ -56,7 +56,7 @@ def a_request_without_its_part_is_one_of_zeroes(talk: Talk) -> None:
     "bytes, and fixed ones.",
     accepts="EOK and the entry, as without it.",
     dialects=(V3,),
-    provenance="BK#4780; facts: wire.md §3",
+    provenance="BK#4780; the source of Java 4.9 to 4.18",
 )
 def unknown_fields_are_skipped(talk: Talk) -> None:
     """A bookie MUST skip fields that it does not know, wherever they are and whatever form they have."""
@@ -86,7 +86,7 @@ def unknown_groups_are_skipped(talk: Talk) -> None:
     sends="A read with a key and flag 9, a read with flag 9, an add with flag 9; then an ordinary add.",
     accepts="EOK to all: an unknown flag is none, so nothing was fenced, and the add was no recovery add.",
     dialects=(V3,),
-    provenance="BK#4780; facts: wire.md §3, live on 4.9.2 to 4.18.0",
+    provenance="BK#4780; seen of Java 4.9.2 to 4.18.0",
 )
 def an_unknown_optional_enum_value_is_dropped(talk: Talk) -> None:
     """A bookie MUST take an optional enum field with a value that it does not know for absent."""
@@ -105,7 +105,7 @@ def an_unknown_optional_enum_value_is_dropped(talk: Talk) -> None:
     sends="An add and a read with the header behind the part, and the fields of header and part in reverse.",
     accepts="EOK and the entry.",
     dialects=(V3,),
-    provenance="BK#4780; facts: wire.md §3 (4.18 writes in declaration order)",
+    provenance="BK#4780; the source of Java 4.9 to 4.18: 4.18 writes in declaration order",
 )
 def the_order_of_fields_means_nothing(talk: Talk) -> None:
     """A bookie MUST serve a V3 request whatever the order of its fields, and of those in header and part."""
@@ -145,7 +145,7 @@ def of_a_field_that_comes_twice_the_last_counts(talk: Talk) -> None:
     sends="Reads with transaction ids 0, 1, 127, 128, 2^32, 2^63 - 1, 2^63 and 2^64 - 1, one by one and all at once.",
     accepts="Each reply with the id of its request.",
     dialects=(V3,),
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def every_transaction_id_is_echoed(talk: Talk) -> None:
     """A bookie MUST answer with the transaction id of the request, which may be any number of 64 bits."""
@@ -167,7 +167,7 @@ def every_transaction_id_is_echoed(talk: Talk) -> None:
     "for bookie info under header versions 1 and 2; then an ordinary add and a read.",
     accepts="EBADVERSION in the whole and in the part, ids echoed, header version 3; nothing is stored or fenced.",
     dialects=(V3,),
-    provenance="facts: wire.md §3, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
 )
 def older_versions_of_v3_are_refused(talk: Talk) -> None:
     """A bookie MUST answer operations of header version 1 and 2 with EBADVERSION, and MUST NOT carry them out."""
@@ -198,7 +198,7 @@ def older_versions_of_v3_are_refused(talk: Talk) -> None:
     sends="An add and a read with pairs of context, empty and long ones among them.",
     accepts="EOK, the entry, and no field of context in the replies.",
     dialects=(V3,),
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_request_may_have_a_context(talk: Talk) -> None:
     """A bookie MUST serve a request that has a context, and MUST NOT send it back."""

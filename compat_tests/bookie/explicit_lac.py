@@ -19,7 +19,7 @@ _NEEDS = ("explicit-lac",)
     accepts="EOK with the last entry whole; the body of the WRITE_LAC only once there is one.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def both_last_add_confirmeds_are_told(talk: Talk) -> None:
     """READ_LAC MUST bring the last entry, in which the piggybacked last add confirmed is, and the body of the last
@@ -39,7 +39,7 @@ def both_last_add_confirmeds_are_told(talk: Talk) -> None:
     accepts="The entry of the highest id each time.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_last_entry_is_the_one_of_the_highest_id(talk: Talk) -> None:
     """`last_entry_body` MUST be the stored entry of the highest id: not the one that came last, nor the one that
@@ -59,7 +59,7 @@ def the_last_entry_is_the_one_of_the_highest_id(talk: Talk) -> None:
     accepts="EOK both times; the first add is taken, the second EFENCED.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def reading_it_neither_fences_nor_minds_a_fence(talk: Talk) -> None:
     """READ_LAC asks for no key; it MUST NOT fence, and a fence makes no difference to it."""
@@ -98,7 +98,7 @@ def an_explicit_lac_without_entries_is_told_with_eio(talk: Talk) -> None:
     accepts="EOK; then ENOENTRY for reads, EUA for what has another key, EOK for an add with the right one.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def writing_it_makes_the_ledger_and_keeps_its_key(talk: Talk) -> None:
     """WRITE_LAC of a ledger that the bookie does not know MUST make it, with the key of the request."""
@@ -118,7 +118,7 @@ def writing_it_makes_the_ledger_and_keeps_its_key(talk: Talk) -> None:
     accepts="EUA; READ_LAC brings the body from before, and reads the `max_lac` from before.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_wrong_key_writes_nothing(talk: Talk) -> None:
     """WRITE_LAC MUST be refused with EUA unless its key is that of the ledger, and what was written before MUST
@@ -140,7 +140,7 @@ def a_wrong_key_writes_nothing(talk: Talk) -> None:
     accepts="EOK, and READ_LAC brings its body; the add is EFENCED.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_fenced_ledger_takes_it(talk: Talk) -> None:
     """A fence MUST NOT stop WRITE_LAC, and WRITE_LAC MUST NOT lift a fence."""
@@ -160,7 +160,7 @@ def a_fenced_ledger_takes_it(talk: Talk) -> None:
     accepts="EOK each. After the second READ_LAC still brings the body of the 4, and the read a `max_lac` of 4.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="a rule of this reference; Java keeps what was written last",
 )
 def a_lower_one_does_not_replace_a_higher_one(talk: Talk) -> None:
     """The last add confirmed never goes back: a WRITE_LAC that arrives late, with a lower one, MUST be acknowledged,
@@ -183,7 +183,7 @@ def a_lower_one_does_not_replace_a_higher_one(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="BK#2747, facts: wire.md",
+    provenance="BK#2747, the source of Java 4.9 to 4.18",
 )
 def reads_tell_the_highest_of_both(talk: Talk) -> None:
     """What a bookie knows is the highest of all that entries carry and WRITE_LACs say, and reads MUST tell it in
@@ -208,7 +208,7 @@ def reads_tell_the_highest_of_both(talk: Talk) -> None:
     accepts="ENOENTRY for both; the last entry stays 1.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def it_makes_no_entries(talk: Talk) -> None:
     """An explicit last add confirmed says what a writer knows, not what this bookie holds: it MUST NOT change which
@@ -229,7 +229,7 @@ def it_makes_no_entries(talk: Talk) -> None:
     accepts="Each is answered once, by its transaction id; in the end the highest is told.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def several_in_flight_are_told_apart(talk: Talk) -> None:
     """WRITE_LACs and READ_LACs in flight beside each other and beside adds MUST each be answered, under their own
@@ -253,7 +253,7 @@ def several_in_flight_are_told_apart(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="BK#2747, correctness: 3.1",
+    provenance="BK#2747, recovery must not miss entries",
 )
 def the_last_entry_never_goes_back(talk: Talk) -> None:
     """While entries are added, READ_LAC MUST bring one that is not before the last that was acknowledged."""

@@ -21,7 +21,7 @@ _DIGESTS = {"none": b"", "CRC32C": b"\1\2\3\4", "CRC32": bytes(4) + b"\5\6\7\x08
     accepts="EOK, and READ_LAC brings each body byte for byte.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_body_with_any_digest_is_kept_as_it_came(talk: Talk) -> None:
     """A bookie MUST keep the body of a WRITE_LAC byte for byte, with a digest of any type, which it does not look
@@ -91,7 +91,7 @@ def a_shorter_body_than_the_first_is_taken(talk: Talk) -> None:
     " serves on.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18 for the status; that nothing is kept is a rule of this reference",
 )
 def a_body_that_is_too_short_is_refused(talk: Talk) -> None:
     """A body without room for ledger id and last add confirmed MUST be refused with EBADREQ and MUST NOT be kept."""
@@ -142,7 +142,7 @@ def an_overlong_body_is_kept_whole_or_refused(talk: Talk) -> None:
     " whole.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def what_is_in_the_body_counts(talk: Talk) -> None:
     """The ledger id of the request is only echoed, and its `lac` not looked at: what counts MUST be the body."""
@@ -166,7 +166,7 @@ def what_is_in_the_body_counts(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     after=("BKW-LAC-005",),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def that_nothing_is_confirmed_can_be_said_too(talk: Talk) -> None:
     """A last add confirmed of -1, nothing yet, MUST be taken as any other."""
@@ -186,7 +186,7 @@ def that_nothing_is_confirmed_can_be_said_too(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_large_last_entry_comes_whole(talk: Talk) -> None:
     """The last entry MUST come whole with READ_LAC whatever its size: a client checks its digest."""

@@ -39,6 +39,7 @@ def once_answered_a_fence_holds_on_every_connection(talk: Talk) -> None:
     "sec-fencing-bookie",
     sends="A fence in one dialect, adds in the other one.",
     accepts="EFENCED in the other one as well.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     needs=("v2", "v3"),
 )
 def a_fence_holds_in_both_dialects(talk: Talk) -> None:
@@ -60,7 +61,7 @@ def a_fence_holds_in_both_dialects(talk: Talk) -> None:
     "sec-fencing-states",
     sends="A fence of an unknown ledger; reads; adds; then recovery adds with another key and with the right one.",
     accepts="ENOENTRY; reads are ENOENTRY now, not ENOLEDGER; EFENCED; EUA; EOK, and the entry is there.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def fencing_an_unknown_ledger_makes_it_with_the_key(talk: Talk) -> None:
     """A bookie MUST make an unknown ledger that is fenced, with the key of the fencing read, so that the old writer
@@ -84,6 +85,7 @@ def fencing_an_unknown_ledger_makes_it_with_the_key(talk: Talk) -> None:
     sends="Fencing reads of a fenced ledger: five one after the other, of the last entry, of each entry, of a missing "
     "one.",
     accepts="The entry, or ENOENTRY, each time; the ledger is still fenced.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def a_fenced_ledger_may_be_fenced_again(talk: Talk) -> None:
     """A fencing read of a fenced ledger MUST be answered as the first one was: recovery reads every entry that way."""
@@ -129,6 +131,7 @@ def recovery_adds_pass_the_fence_and_nothing_else_does(talk: Talk) -> None:
     "sec-fencing-bookie",
     sends="A fence of one of several ledgers, whose ids differ by 1, 2^16, 2^31 and 2^32.",
     accepts="EFENCED for the one, EOK for adds to all others.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def a_fence_is_of_one_ledger(talk: Talk) -> None:
     """A fence MUST NOT reach beyond its ledger."""
@@ -149,7 +152,7 @@ def a_fence_is_of_one_ledger(talk: Talk) -> None:
     sends="Fencing reads of entry 0 and of the last entry.",
     accepts="EOK with ids and body, and no max_lac.",
     dialects=(V3,),
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_fencing_read_tells_no_max_lac(talk: Talk) -> None:
     """The reply to a V3 fencing read MUST NOT carry max_lac: recovery takes the last add confirmed from the entry."""
@@ -166,7 +169,7 @@ def a_fencing_read_tells_no_max_lac(talk: Talk) -> None:
     sends="Fencing reads with the high-priority flag (V2: flags 5), as recovery sends them, of every entry and one "
     "more.",
     accepts="The entries, then ENOENTRY; the ledger is fenced from the first one on.",
-    provenance="facts: wire.md §7",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def recovery_reads_fence(talk: Talk) -> None:
     """A fencing read of high priority, of whatever entry, MUST fence the ledger as any other does."""

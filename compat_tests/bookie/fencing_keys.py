@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
     "sec-fencing-states",
     sends="Fencing reads with keys that differ from the ledger's in one bit, of an entry that is there.",
     accepts="EUA and no entry; adds are still EOK, and the right key fences.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_wrong_key_does_not_fence(talk: Talk) -> None:
     """A fencing read with a wrong key MUST be answered EUA, MUST NOT fence, and MUST NOT bring the entry."""
@@ -40,7 +40,7 @@ def a_wrong_key_does_not_fence(talk: Talk) -> None:
     sends="V3 fencing reads without a key and with an empty one, of a known ledger and of an unknown one.",
     accepts="EUA; the ledger still takes adds, and the other one is still unknown.",
     dialects=(V3,),
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def without_a_key_nothing_is_fenced(talk: Talk) -> None:
     """A fencing read without a key MUST be answered EUA, and MUST NOT fence the ledger, nor make it."""
@@ -78,6 +78,7 @@ def a_fencing_flag_without_a_whole_key_closes(talk: Talk) -> None:
     "sec-master-key",
     sends="A fence of an unknown ledger with a key of zeros, then fences with another key and with that one.",
     accepts="ENOENTRY, EUA, ENOENTRY.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def a_fence_sets_the_key_whatever_it_is(talk: Talk) -> None:
     """The key of the fencing read that made a ledger MUST be compared from then on, also one of zeros."""

@@ -108,6 +108,7 @@ def shown_status(reply: object) -> str:
     "sec-fencing-bookie",
     sends="Fences of one ledger on four connections at once, three times each, while a fifth one adds.",
     accepts="All fences are answered EOK with an entry, and the ledger is fenced.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def several_may_fence_at_once(talk: Talk) -> None:
     """A bookie MUST answer every one of several fencing reads of the same ledger that come at once."""
@@ -135,6 +136,7 @@ def several_may_fence_at_once(talk: Talk) -> None:
     "sec-order",
     sends="Fencing reads of 50 entries, and recovery adds of 50 more, in one segment, as a fast recovery would.",
     accepts="Each is answered with its own entry, or EOK; all entries are there.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def recovery_may_read_and_add_at_once(talk: Talk) -> None:
     """A bookie MUST answer each of many fencing reads and recovery adds that are under way at once."""

@@ -40,6 +40,7 @@ def a_batch_read_may_fence(talk: Talk) -> None:
     "sec-batch-read-states",
     sends="A batch read that fences an unknown ledger; then an add.",
     accepts="ENOENTRY without entries; EFENCED.",
+    provenance="BP-62; seen of Java 4.18.0 (V2)",
     needs=("batch-read-{dialect}",),
     since="4.17",
 )
@@ -104,6 +105,7 @@ def asking_for_the_last_add_confirmed_does_not_fence(talk: Talk) -> None:
     sends="An add, an answered fence, and a read of an entry and of an unknown ledger, on a connection that is closed "
     "before the next step; then an add on a new one.",
     accepts="EFENCED: the fence is the ledger's, not the connection's.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def a_fence_outlives_its_connection(talk: Talk) -> None:
     """A fence MUST outlive the connection that it came on."""

@@ -18,7 +18,7 @@ REQUEST_COUNT = 10_000
     "sec-order",
     sends="10 000 reads as fast as they are taken, without looking at a reply before the last one is sent.",
     accepts="10 000 replies, one to each; or the connection closed when the bookie has had enough, and never a part.",
-    provenance="conformance: back-pressure",
+    provenance="back-pressure: a rule of this reference",
     limit_s=30.0,
 )
 def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
@@ -47,7 +47,7 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
     "sec-order",
     sends="2000 adds of 4 KiB in one stream; their replies are read when all are sent.",
     accepts="EOK to each, and the last, the first and 20 others as they were sent.",
-    provenance="conformance: back-pressure",
+    provenance="back-pressure: a rule of this reference",
     limit_s=30.0,
 )
 def who_writes_much_and_reads_late_has_every_add_acknowledged(talk: Talk) -> None:
@@ -71,7 +71,7 @@ def who_writes_much_and_reads_late_has_every_add_acknowledged(talk: Talk) -> Non
     "sec-order",
     sends="300 adds of one ledger in one segment, in the order of their ids.",
     accepts="EOK to each, in this order.",
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
     limit_s=30.0,
 )
 def adds_of_a_ledger_are_acknowledged_as_they_came(talk: Talk) -> None:
@@ -108,7 +108,7 @@ def what_is_acknowledged_is_there_for_everybody(talk: Talk) -> None:
     "sec-order",
     sends="50 times in one segment: an add of a new ledger and a read of its entry; then all the reads again.",
     accepts="EOK to the adds; the reads behind them get the entry, ENOENTRY or ENOLEDGER; the later ones the entry.",
-    provenance="S13; facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="S13; seen of Java 4.9.2 to 4.18.0",
     limit_s=30.0,
 )
 def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
@@ -132,7 +132,7 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
     "sec-order",
     sends="1500 requests with 64 in flight at any time: adds and reads of three ledgers in a random order.",
     accepts="One reply to each; EOK to the adds and to reads of what was acknowledged, ENOENTRY to the others.",
-    provenance="conformance: 7",
+    provenance="D5: no harm to others",
     limit_s=30.0,
 )
 def a_window_of_requests_is_served_for_long(talk: Talk) -> None:
@@ -168,7 +168,7 @@ def a_window_of_requests_is_served_for_long(talk: Talk) -> None:
     "sec-order",
     sends="Reads of 30 MB of entries; only some bytes are taken, then the client is gone with a reset.",
     accepts="Others are served meanwhile and afterwards.",
-    provenance="conformance: back-pressure",
+    provenance="back-pressure: a rule of this reference",
     limit_s=30.0,
 )
 def replies_that_nobody_takes_are_dropped_with_their_client(talk: Talk) -> None:

@@ -22,7 +22,7 @@ _NEEDS = ("force",)
     accepts="EOK each, with nothing but status and ledger id; the entries are read as they were added.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_force_behind_deferred_adds_is_answered(talk: Talk) -> None:
     """An add with deferred sync MUST be acknowledged and readable as any other; a force of its ledger MUST then be
@@ -46,7 +46,7 @@ def a_force_behind_deferred_adds_is_answered(talk: Talk) -> None:
     accepts="EOK each, with the ledger id; ENOLEDGER for the reads.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def an_unknown_ledger_is_forced_and_stays_unknown(talk: Talk) -> None:
     """A force says that nothing acknowledged is left unsynced: of a ledger that the bookie does not know it MUST be
@@ -66,7 +66,7 @@ def an_unknown_ledger_is_forced_and_stays_unknown(talk: Talk) -> None:
     "of it.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_fence_makes_no_difference_to_a_force(talk: Talk) -> None:
     """A fenced ledger MUST be forced as any other, without a key; and deferred sync MUST NOT carry an add past a
@@ -92,7 +92,7 @@ def a_fence_makes_no_difference_to_a_force(talk: Talk) -> None:
     accepts="EOK for each, once, under its own transaction id; all entries are read.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def forces_among_adds_on_their_way_are_told_apart(talk: Talk) -> None:
     """Adds and forces in flight beside each other MUST each be answered, under their own transaction ids."""
@@ -116,7 +116,7 @@ def forces_among_adds_on_their_way_are_told_apart(talk: Talk) -> None:
     accepts="EOK for each, on the connection that asked.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_force_may_come_over_any_connection(talk: Talk) -> None:
     """A force concerns all adds of its ledger, whatever connection they came over, and MUST be answered where it was
@@ -144,7 +144,7 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
     accepts="EUA and EOK, as for plain adds; nothing of the first is stored.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_deferred_add_is_refused_like_any_other(talk: Talk) -> None:
     """Deferred sync is about when an add is acknowledged, not whether: what is refused otherwise MUST be refused."""
@@ -167,7 +167,7 @@ def a_deferred_add_is_refused_like_any_other(talk: Talk) -> None:
     accepts="EOK for that one, and all entries are there; the bookie serves on.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def what_was_acknowledged_to_a_lost_client_is_forced_too(talk: Talk) -> None:
     """A force concerns adds of connections that are gone; and a client that goes while its force waits MUST harm

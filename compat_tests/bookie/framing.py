@@ -42,7 +42,7 @@ def varint(value: int) -> bytes:
     "sec-frame-limit",
     sends="A read in a frame of length 5 242 876, the longest there is by default: bytes without a meaning fill it up.",
     accepts="ENOLEDGER, as to any read of that ledger; the connection is served further.",
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def the_longest_frame_is_served(talk: Talk) -> None:
@@ -58,7 +58,7 @@ def the_longest_frame_is_served(talk: Talk) -> None:
     "sec-frame-limit",
     sends="An add whose frame has a length of 5 242 877, one over the limit, with all its bytes.",
     accepts="The connection closed without a reply; the entry is not stored.",
-    provenance="facts: wire.md §1, live on 4.9.2 to 4.18.0",
+    provenance="seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def a_frame_over_the_limit_is_refused(talk: Talk) -> None:
@@ -75,7 +75,7 @@ def a_frame_over_the_limit_is_refused(talk: Talk) -> None:
     "sec-connection-broken",
     sends="In one segment: an add, a length over the limit, and another add behind it.",
     accepts="The connection closed; the first entry is stored, the second is not.",
-    provenance="facts: wire.md §1 (requests in front of a bad frame are executed)",
+    provenance="the source of Java 4.9 to 4.18: requests in front of a bad frame are executed",
 )
 def what_is_in_front_of_a_frame_too_long_is_carried_out(talk: Talk) -> None:
     """A bookie MUST carry out the requests in front of a frame that breaks the connection, and none behind it."""
@@ -101,7 +101,7 @@ def what_is_in_front_of_a_frame_too_long_is_carried_out(talk: Talk) -> None:
     "sec-framing",
     sends="60 adds in one segment; then a read of each in one segment.",
     accepts="One reply to each, EOK with the very bytes, and nothing else.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def several_frames_may_share_a_segment(talk: Talk) -> None:
     """A bookie MUST serve every frame of a segment that holds several, and answer each of them once."""
@@ -119,7 +119,7 @@ def several_frames_may_share_a_segment(talk: Talk) -> None:
     "sec-framing",
     sends="Adds, each in two segments: cut behind its first byte, behind its second, and so on to its last but one.",
     accepts="EOK to each, and the very bytes when they are read.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
@@ -144,7 +144,7 @@ def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
     "sec-framing",
     sends="An add byte by byte, each in a segment of its own; another client adds and reads meanwhile.",
     accepts="EOK to all; the slow entry is stored as it was sent.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def a_sender_may_be_slow(talk: Talk) -> None:
@@ -167,7 +167,7 @@ def a_sender_may_be_slow(talk: Talk) -> None:
     "sec-framing",
     sends="40 adds of sizes from 0 to 5000 bytes of payload, as one stream that is cut at random.",
     accepts="EOK to each, and the very bytes when they are read.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def segments_and_frames_are_not_the_same(talk: Talk) -> None:
     """A bookie MUST serve frames that begin in one segment and end in another, whatever else is in these."""
@@ -190,7 +190,7 @@ def segments_and_frames_are_not_the_same(talk: Talk) -> None:
     "sec-framing",
     sends="A read without its last byte; after a while that byte.",
     accepts="Nothing before the last byte has come, the reply after it.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def nothing_is_answered_before_a_frame_is_whole(talk: Talk) -> None:
     """A bookie MUST NOT answer a frame before all its bytes have come, and MUST keep the connection meanwhile."""
@@ -208,7 +208,7 @@ def nothing_is_answered_before_a_frame_is_whole(talk: Talk) -> None:
     "sec-framing",
     sends="A read, and in the same segment the first half of another one.",
     accepts="The reply to the first at once; the other's when its second half has come.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_whole_frame_does_not_wait_for_the_next_one(talk: Talk) -> None:
     """A bookie MUST answer a frame that has come, though the one behind it is still on its way."""
@@ -227,7 +227,7 @@ def a_whole_frame_does_not_wait_for_the_next_one(talk: Talk) -> None:
     sends="Reads with 1, 19, 20, 21 and 1000 bytes behind their last field, a master key among them; then an add.",
     accepts="The entry, each time; the ledger is not fenced by any of these keys, so the add is EOK.",
     dialects=(V2,),
-    provenance="D10; facts: wire.md §2",
+    provenance="D10; the source of Java 4.9 to 4.18",
 )
 def bytes_behind_the_last_field_are_ignored(talk: Talk) -> None:
     """A bookie MUST ignore what is behind the last field of a V2 read, a key without the fencing flag included."""
@@ -246,7 +246,7 @@ def bytes_behind_the_last_field_are_ignored(talk: Talk) -> None:
     sends="A fencing read with the master key and 44 more bytes; then an add.",
     accepts="EOK with the entry, then EFENCED: the key is the first 20 bytes.",
     dialects=(V2,),
-    provenance="D10; facts: wire.md §2",
+    provenance="D10; the source of Java 4.9 to 4.18",
 )
 def bytes_behind_the_key_are_ignored(talk: Talk) -> None:
     """A bookie MUST take the first 20 bytes behind the fields of a fencing V2 read for the key, and ignore the rest."""
@@ -264,7 +264,7 @@ def bytes_behind_the_key_are_ignored(talk: Talk) -> None:
     "sec-framing",
     sends="A read of an entry of a mebibyte, and in the same segment reads of things that are not there.",
     accepts="Every reply, each whole, with the length that its own word says.",
-    provenance="facts: wire.md §2 (above 16 KiB the encoder of Java switches to scatter/gather)",
+    provenance="the source of Java 4.9 to 4.18: above 16 KiB the encoder of Java switches to scatter/gather",
     limit_s=20.0,
 )
 def replies_are_frames_of_their_true_length(talk: Talk) -> None:

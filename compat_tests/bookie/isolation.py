@@ -25,7 +25,7 @@ BROKEN = {
     "sec-connection-broken",
     sends="100 adds on one connection; between them, on five others, what breaks a connection.",
     accepts="The five closed; EOK to each of the 100, on the connection that they came on, and all are stored.",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
     limit_s=20.0,
 )
 def a_broken_connection_harms_no_other(talk: Talk) -> None:
@@ -49,7 +49,7 @@ def a_broken_connection_harms_no_other(talk: Talk) -> None:
     "sec-connection-broken",
     sends="Ten adds and behind them, in the same segment, a frame that is neither V2 nor V3.",
     accepts="The connection closed; all ten entries are stored, whether their replies came or not.",
-    provenance="facts: wire.md §1 (requests in front of the bad frame are executed)",
+    provenance="the source of Java 4.9 to 4.18: requests in front of the bad frame are executed",
 )
 def what_was_in_flight_on_a_broken_connection_is_carried_out(talk: Talk) -> None:
     """A bookie MUST carry out the requests in front of a frame that breaks their connection."""
@@ -73,7 +73,7 @@ def what_was_in_flight_on_a_broken_connection_is_carried_out(talk: Talk) -> None
     sends="In one segment: reads of four entries that are there, and between them reads of an unknown entry, an "
     "unknown ledger, a negative ledger, and a fencing read without a key.",
     accepts="Each its own status: EOK with the entry, ENOENTRY, ENOLEDGER, ENOLEDGER, EUA; the connection stays.",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
 )
 def a_refused_read_harms_no_other_in_flight(talk: Talk) -> None:
     """A bookie MUST answer every one of the reads that are in flight together by itself, refused ones beside others."""
@@ -98,7 +98,7 @@ def a_refused_read_harms_no_other_in_flight(talk: Talk) -> None:
     "sec-fencing-bookie",
     sends="In one segment: 30 adds in turn to a fenced ledger, to one with another master key, and to a good one.",
     accepts="EFENCED, EUA and EOK in turn; the ten good ones are stored, of the others nothing is.",
-    provenance="BK#3783; conformance: 7, no collateral damage",
+    provenance="BK#3783; D5: no harm to others",
     limit_s=20.0,
 )
 def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
@@ -127,7 +127,7 @@ def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
     "sec-framing",
     sends="An add and a read on each of 150 connections that are open at the same time.",
     accepts="EOK and its own entry on each.",
-    provenance="facts: wire.md §1",
+    provenance="the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def many_connections_are_served_at_once(talk: Talk) -> None:
@@ -151,7 +151,7 @@ def many_connections_are_served_at_once(talk: Talk) -> None:
     "sec-framing",
     sends="Half of a frame on each of 50 connections, which then say nothing; adds on another one.",
     accepts="EOK to the adds, each within three seconds.",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
     limit_s=20.0,
 )
 def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
@@ -174,7 +174,7 @@ def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
     "sec-half-close",
     sends="Adds and reads on 40 connections that are reset at once, some in the middle of a frame, before any reply.",
     accepts="The bookie serves others further; of each of the whole adds it has all or nothing.",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
     limit_s=20.0,
 )
 def clients_that_vanish_harm_nobody(talk: Talk) -> None:
@@ -204,7 +204,7 @@ def clients_that_vanish_harm_nobody(talk: Talk) -> None:
     sends="On one connection reads of 24 MB of entries, whose replies are not taken; on another adds and reads of 16 "
     "other ledgers.",
     accepts="EOK to those, within three seconds; then the first has all its replies.",
-    provenance="BK#4730, BK#4830; conformance: back-pressure",
+    provenance="BK#4730, BK#4830; back-pressure: a rule of this reference",
     limit_s=20.0,
 )
 def a_slow_reader_harms_nobody(talk: Talk) -> None:

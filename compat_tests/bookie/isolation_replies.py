@@ -67,7 +67,7 @@ def equal_requests_each_have_a_reply(talk: Talk) -> None:
     accepts="The adds and reads answered while the polls wait; the polls when their time is over.",
     dialects=(V3,),
     needs=("long-poll",),
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_request_that_waits_holds_up_no_other(talk: Talk) -> None:
     """A bookie MUST answer other requests of a connection while a long poll on it waits."""
@@ -91,7 +91,7 @@ def a_request_that_waits_holds_up_no_other(talk: Talk) -> None:
     "sec-framing",
     sends="300 connections, each opened and closed at once, half of them with a reset; adds in between.",
     accepts="EOK to every add.",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
     limit_s=20.0,
 )
 def connections_that_come_and_go_harm_nobody(talk: Talk) -> None:

@@ -23,7 +23,7 @@ _NEEDS = ("list-entries",)
     "ledger id and list, and no more.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="D3, BP-34 (list of entries), capture",
+    provenance="D3, BP-34 (list of entries), capture of Java 4.14.7 to 4.18.0",
 )
 def one_run_is_one_group(talk: Talk) -> None:
     """A list MUST be a header of 64 bytes and groups of 24; the header's second word counts groups, not entries."""
@@ -43,7 +43,7 @@ def one_run_is_one_group(talk: Talk) -> None:
     accepts="EOK with a list of 64 bytes: version 0, no groups, 56 zeros.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.14.7 to 4.18.0",
 )
 def a_ledger_without_entries_has_an_empty_list(talk: Talk) -> None:
     """The list of a known ledger without entries MUST be there, and MUST be a header alone."""
@@ -61,7 +61,7 @@ def a_ledger_without_entries_has_an_empty_list(talk: Talk) -> None:
     accepts="ENOLEDGER and EBADVERSION, with the ledger id and without a list.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.14.7 to 4.18.0",
 )
 def an_error_brings_no_list(talk: Talk) -> None:
     """A request that fails MUST be answered without a list: an empty one would say that everything is lost."""
@@ -80,7 +80,7 @@ def an_error_brings_no_list(talk: Talk) -> None:
     accepts="One group of one entry.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def a_single_entry_is_listed(talk: Talk) -> None:
     """A single entry MUST be listed, wherever it lies."""
@@ -162,7 +162,7 @@ def equal_sequences_at_equal_distances_are_one_group(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="D2, facts: wire.md",
+    provenance="D2, the source of Java 4.14 to 4.18",
 )
 def thousands_of_entries_are_listed(talk: Talk) -> None:
     """Lists MUST be complete for ledgers of many entries, and over the borders of whatever index the bookie has."""
@@ -183,7 +183,7 @@ def thousands_of_entries_are_listed(talk: Talk) -> None:
     accepts="Each entry once, as soon as its add is acknowledged.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def what_is_acknowledged_is_listed_once(talk: Talk) -> None:
     """An entry MUST be listed from its acknowledgement on, and once however often it was added; the last add confirmed
@@ -203,7 +203,7 @@ def what_is_acknowledged_is_listed_once(talk: Talk) -> None:
     accepts="What was acknowledged and nothing that was refused; a fence makes no difference, and no key is asked for.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def what_was_refused_is_not_listed(talk: Talk) -> None:
     """A refused add MUST NOT be listed; what a fenced ledger holds MUST be, recovery adds included."""
@@ -226,7 +226,7 @@ def what_was_refused_is_not_listed(talk: Talk) -> None:
     accepts="To each the list of its own ledger, under its own transaction id.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def lists_in_flight_are_told_apart(talk: Talk) -> None:
     """Several lists on their way beside each other and beside other requests MUST each be answered with its own
@@ -254,7 +254,7 @@ def lists_in_flight_are_told_apart(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def a_list_during_adds_lacks_nothing_acknowledged(talk: Talk) -> None:
     """A list that is made while adds come in MUST have every entry acknowledged before it was asked for, and none that

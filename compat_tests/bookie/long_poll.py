@@ -48,7 +48,7 @@ def the_first_poll_of_a_ledger_is_answered_at_once(talk: Talk) -> None:
     accepts="EOK with the entry behind `previous_lac` under its own id, and `max_lac`; no `lac_update_timestamp`.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def the_entry_behind_previous_lac_comes_along(talk: Talk) -> None:
     """With ENTRY_PIGGYBACK the answer MUST bring the entry of `previous_lac` + 1, and say so in `entry_id`: not the
@@ -68,7 +68,7 @@ def the_entry_behind_previous_lac_comes_along(talk: Talk) -> None:
     accepts="After 300 ms, and not much later: EOK, `entry_id` -1, no entry, `max_lac`, no `lac_update_timestamp`.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_wait_that_is_over_is_no_error(talk: Talk) -> None:
     """When `time_out` is over the bookie MUST answer, not before and with no error: what it knows at that moment."""
@@ -94,7 +94,7 @@ def a_wait_that_is_over_is_no_error(talk: Talk) -> None:
     accepts="EOK at once: `entry_id` -1, no entry, `max_lac`.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def without_time_to_wait_the_answer_comes_at_once(talk: Talk) -> None:
     """A long poll whose `time_out` is absent, 0 or less MUST be answered at once."""
@@ -114,7 +114,7 @@ def without_time_to_wait_the_answer_comes_at_once(talk: Talk) -> None:
     accepts="No answer before the add, and the entry after it.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def the_longest_time_out_waits(talk: Talk) -> None:
     """A `time_out` of any size MUST be taken; a bookie bounds it, and MUST NOT let it overflow into none."""
@@ -135,7 +135,7 @@ def the_longest_time_out_waits(talk: Talk) -> None:
     accepts="ENOLEDGER at once, without `max_lac`; the ledger stays unknown.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def an_unknown_ledger_is_not_waited_for(talk: Talk) -> None:
     """A long poll of a ledger that the bookie does not know MUST be answered ENOLEDGER at once, and MUST NOT make
@@ -156,7 +156,7 @@ def an_unknown_ledger_is_not_waited_for(talk: Talk) -> None:
     accepts="ENOENTRY without entry, after that time at the latest.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_ledger_without_entries_is_no_entry(talk: Talk) -> None:
     """A long poll with ENTRY_PIGGYBACK of a known ledger without entries MUST end with ENOENTRY."""
@@ -176,7 +176,7 @@ def a_ledger_without_entries_is_no_entry(talk: Talk) -> None:
     accepts="What a read of that entry brings, under the id asked for, with `max_lac`; ENOENTRY for the missing one.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def without_piggyback_it_is_a_read_after_the_wait(talk: Talk) -> None:
     """Without ENTRY_PIGGYBACK a long poll MUST be, after its wait, an ordinary read of the entry it names."""
@@ -203,7 +203,7 @@ def without_piggyback_it_is_a_read_after_the_wait(talk: Talk) -> None:
     accepts="What a plain read brings, at once.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def only_previous_lac_makes_a_long_poll(talk: Talk) -> None:
     """A read without `previous_lac` MUST be answered at once as an ordinary one, whatever its flag or `time_out`."""
@@ -225,7 +225,7 @@ def only_previous_lac_makes_a_long_poll(talk: Talk) -> None:
     accepts="The entry at once, without `max_lac`; the add is EFENCED.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_fencing_read_does_not_wait(talk: Talk) -> None:
     """A read that fences MUST NOT wait, whatever its `previous_lac`: a recovery must not hang on a writer."""
@@ -247,7 +247,7 @@ def a_fencing_read_does_not_wait(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
     """A bookie MAY bound how many polls of a connection wait; one more MUST be answered ETOOMANYREQUESTS, neither
@@ -279,7 +279,7 @@ def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
     accepts="After the add what reads of these entries bring, with `max_lac` and without `lac_update_timestamp`.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def without_piggyback_the_read_is_of_after_the_wait(talk: Talk) -> None:
     """Without ENTRY_PIGGYBACK the entry MUST be read after the wait: one that came meanwhile is found."""

@@ -31,7 +31,7 @@ _CLOCKS_APART_S = 24 * 3600
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="capture, BK#2747",
+    provenance="capture of Java 4.9.2 to 4.18.0, BK#2747",
 )
 def an_add_that_confirms_ends_the_wait(talk: Talk) -> None:
     """A wait MUST end when an add carries a last add confirmed above `previous_lac`, with the entry behind that, and
@@ -59,7 +59,7 @@ def an_add_that_confirms_ends_the_wait(talk: Talk) -> None:
     accepts="Nothing before its time is over; then EOK without entry, with the old `max_lac`.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def what_confirms_nothing_does_not_end_it(talk: Talk) -> None:
     """An add that confirms nothing above `previous_lac`, or something in another ledger, MUST NOT end a wait."""
@@ -84,7 +84,7 @@ def what_confirms_nothing_does_not_end_it(talk: Talk) -> None:
     dialects=(V3,),
     needs=("long-poll", "explicit-lac"),
     limit_s=20.0,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def an_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     """A wait MUST end when a WRITE_LAC raises the last add confirmed above `previous_lac`."""
@@ -108,7 +108,7 @@ def an_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     accepts="EOK without entry, with `max_lac`: at once, or when its time is over, which is a pass that is not strict.",
     dialects=(V3,),
     needs=("long-poll", "explicit-lac"),
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def any_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     """A wait SHOULD end with any WRITE_LAC of its ledger, whatever that says: the reader learns that its writer is
@@ -133,7 +133,7 @@ def any_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_fence_ends_the_wait(talk: Talk) -> None:
     """A wait MUST end when the ledger is fenced: its writer will confirm nothing more."""
@@ -156,7 +156,7 @@ def a_fence_ends_the_wait(talk: Talk) -> None:
     accepts="An answer to each, under its own transaction id, with the entry.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def all_that_wait_for_it_are_answered(talk: Talk) -> None:
     """What ends a wait MUST end all waits that it concerns, on every connection."""
@@ -180,7 +180,7 @@ def all_that_wait_for_it_are_answered(talk: Talk) -> None:
     accepts="All of these are answered while the first still waits; that is answered when its ledger goes on.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="capture",
+    provenance="capture of Java 4.9.2 to 4.18.0",
 )
 def a_connection_that_waits_is_served(talk: Talk) -> None:
     """A waiting poll MUST NOT hold up other requests on its connection."""
@@ -204,7 +204,7 @@ def a_connection_that_waits_is_served(talk: Talk) -> None:
     accepts="The add is taken, the poll that is left is answered, and the bookie serves on.",
     dialects=(V3,),
     needs=_NEEDS,
-    provenance="facts: wire.md",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_client_that_goes_while_it_waits_harms_none(talk: Talk) -> None:
     """A bookie MUST drop the waits of a closed connection; those of others, and the adds that end them, MUST go on."""
@@ -258,7 +258,7 @@ def a_reader_follows_a_writer_entry_by_entry(talk: Talk) -> None:
     dialects=(V3,),
     needs=_NEEDS,
     limit_s=20.0,
-    provenance="seen on 4.18.0",
+    provenance="a rule of this reference; Java 4.18.0 was seen to forget such a poll",
 )
 def a_reader_who_knows_more_than_the_bookie_is_not_forgotten(talk: Talk) -> None:
     """An update that does not yet pass `previous_lac` MUST NOT end the wait, and MUST leave it waiting for the next:

@@ -37,7 +37,7 @@ def _fields(data: bytes) -> tuple[int, dict[str, str]]:
     accepts="A persistent node `cookies/<bookie id>`: a layout version from 4 to 5, then protobuf text.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="facts: disk_and_metadata.md, A6; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_bookie_leaves_its_cookie(talk: Talk) -> None:
     """A bookie MUST keep a cookie in the metadata store, of layout version 4 or 5, which outlives its session."""
@@ -56,7 +56,7 @@ def a_bookie_leaves_its_cookie(talk: Talk) -> None:
     accepts="`bookieHost` is the id, and `instanceId` what is in INSTANCEID.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="facts: disk_and_metadata.md, A6; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_cookie_names_bookie_and_cluster(talk: Talk) -> None:
     """A cookie MUST name the bookie by its id, and the cluster by its instance id."""
@@ -75,7 +75,7 @@ def a_cookie_names_bookie_and_cluster(talk: Talk) -> None:
     accepts="A journal directory; as many ledger directories as `ledgerDirs` says, and the same of `indexDirs`.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="facts: disk_and_metadata.md, A6; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_cookie_names_the_directories(talk: Talk) -> None:
     """A cookie MUST name the journal directories, and the ledger directories behind their number and tabs."""
@@ -100,7 +100,7 @@ def a_cookie_names_the_directories(talk: Talk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, A6; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_cookie_stays(talk: OwnTalk) -> None:
     """A bookie that starts again on its own directories MUST leave its cookie as it is, and go on."""
@@ -123,7 +123,7 @@ def a_cookie_stays(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, A6",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_cookie_of_another_cluster_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start when the cookie in the store has another instance id than its directories."""
@@ -145,7 +145,7 @@ def a_cookie_of_another_cluster_is_refused(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, A6",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_cookie_of_other_directories_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start when the cookie in the store names other ledger directories than its configuration."""
@@ -168,7 +168,7 @@ def a_cookie_of_other_directories_is_refused(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, A6; B1 (metaformat)",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def another_cluster_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start in a cluster with another instance id than its cookie: its ledgers are unknown there."""
@@ -189,7 +189,7 @@ def another_cluster_is_refused(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, A6",
+    provenance="the source of Java 4.14 to 4.18",
 )
 def directories_without_a_cookie_in_the_store_are_refused(talk: OwnTalk) -> None:
     """A bookie whose directories hold data MUST NOT start when the store has no cookie of it."""
@@ -211,7 +211,7 @@ def directories_without_a_cookie_in_the_store_are_refused(talk: OwnTalk) -> None
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, B1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_unknown_layout_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start on a layout that it does not know."""
@@ -228,7 +228,7 @@ def an_unknown_layout_is_refused(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, B1",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_unknown_version_of_the_layout_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start on a LAYOUT of a format version that it does not know."""

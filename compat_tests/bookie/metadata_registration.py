@@ -29,7 +29,7 @@ _PROMISES = {names.LEDGER_SCOPE_ID: "scopes", names.BATCH_READ_V3: "batch-read-v
     accepts="An ephemeral node named by the bookie's id below `available`, and none below `available/readonly`.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="facts: disk_and_metadata.md, B2; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_writable_bookie_is_registered(talk: Talk) -> None:
     """A bookie that takes writes MUST register below `available`, by a node that goes with its session."""
@@ -49,7 +49,7 @@ def a_writable_bookie_is_registered(talk: Talk) -> None:
     dialects=(V2,),
     needs=_METADATA,
     site="read-only",
-    provenance="facts: disk_and_metadata.md, B2; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_read_only_bookie_is_registered_as_such(talk: Talk) -> None:
     """A bookie that takes no writes MUST register below `available/readonly` only, or clients would write to it."""
@@ -68,7 +68,7 @@ def a_read_only_bookie_is_registered_as_such(talk: Talk) -> None:
     accepts="An id of the allowed signs, which is not `readonly`.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="facts: disk_and_metadata.md, B2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_bookie_id_has_allowed_signs_only(talk: Talk) -> None:
     """The id under which a bookie registers MUST match `[a-zA-Z0-9:-_.\\-]+`, and MUST NOT be `readonly`."""
@@ -87,7 +87,7 @@ def a_bookie_id_has_allowed_signs_only(talk: Talk) -> None:
     "A bookie answers there.",
     dialects=(V2,),
     needs=_METADATA,
-    provenance="BP-38; facts: disk_and_metadata.md, B2; seen of Java 4.9.2 (no data) and 4.14.7 to 4.18.0",
+    provenance="BP-38; the source of Java 4.9 to 4.18; seen of Java 4.9.2 (no data) and 4.14.7 to 4.18.0",
 )
 def the_registration_says_where_to_connect(talk: Talk) -> None:
     """What a bookie registers MUST lead clients to it: by its id when it is empty, else by its bookie-rpc endpoint."""
@@ -148,7 +148,7 @@ def the_endpoint_of_the_protocol_is_called_bookie(talk: Talk) -> None:
     dialects=(V2,),
     needs=_METADATA,
     since="4.11",
-    provenance="BP-38; facts: disk_and_metadata.md, B2",
+    provenance="BP-38; the source of Java 4.9 to 4.18",
 )
 def endpoints_can_be_told_apart(talk: Talk) -> None:
     """The endpoints that a bookie publishes MUST differ in their ids, and MUST name a port that can be connected to."""
@@ -171,7 +171,7 @@ def endpoints_can_be_told_apart(talk: Talk) -> None:
     needs=_METADATA,
     site="tls",
     since="4.11",
-    provenance="facts: disk_and_metadata.md, B2; seen of Java 4.14.7 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.14.7 to 4.18.0",
 )
 def a_bookie_that_serves_tls_says_so(talk: Talk) -> None:
     """A bookie that serves START_TLS SHOULD publish the extension `tls`."""
@@ -189,7 +189,7 @@ def a_bookie_that_serves_tls_says_so(talk: Talk) -> None:
     dialects=(V2,),
     needs=_METADATA,
     since="4.11",
-    provenance="bookkeeper_tx: docs/formats/registration.md",
+    provenance="a rule of this reference",
 )
 def a_bookie_promises_only_what_it_serves(talk: Talk) -> None:
     """A bookie MUST NOT publish an extension for something that it does not serve: clients rely on it untried."""
@@ -208,7 +208,7 @@ def a_bookie_promises_only_what_it_serves(talk: Talk) -> None:
     accepts="The extension `ledger-scope-id`.",
     dialects=(V2,),
     needs=("metadata", "scopes"),
-    provenance="BP-34 of 2017; bookkeeper_tx: docs/protocol/ledger-scopes.md",
+    provenance="BP-34 of 2017; a rule of this reference",
 )
 def a_bookie_that_serves_scopes_says_so(talk: Talk) -> None:
     """A bookie that serves ledger ids of 128 bits MUST publish `ledger-scope-id`: others would take half of an id."""
@@ -225,7 +225,7 @@ def a_bookie_that_serves_scopes_says_so(talk: Talk) -> None:
     accepts="The extension `batch-read-v3`.",
     dialects=(V2,),
     needs=("metadata", "batch-read-v3"),
-    provenance="BP-62; bookkeeper_tx: docs/protocol/batch-read.md",
+    provenance="BP-62; a rule of this reference",
 )
 def a_bookie_that_serves_batches_over_v3_says_so(talk: Talk) -> None:
     """A bookie that serves batch read over V3 SHOULD publish `batch-read-v3`, so that clients need not try."""
@@ -244,7 +244,7 @@ def a_bookie_that_serves_batches_over_v3_says_so(talk: Talk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_OWN_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, B2; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_bookie_that_was_stopped_is_not_registered(talk: OwnTalk) -> None:
     """A bookie that ends in order MUST end its session: clients would wait for it until that expires."""
@@ -264,7 +264,7 @@ def a_bookie_that_was_stopped_is_not_registered(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_OWN_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, B2; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_bookie_keeps_its_id(talk: OwnTalk) -> None:
     """A bookie that starts again on its directories MUST register under the id that ledgers name it by."""
@@ -285,7 +285,7 @@ def a_bookie_keeps_its_id(talk: OwnTalk) -> None:
     needs=_METADATA,
     site="own",
     limit_s=_OWN_LIMIT_S,
-    provenance="facts: disk_and_metadata.md, B1; seen of Java 4.9.2 to 4.18.0",
+    provenance="the source of Java 4.9 to 4.18; seen of Java 4.9.2 to 4.18.0",
 )
 def a_bookie_leaves_the_cluster_as_it_is(talk: OwnTalk) -> None:
     """A bookie MUST leave LAYOUT and INSTANCEID of its cluster alone, which are of the documented form."""

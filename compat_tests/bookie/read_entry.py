@@ -17,7 +17,7 @@ from protocol_specs.wire.status import EBADREQ, ENOENTRY, ENOLEDGER, EOK
     sends="A read of an entry of 100 bytes of payload.",
     accepts="V2: header, code 0, ids and the entry, to the byte. V3: header, status, and a part with exactly status, "
     "ids, body and max_lac.",
-    provenance="facts: wire.md §2, §3; capture",
+    provenance="the source of Java 4.9 to 4.18; capture of Java 4.9.2 to 4.18.0",
 )
 def the_reply_to_a_read_is_the_entry_behind_these_fields(talk: Talk) -> None:
     """The reply to a read MUST consist of header, status, the ids of the request and the entry as it was added; in V3
@@ -34,7 +34,7 @@ def the_reply_to_a_read_is_the_entry_behind_these_fields(talk: Talk) -> None:
     "sec-read-entry-v2",
     sends="Reads of a missing entry, and of an unknown ledger.",
     accepts="ENOENTRY and ENOLEDGER, and nothing behind the ids: no entry, and in V3 no max_lac.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def an_error_ends_behind_the_ids(talk: Talk) -> None:
     """The reply to a read that failed MUST end behind the ids; in V3 its part MUST have neither body nor max_lac."""
@@ -50,6 +50,7 @@ def an_error_ends_behind_the_ids(talk: Talk) -> None:
     "sec-read-entry-states",
     sends="Reads of entries 2^31 to 2^63 - 1 of a ledger with one entry.",
     accepts="ENOENTRY, each echoing its entry id.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def entries_far_away_are_missing(talk: Talk) -> None:
     """A bookie MUST answer ENOENTRY for any entry id up to 2^63 - 1 that it does not store: none wraps around."""
@@ -65,7 +66,7 @@ def entries_far_away_are_missing(talk: Talk) -> None:
     "sec-read-entry-states",
     sends="Reads of the ledgers -1, -5, -2^63 and 2^63 - 1.",
     accepts="ENOLEDGER, each echoing its ledger id.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def ledgers_far_away_and_negative_ones_are_unknown(talk: Talk) -> None:
     """A bookie MUST answer a plain read of any ledger that it does not have with ENOLEDGER, of a negative id too."""
@@ -127,6 +128,7 @@ def a_key_that_nobody_asked_for_is_ignored(talk: Talk) -> None:
     "sec-read-entry-flags",
     sends="Reads of high priority, of entries that are there, of the last one, and of missing ones.",
     accepts="The same replies, to the byte, as without.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def reads_of_high_priority_are_reads(talk: Talk) -> None:
     """A read of high priority MUST be answered as any other one, in V3 with a header that has no priority."""
@@ -145,6 +147,7 @@ def reads_of_high_priority_are_reads(talk: Talk) -> None:
     "sec-read-entry-v2",
     sends="The same entry ids added to eight ledgers with other bytes, then read ledger by ledger and entry by entry.",
     accepts="Every read brings the entry of its own ledger.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def entries_of_ledgers_are_not_mixed_up(talk: Talk) -> None:
     """A bookie MUST keep the entries of each ledger apart."""

@@ -15,7 +15,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, EOK
     "sec-read-entry-last",
     sends="A read of entry -1 of a ledger with three entries.",
     accepts="EOK, entry id -1 in the reply, and the entry with the highest id, to the byte.",
-    provenance="facts: wire.md §2; capture",
+    provenance="the source of Java 4.9 to 4.18; capture of Java 4.9.2 to 4.18.0",
 )
 def the_last_entry_comes_under_the_id_that_was_asked_for(talk: Talk) -> None:
     """A read of entry -1 MUST bring the last entry, and MUST echo -1: the true id is in the entry."""
@@ -31,6 +31,7 @@ def the_last_entry_comes_under_the_id_that_was_asked_for(talk: Talk) -> None:
     "sec-read-entry-last",
     sends="Adds of the entries 5, 3, 900 and 7, and after each a read of -1.",
     accepts="The one with the highest id so far: 5, 5, 900, 900.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def the_last_entry_is_the_one_with_the_highest_id(talk: Talk) -> None:
     """The last entry MUST be the one with the highest id that the bookie stores, not the one that came last."""
@@ -48,6 +49,7 @@ def the_last_entry_is_the_one_with_the_highest_id(talk: Talk) -> None:
     "sec-read-entry-last",
     sends="Entries 0 to 9, all of which say that nothing is confirmed, and a read of -1.",
     accepts="Entry 9.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def the_last_entry_is_not_that_of_the_last_add_confirmed(talk: Talk) -> None:
     """A read of entry -1 MUST bring the last entry stored, however far behind the last add confirmed may be."""
@@ -64,7 +66,7 @@ def the_last_entry_is_not_that_of_the_last_add_confirmed(talk: Talk) -> None:
     "sec-read-entry-last",
     sends="A fence of an unknown ledger, which makes it; reads of -1; a refused add; a read of -1.",
     accepts="ENOENTRY for the reads, echoing -1.",
-    provenance="facts: wire.md §2",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_ledger_without_entries_has_no_last_one(talk: Talk) -> None:
     """A read of entry -1 of a ledger that is known and has no entry MUST be answered ENOENTRY."""
@@ -82,7 +84,7 @@ def a_ledger_without_entries_has_no_last_one(talk: Talk) -> None:
     sends="Entry 0, whose last add confirmed is -1, and a read of it.",
     accepts="EOK with max_lac -1, present.",
     dialects=(V3,),
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_last_add_confirmed_of_minus_one_is_told(talk: Talk) -> None:
     """A successful V3 read MUST carry max_lac also when nothing is confirmed: it is -1 then, not absent."""
@@ -98,7 +100,7 @@ def a_last_add_confirmed_of_minus_one_is_told(talk: Talk) -> None:
     sends="Entries that tell last add confirmeds of 4, then 1, then 3, then 7, in this order, and reads between them.",
     accepts="max_lac 4, 4, 4, 7: the highest that was ever told, whichever entry is read.",
     dialects=(V3,),
-    provenance="BK#2747; facts: wire.md §4",
+    provenance="BK#2747; the source of Java 4.9 to 4.18",
 )
 def the_highest_last_add_confirmed_comes_with_every_read(talk: Talk) -> None:
     """The max_lac of a V3 read MUST be the highest last add confirmed that any entry of the ledger told the bookie."""
@@ -117,6 +119,7 @@ def the_highest_last_add_confirmed_comes_with_every_read(talk: Talk) -> None:
     "sec-read-entry-v3",
     sends="Adds to two ledgers that tell last add confirmeds of 4 and 9, and reads of both.",
     accepts="max_lac 4 for the one, 9 for the other.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     dialects=(V3,),
 )
 def each_ledger_has_a_last_add_confirmed_of_its_own(talk: Talk) -> None:

@@ -14,6 +14,7 @@ from protocol_specs.fields import LAST_ENTRY
     sends="100 reads in one segment: of entries that are there, in no order, of missing ones, of unknown ledgers, of "
     "the last.",
     accepts="One reply for each, with what was asked for.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def reads_sent_together_are_answered_one_by_one(talk: Talk) -> None:
     """A bookie MUST answer each of many reads on one connection with its own entry, or its own error."""
@@ -38,6 +39,7 @@ def reads_sent_together_are_answered_one_by_one(talk: Talk) -> None:
     "sec-order",
     sends="Reads of entries that are there on three connections, while 100 adds are under way on a fourth.",
     accepts="All reads bring their entries, all adds are acknowledged.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def reads_go_on_beside_adds(talk: Talk) -> None:
     """A bookie MUST serve reads while adds to the same ledger are under way."""
@@ -63,6 +65,7 @@ def reads_go_on_beside_adds(talk: Talk) -> None:
     "sec-read-entry-v2",
     sends="Ten entries of 100 kB, all read in one segment.",
     accepts="Each comes byte for byte, in whatever order.",
+    provenance="BK#4196; seen of Java 4.9.2, 4.16.6 and 4.18.0",
 )
 def large_entries_read_together_are_not_mixed_up(talk: Talk) -> None:
     """A bookie MUST NOT mix up the bytes of replies that are under way at the same time."""

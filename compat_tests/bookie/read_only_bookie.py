@@ -31,7 +31,7 @@ READ_ONLY = "read-only"
     "deferred sync; then reads.",
     accepts="EREADONLY with the ids; the ledger is still unknown.",
     site=READ_ONLY,
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def adds_without_high_priority_are_refused_and_leave_nothing(talk: Talk) -> None:
     """A read-only bookie MUST refuse adds without high priority with EREADONLY, recovery adds included, and MUST NOT
@@ -56,7 +56,7 @@ def adds_without_high_priority_are_refused_and_leave_nothing(talk: Talk) -> None
     sends="Adds of high priority, plain and for recovery (V2 flags 4 and 6), to unknown ledgers.",
     accepts="EOK, and the entries are read back by id and as the last one.",
     site=READ_ONLY,
-    provenance="BK#3783; facts: wire.md §4",
+    provenance="BK#3783; the source of Java 4.9 to 4.18",
 )
 def adds_of_high_priority_are_taken(talk: Talk) -> None:
     """A read-only bookie that has room left MUST take adds of high priority: a recovery must be able to end."""
@@ -78,7 +78,7 @@ def adds_of_high_priority_are_taken(talk: Talk) -> None:
     "adds of high priority.",
     accepts="EOK and ENOENTRY; EFENCED; EOK, and the entries are there.",
     site=READ_ONLY,
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def a_read_only_bookie_fences(talk: Talk) -> None:
     """A read-only bookie MUST fence, unknown ledgers too, and its fences MUST hold for adds of high priority."""
@@ -103,6 +103,7 @@ def a_read_only_bookie_fences(talk: Talk) -> None:
     "high "
     "priority.",
     accepts="EBADVERSION comes first; EREADONLY before the key is looked at, EUA with high priority; EBADREQ.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     site=READ_ONLY,
 )
 def being_read_only_comes_behind_the_version_and_before_the_key(talk: Talk) -> None:
@@ -127,7 +128,7 @@ def being_read_only_comes_behind_the_version_and_before_the_key(talk: Talk) -> N
     dialects=(V3,),
     needs=("explicit-lac",),
     site=READ_ONLY,
-    provenance="facts: wire.md §4",
+    provenance="the source of Java 4.9 to 4.18",
 )
 def no_explicit_lac_is_written_at_any_priority(talk: Talk) -> None:
     """A read-only bookie MUST refuse WRITE_LAC with EREADONLY at any priority, and MUST keep nothing of it."""
@@ -147,6 +148,7 @@ def no_explicit_lac_is_written_at_any_priority(talk: Talk) -> None:
     "entries, "
     "each if the bookie has it.",
     accepts="EOK, with what a writable bookie would bring.",
+    provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     site=READ_ONLY,
 )
 def readers_are_served_as_ever(talk: Talk) -> None:

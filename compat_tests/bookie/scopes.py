@@ -97,6 +97,7 @@ def scope_0_is_the_same_as_none(talk: Talk) -> None:
     sends="Within scopes: a read of an unknown ledger, of a missing entry, an add with a wrong key, one to a fenced "
     "ledger.",
     accepts="ENOLEDGER, ENOENTRY, EUA, EFENCED, each with the scope echoed.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -119,6 +120,7 @@ def errors_echo_the_scope(talk: Talk) -> None:
     sends="Within a scope an entry of format V1; without one an entry of format V2; and V2 entries of scope 0 either "
     "way.",
     accepts="EBADREQ each time, and nothing is stored on either side.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -141,6 +143,7 @@ def an_entry_has_the_format_of_its_scope(talk: Talk) -> None:
     "sec-entry-version",
     sends="Within a scope, entries whose first byte is 80 to 9f or b0 to ff, and V2 entries of each digest type.",
     accepts="EBADREQ for the former, which are of no known format; EOK for a0 to a4.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -188,6 +191,7 @@ def v2_never_sees_a_scope(talk: Talk) -> None:
     "sec-scope-wire",
     sends="Within a scope: an add whose ids in the request are others than those inside its entry.",
     accepts="EOK with the request's ids; the entry is found under the ids, and in the scope, that it says itself.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -207,6 +211,7 @@ def whose_entry_it_is_is_said_by_its_body(talk: Talk) -> None:
     "sec-scope-errors",
     sends="Within a scope a WRITE_LAC with a body of format V1; without one a body of format V2.",
     accepts="EBADREQ, and no last add confirmed is told afterwards.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "explicit-lac"),
 )
@@ -227,6 +232,7 @@ def an_explicit_lac_has_the_format_of_its_scope(talk: Talk) -> None:
     "sec-scope-capability",
     sends="A look at the bookie's registration.",
     accepts="The extension ledger-scope-id at the endpoint of protocol bookie-rpc.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "metadata"),
 )

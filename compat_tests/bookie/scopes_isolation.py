@@ -58,6 +58,7 @@ def entries_of_scopes_are_kept_apart(talk: Talk) -> None:
     "sec-scope-id",
     sends="A fence of a ledger in one scope after the other, and adds in all of them after each.",
     accepts="EFENCED in the scopes that were fenced, EOK in the others, scope 0 being the last.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -85,6 +86,7 @@ def a_fence_stays_in_its_scope(talk: Talk) -> None:
     "sec-scope-id",
     sends="Ledgers of one lower half that are made with two keys, by turns; adds with the other key and the right one.",
     accepts="EUA and EOK: each scope has its ledger's own key.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=NEEDS,
 )
@@ -105,6 +107,7 @@ def each_scope_has_a_key_of_its_own(talk: Talk) -> None:
     "sec-scope-wire",
     sends="Batch reads of one ledger id in scopes 0, 1, 2 and -1, which hold one entry more each.",
     accepts="The entries of the scope and no more, the scope echoed; ENOLEDGER in another one.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "batch-read-v3"),
 )
@@ -126,6 +129,7 @@ def batch_reads_stay_in_their_scope(talk: Talk) -> None:
     "sec-scope-wire",
     sends="An explicit last add confirmed of its own for one ledger id in scopes 0, 1, 2 and -1; READ_LACs and reads.",
     accepts="Each scope tells the body that was written there, and max_lac accordingly.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "explicit-lac"),
 )
@@ -152,6 +156,7 @@ def each_scope_has_a_last_add_confirmed_of_its_own(talk: Talk) -> None:
     "FORCE_LEDGER.",
     accepts="The entries of the scope and no more, and EOK, with the scope echoed; ENOLEDGER for the list of another "
     "one.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "list-entries", "force"),
 )
@@ -176,6 +181,7 @@ def lists_stay_in_their_scope(talk: Talk) -> None:
     "sec-scope-wire",
     sends="Long polls that wait in scopes 0 and 1; then a fence in scope 2, and adds in scope 1 and in scope 0.",
     accepts="Nothing after the first; each of the others ends the wait in its own scope, with that scope's entry.",
+    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
     dialects=(V3,),
     needs=(*NEEDS, "long-poll"),
 )

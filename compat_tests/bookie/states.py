@@ -34,6 +34,9 @@ _NEEDS = {
     Operation.INFO: ("bookie-info",),
 }
 
+_IN_BOTH = (Operation.ADD, Operation.READ, Operation.BATCH_READ)
+"""Operations of both dialects."""
+
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -67,13 +70,20 @@ def answered(row: Row) -> str:
     return "; ".join([status, *(effect.value for effect in row.answer.effects)])
 
 
+def _request_word(row: Row) -> str:
+    """The request, with its dialect if the other one has such requests too, and another answer to them."""
+    differs = row.request.operation in _IN_BOTH and len(row.dialects) == 1
+    return f"a {row.dialects[0]} request" if differs else "a request"
+
+
 def _case(row: Row) -> Case:
     def script(talk: Talk) -> None:
         _try(row, talk)
 
     kind = f"{row.bookie.value}, {row.ledger.value}"
     must = "SHOULD" if row.answer.ours else "MUST"
-    verb = f"answer with {row.answer.status.name}" if row.answer.status else "close the connection"
+    verb = f"answer with {row.answer.status.name}" if row.answer.status else "close the connection on"
+    request = f"{_request_word(row)} like this ({asked(row)})"
     effects = "".join(f", and {effect.value}" for effect in row.answer.effects)
     state = _LINK.sub(r"\1", row.line.text)
     return Case(
@@ -82,7 +92,7 @@ def _case(row: Row) -> Case:
         level=SHOULD if row.answer.ours else MUST,
         section=row.table.section,
         title=row.key.replace("/", " ").replace("-", " "),
-        requirement=f"A bookie {must} {verb} a request like this ({asked(row)}) in this state: {state}{effects}.",
+        requirement=f"A bookie {must} {verb} {request} in this state: {state}{effects}.",
         sends=f"A request: {asked(row)}. To {kind}.",
         accepts=f"{answered(row)}.",
         script=script,

@@ -23,7 +23,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK
     sends="START_TLS, in V3 though V2 may be spoken afterwards; the handshake; an add and a read inside.",
     accepts="EOK in clear, 0a06080310091805 1000 d20600 to the byte; then TLS, and EOK inside, in the dialect asked.",
     site="tls",
-    provenance="BK#2300; facts: wire.md §5 (live)",
+    provenance="BK#2300; seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def start_tls_is_agreed_to_in_clear(talk: Talk) -> None:
@@ -43,7 +43,7 @@ def start_tls_is_agreed_to_in_clear(talk: Talk) -> None:
     sends="START_TLS to a bookie without TLS, without its part, and with version 2 and priority 9; then a read.",
     accepts="EBADREQ under a header of version 3 and without a part, each time; the read is answered in clear.",
     dialects=(V3,),
-    provenance="facts: wire.md §5, capture of Java 4.9.2 to 4.18.0",
+    provenance="capture of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def a_bookie_without_tls_says_so(talk: Talk) -> None:
@@ -67,7 +67,7 @@ def a_bookie_without_tls_says_so(talk: Talk) -> None:
     accepts="EBADREQ; the read is answered.",
     dialects=(V3,),
     site="tls",
-    provenance="facts: wire.md §5",
+    provenance="a rule of this reference; Java closes",
     limit_s=20.0,
 )
 def there_is_no_tls_inside_tls(talk: Talk) -> None:
@@ -85,7 +85,7 @@ def there_is_no_tls_inside_tls(talk: Talk) -> None:
     accepts="The connection closed: behind V2 there is no V3.",
     dialects=(V2,),
     site="tls",
-    provenance="BK#2300; D9; facts: wire.md §5 (live)",
+    provenance="BK#2300; D9; seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def start_tls_behind_v2_closes_the_connection(talk: Talk) -> None:
@@ -102,7 +102,7 @@ def start_tls_behind_v2_closes_the_connection(talk: Talk) -> None:
     accepts="EOK, under a header of version 3; TLS.",
     dialects=(V3,),
     site="tls",
-    provenance="facts: wire.md §3",
+    provenance="the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def start_tls_is_agreed_to_whatever_its_version(talk: Talk) -> None:
@@ -158,7 +158,7 @@ def a_client_with_a_strangers_certificate_is_refused(talk: Talk) -> None:
     sends="The handshake of clients that speak TLS 1.2 only, and TLS 1.3 only; an add and a read inside.",
     accepts="TLS of that version, and EOK.",
     site="tls",
-    provenance="sec-tls-certificates: TLS 1.2 and 1.3 are spoken",
+    provenance="a rule of this reference; Java 4.9 speaks TLS 1.2 only",
     limit_s=20.0,
 )
 def tls_1_2_and_1_3_are_spoken(talk: Talk) -> None:
@@ -231,7 +231,7 @@ def batches_go_through_tls_unharmed(talk: Talk) -> None:
     accepts="Each in its dialect; the last closes the connection, as outside TLS.",
     dialects=(V3,),
     site="tls",
-    provenance="BK#2300; facts: wire.md §5 (live)",
+    provenance="BK#2300; seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def tls_does_not_change_the_detection(talk: Talk) -> None:

@@ -43,7 +43,7 @@ def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
     sends="START_TLS; when it is agreed to, an add in clear instead of a ClientHello.",
     accepts="The connection closed, with nothing but a TLS alert; the add is not carried out.",
     site="tls",
-    provenance="facts: wire.md §5",
+    provenance="the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
@@ -66,7 +66,7 @@ def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
     sends="Requests in clear to a bookie that has TLS.",
     accepts="They are served: TLS is never mandatory by protocol.",
     site="tls",
-    provenance="facts: wire.md §5 (live)",
+    provenance="seen of Java 4.9.2 to 4.18.0",
     limit_s=20.0,
 )
 def clients_in_clear_are_served_beside_tls(talk: Talk) -> None:
@@ -87,7 +87,7 @@ def clients_in_clear_are_served_beside_tls(talk: Talk) -> None:
     "another one.",
     accepts="EOK to the adds.",
     site="tls",
-    provenance="conformance: 7, no collateral damage",
+    provenance="D5: no harm to others",
     limit_s=20.0,
 )
 def handshakes_that_stop_harm_nobody(talk: Talk) -> None:
@@ -114,7 +114,7 @@ def handshakes_that_stop_harm_nobody(talk: Talk) -> None:
     sends="START_TLS, the handshake, the login, then an add and a read.",
     accepts="EUA inside TLS before the login; EOK after it.",
     site="tls+auth",
-    provenance="BK#2300, BK#1805; facts: wire.md §5",
+    provenance="BK#2300, BK#1805; the source of Java 4.9 to 4.18",
     limit_s=20.0,
 )
 def authentication_is_done_inside_tls(talk: Talk) -> None:
@@ -175,7 +175,7 @@ def the_first_token_may_come_with_start_tls(talk: Talk) -> None:
     accepts="EBADREQ: what somebody in between has proven must not count for the client whose TLS he passes on.",
     site="tls+auth",
     dialects=(V3,),
-    provenance="sec-auth-gate",
+    provenance="a rule of this reference; Java agrees to it",
     limit_s=20.0,
 )
 def there_is_no_start_tls_behind_a_token_in_clear(talk: Talk) -> None:
@@ -191,7 +191,7 @@ def there_is_no_start_tls_behind_a_token_in_clear(talk: Talk) -> None:
     sends="START_TLS and two AUTHs behind it, in clear and in one segment.",
     accepts="The connection closed, with or without the answer to START_TLS: one token is taken, and no second.",
     site="tls+auth",
-    provenance="sec-start-tls-order",
+    provenance="a rule of this reference",
     limit_s=20.0,
 )
 def a_second_token_in_clear_behind_start_tls_is_not_taken(talk: Talk) -> None:
