@@ -13,9 +13,7 @@ from tempfile import TemporaryDirectory
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.mutant import CLIENT, Mutant
-from tests.mutants.scoring import Judge, Outcome, report
-
-AT_ONCE = 2
+from tests.mutants.scoring import AT_ONCE, Judge, Outcome, report
 
 
 def main() -> int:

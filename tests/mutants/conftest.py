@@ -10,9 +10,7 @@ import pytest
 
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.mutants.mutant import BOOKIE, CLIENT, Mutant
-from tests.mutants.scoring import Judge, Outcome
-
-AT_ONCE = 2
+from tests.mutants.scoring import AT_ONCE, Judge, Outcome
 
 
 class Trial:
