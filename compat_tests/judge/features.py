@@ -49,14 +49,16 @@ def read(path: Path) -> FeatureFile:
     unknown = data.keys() - _KEYS
     if unknown:
         raise BadFeatureFile(f"{path}: no such key: {', '.join(sorted(unknown))}; there are {', '.join(sorted(_KEYS))}")
-    features = data.get("features", {})
+    features, entries = data.get("features", {}), data.get("divergence", [])
+    if not isinstance(features, dict) or not isinstance(entries, list):
+        raise BadFeatureFile(f"{path}: features are a table, [features], and divergences are tables, [[divergence]]")
     for name, value in features.items():
         if name not in FEATURES or not isinstance(value, bool):
             raise BadFeatureFile(
                 f"{path}: {name} = {value!r}: features are true or false, and these: {', '.join(FEATURES)}"
             )
     try:
-        divergences = parse(data.get("divergence", ()), str(path))
+        divergences = parse(entries, str(path))
     except ValueError as error:
         raise BadFeatureFile(str(error)) from None
     said = {name: "yes" if value else f"no: {path.name} says so" for name, value in features.items()}

@@ -71,7 +71,7 @@ def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
     except NotReached as reason:
         return _of(brief, Verdict.NOT_REACHED, str(reason))
     except StartFailed as failed:
-        wrong = Mismatch("the bookie", "that it starts", str(failed))
+        wrong = Mismatch(f"the {brief.case.role}", "that it starts", str(failed))
         return _failed(wrong, ground, brief, measure)
     except Exception as fault:  # whatever it is, it is the suite's own fault, and one case's alone
         return _of(brief, Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc())
@@ -79,7 +79,9 @@ def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
 
 def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) -> Result:
     note = "; ".join(attempt.notes)
-    known = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
+    release = ground.info.release
+    on_record = lookup(measure.divergences, brief.case.id, brief.dialect, release)
+    known = next((each for each in on_record if each.certain(release)), None)
     if known is not None:
         message = f"unexpected pass: {known.code} is on record for this release ({known.reference}), and does not show"
         return _of(brief, Verdict.FAIL, message, expected=known.seen, seen="what the case requires", known=known.known)
@@ -90,14 +92,15 @@ def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) ->
 
 def _failed(wrong: Mismatch, ground: Ground, brief: Brief, measure: Measure) -> Result:
     details = {"expected": wrong.expected, "seen": wrong.seen}
-    known = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
-    if known is not None and known.seen in f"{wrong.what}: {wrong.seen}":
+    on_record = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
+    known = next((each for each in on_record if each.excuses(f"{wrong.what}: {wrong.seen}")), None)
+    if known is not None:
         message = f"{known.code}: {known.text}"
         return _of(brief, Verdict.KNOWN_DIVERGENCE, message, known=known.known, **details)
     message = f"{wrong.what}: expected {wrong.expected}, seen {wrong.seen}"
-    if known is not None:
-        message += f" ({known.code} is on record, but shows as: {known.seen})"
-    if brief.case.level is MUST or measure.strict or known is not None:
+    if on_record:
+        message += f" ({on_record[0].code} is on record, but shows as: {on_record[0].seen})"
+    if brief.case.level is MUST or measure.strict or on_record:
         return _of(brief, Verdict.FAIL, message, **details)
     return _of(brief, Verdict.PASS_NONSTRICT, message, note=message, **details)
 

@@ -3,6 +3,7 @@
 Those of Java are in ``compat_tests/implementations/java/*.toml``; a user's own are in the feature file.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from compat_tests.judge.result import Known
 
 FOLDER = Path(__file__).parent.parent / "implementations"
 
+_FIRST, _LAST = "0", "999"
+_DIALECTS = ("V2", "V3")
 _FIELDS = {"case", "dialects", "since", "until", "code", "reference", "seen", "text"}
 
 
@@ -27,13 +30,21 @@ class Divergence:
     seen: str
     """Part of what is seen: another failure is not excused."""
     text: str
-    dialects: tuple[str, ...] = ("V2", "V3")
-    since: str = "0"
-    until: str = "999"
+    dialects: tuple[str, ...] = _DIALECTS
+    since: str = _FIRST
+    until: str = _LAST
 
     def concerns(self, release: str) -> bool:
         """Whether it is on record for this release; for any, if the release is not known."""
         return within(release, self.since, self.until)
+
+    def certain(self, release: str) -> bool:
+        """Whether it must show: not where some releases have it, and which one this is nobody has said."""
+        return bool(release) or (self.since, self.until) == (_FIRST, _LAST)
+
+    def excuses(self, failure: str) -> bool:
+        """Whether a failure is the one on record.  ``seen`` has whole words and numbers of it: 1 is no part of 17."""
+        return re.search(rf"(?<!\w){re.escape(self.seen)}(?!\w)", failure) is not None
 
     @property
     def known(self) -> Known:
@@ -58,12 +69,18 @@ def parse(entries: Iterable[Mapping[str, Any]], source: str) -> list[Divergence]
     """Read the ``[[divergence]]`` tables of a file.  Raises ValueError naming the source and the case."""
     found = []
     for entry in entries:
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"{source}: divergences are tables, as [[divergence]]")
         where = f"{source}: divergence of {entry.get('case', '(no case)')}"
         unknown = entry.keys() - _FIELDS
         if unknown:
             raise ValueError(f"{where}: no such field: {', '.join(sorted(unknown))}")
-        values = dict(entry)
-        values["dialects"] = tuple(values.get("dialects", ("V2", "V3")))
+        values = {**entry, "dialects": tuple(entry.get("dialects", _DIALECTS))}
+        if not set(values["dialects"]) <= set(_DIALECTS) or isinstance(entry.get("dialects"), str):
+            raise ValueError(f"{where}: dialects are a list of {' and '.join(_DIALECTS)}")
+        for name in entry.keys() - {"dialects"}:
+            if not isinstance(values[name], str) or (name == "seen" and not values[name].strip()):
+                raise ValueError(f"{where}: {name} = {values[name]!r} is no text")
         values.setdefault("text", "")
         values.setdefault("code", "")
         try:
@@ -73,12 +90,9 @@ def parse(entries: Iterable[Mapping[str, Any]], source: str) -> list[Divergence]
     return found
 
 
-def lookup(divergences: Sequence[Divergence], case: str, dialect: str, release: str) -> Divergence | None:
-    """The one on record, if there is one."""
-    for each in divergences:
-        if each.case == case and dialect in each.dialects and each.concerns(release):
-            return each
-    return None
+def lookup(divergences: Sequence[Divergence], case: str, dialect: str, release: str) -> list[Divergence]:
+    """Those on record; of a release that is not known there may be several."""
+    return [each for each in divergences if each.case == case and dialect in each.dialects and each.concerns(release)]
 
 
 def _number(release: str) -> tuple[int, ...]:

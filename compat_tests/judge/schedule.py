@@ -65,7 +65,10 @@ class Schedule:
         with _pools(self.pace) as (pool, own_pool):
             try:
                 while waiting or running:
-                    for item in self._ready(waiting):
+                    ready = self._ready(waiting)
+                    if not ready and not running:
+                        raise ValueError(f"these cases wait for each other: {sorted({key[0] for key in waiting})}")
+                    for item in ready:
                         del waiting[item.key]
                         early = self._not_reached(item)
                         if early is not None:

@@ -34,6 +34,9 @@ def test_a_good_file(tmp_path):
         ("[features]\nforse = true", "forse"),
         ("[features]\nforce = 'yes'", "force = 'yes'"),
         ("[[divergence]]\ncase = 'x'", "divergence of x"),
+        ("features = 5", "features are a table"),
+        ("divergence = 5", "divergences are tables"),
+        ("divergence = [5]", "divergences are tables"),
     ],
 )
 def test_a_slip_is_named(tmp_path, text, error):

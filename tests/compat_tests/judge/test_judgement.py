@@ -6,6 +6,7 @@ from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import MAY, MUST, SHOULD, V2
 from compat_tests.judge.judgement import Measure, judge
 from compat_tests.judge.known import Divergence
+from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
 from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
@@ -23,9 +24,10 @@ def raising(error):
     return script
 
 
-def result_of(script, *, measure=None, features=None, **options):
-    case = made(ID, script, **options)
-    return judge(FakeGround(), Brief(case, V2, 1, features or {}), measure or Measure())
+def result_of(script, *, measure=None, features=None, info=None, **options):
+    case, ground = made(ID, script, **options), FakeGround()
+    ground.info = info or ground.info
+    return judge(ground, Brief(case, V2, 1, features or {}), measure or Measure())
 
 
 def mismatch(attempt):
@@ -95,6 +97,17 @@ def test_an_unexpected_pass_is_a_failure():
     result = result_of(lambda attempt: None, measure=Measure(divergences=[ON_RECORD]))
     assert result.verdict is Verdict.FAIL
     assert "unexpected pass" in result.message
+
+
+def test_of_an_unknown_release_either_is_right():
+    later = Divergence(ID, "D15", "BK#2", "ENOENTRY", "It loses.", since="4.17")
+    measure, unknown = Measure(divergences=[ON_RECORD, later]), TargetInfo("somebody's", "java", "", "at an address")
+    assert result_of(lambda attempt: None, measure=measure, info=unknown).verdict is Verdict.PASS
+    for seen, code in (("EOK", "D14"), ("ENOENTRY", "D15")):
+        result = result_of(
+            lambda attempt, seen=seen: attempt.check("status", seen, "EFENCED"), measure=measure, info=unknown
+        )
+        assert (result.verdict, result.known.code) == (Verdict.KNOWN_DIVERGENCE, code)
 
 
 def test_what_is_on_record_for_other_releases_excuses_nothing():

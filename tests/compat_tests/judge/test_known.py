@@ -18,9 +18,9 @@ def test_releases(release, concerned):
 
 def test_lookup_by_case_and_dialect():
     entries = parse([{"case": "BKW-X-001", "dialects": ["V3"], "reference": "BK#1", "seen": "EOK"}], "here")
-    assert lookup(entries, "BKW-X-001", "V3", "4.18.0") is entries[0]
-    assert lookup(entries, "BKW-X-001", "V2", "4.18.0") is None
-    assert lookup(entries, "BKW-X-002", "V3", "4.18.0") is None
+    assert lookup(entries, "BKW-X-001", "V3", "4.18.0") == entries
+    assert lookup(entries, "BKW-X-001", "V2", "4.18.0") == []
+    assert lookup(entries, "BKW-X-002", "V3", "4.18.0") == []
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,11 @@ def test_lookup_by_case_and_dialect():
         ),
         ({"case": "BKW-X-001"}, "here: divergence of BKW-X-001"),
         ({}, r"here: divergence of \(no case\)"),
+        ({"case": "BKW-X-001", "seen": "", "reference": "r"}, "seen = '' is no text"),
+        ({"case": "BKW-X-001", "seen": 1, "reference": "r"}, "seen = 1 is no text"),
+        ({"case": "BKW-X-001", "seen": "x", "reference": "r", "dialects": "V2"}, "dialects are a list of V2 and V3"),
+        ({"case": "BKW-X-001", "seen": "x", "reference": "r", "dialects": ["V4"]}, "dialects are a list of V2 and V3"),
+        ("BKW-X-001", "here: divergences are tables"),
     ],
 )
 def test_a_wrong_entry_is_named(entry, error):
@@ -48,3 +53,26 @@ def test_all_that_come_with_the_suite_are_of_cases_that_there_are():
             assert divergence.seen, divergence
             assert divergence.reference, divergence
             assert divergence.text, divergence
+
+
+@pytest.mark.parametrize(
+    ("seen", "failure", "excused"),
+    [
+        ("max_lac: 1", "max_lac: 1", True),
+        ("max_lac: 1", "max_lac: 17", False),
+        ("1", "connecting: 127.0.0.1:40001 refused", True),  # so no such word is to be put on record
+        ("1", "connecting: nothing for 10 s", False),
+        ("EOK", "status: V2 ADD_ENTRY EOK ledger_id=1", True),
+        ("OK", "status: V2 ADD_ENTRY EOK ledger_id=1", False),
+        ("(20 bytes)", "lac_body: 0102 (20 bytes)", True),
+        ("-1", "error: -16", False),
+    ],
+)
+def test_what_is_excused_has_the_words_on_record_whole(seen, failure, excused):
+    assert Divergence("BKW-X-001", "D1", "BK#1", seen, "").excuses(failure) is excused
+
+
+def test_words_on_record_say_more_than_a_status_or_a_number():
+    for folder in FOLDER.iterdir():
+        for divergence in of_implementation(folder.name):
+            assert len(divergence.seen) >= len("EOK"), divergence

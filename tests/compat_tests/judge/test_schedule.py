@@ -74,3 +74,21 @@ def test_the_first_failure_may_be_enough(run):
     cases = made(BASE, failing), made("BKW-A-001")
     _, verdicts = run(*cases, enough=lambda result: result.verdict is Verdict.FAIL)
     assert verdicts["BKW-A-001", "V2"] is Verdict.NOT_REACHED
+
+
+def test_what_waits_in_the_queue_when_the_run_is_stopped_is_not_tried(run):
+    stop = threading.Event()
+    queued = [made(f"BKW-A-{number:03}") for number in range(1, 9)]
+
+    def script(attempt):
+        stop.set()  # in the thread of the pool, when the rest has been put into the queue or is about to be
+
+    ground, verdicts = run(made(BASE), made("BKW-0-001", script), *queued, stop=stop)
+    assert {verdicts[case.id, dialect] for case in queued for dialect in BOTH} == {Verdict.NOT_REACHED}
+    assert {case_id for case_id, _ in ground.tried} == {BASE, "BKW-0-001"}
+
+
+def test_cases_that_wait_for_each_other_are_named(run):
+    cases = made(BASE), made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", after=("BKW-A-001",))
+    with pytest.raises(ValueError, match=r"BKW-A-001.*BKW-B-001"):
+        run(*cases)
