@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+import click
+
 from compat_tests.cli.signals import ended_by_signals
 from compat_tests.cli.writing import check_writers, write_reports
 from compat_tests.judge.ground import Ground
 from compat_tests.judge.result import Run
-from compat_tests.judge.run import Order, perform
+from compat_tests.judge.run import Order, Progress, perform
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.console import Console
+from compat_tests.targets.lifetime import LeftBehind
 
 CONFORMS, DOES_NOT, FAULT, NOT_CHECKED, INTERRUPTED = 0, 1, 3, 4, 130
 
@@ -24,11 +27,26 @@ def judge_and_report(
 ) -> None:
     """Judge the target and exit; it is entered and left, whatever happens."""
     check_writers(options)
-    stop = threading.Event()
-    with ended_by_signals(stop), target as entered:
-        run = perform(ground_of(entered), order, Console(bool(options.get("verbose"))), stop)
+    with ended_by_signals() as stop:
+        run, left = judged(target, ground_of, order, Console(bool(options.get("verbose"))), stop)
     write_reports([run], options)
-    sys.exit(exit_code(run))
+    sys.exit(exit_code(run) or (FAULT if left else CONFORMS))
+
+
+def judged(
+    target: Judged, ground_of: Callable[[Any], Ground], order: Order, progress: Progress, stop: threading.Event
+) -> tuple[Run, bool]:
+    """Judge a target that is entered and left; also give whether something of it was left behind, which is said."""
+    run = None
+    try:
+        with target as entered:
+            run = perform(ground_of(entered), order, progress, stop)
+    except LeftBehind as trouble:
+        click.echo(f"left behind: {trouble}", err=True)
+        if run is None:
+            raise click.ClickException("the target could not be judged") from None
+        return run, True
+    return run, False
 
 
 def exit_code(run: Run) -> int:

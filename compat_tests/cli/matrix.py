@@ -3,28 +3,27 @@
 import shlex
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from compat_tests.bookie.ground import BookieGround
-from compat_tests.cli.finish import exit_code
+from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judged
 from compat_tests.cli.signals import ended_by_signals
-from compat_tests.cli.writing import check_writers, write_page
-from compat_tests.client.client_target import parse_client
+from compat_tests.cli.writing import NotWritten, check_writers, write_page
+from compat_tests.client.client_target import ClientTarget, parse_client
 from compat_tests.client.ground import ClientGround
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
-from compat_tests.judge.ground import Ground
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.known import of_implementation
 from compat_tests.judge.result import Run
-from compat_tests.judge.run import Order, perform
+from compat_tests.judge.run import Order
 from compat_tests.report.console import Console
-from compat_tests.report.runs import write_json
+from compat_tests.report.mutants import read_mutants
+from compat_tests.report.runs import NotARun, write_json
+from compat_tests.targets.address import AddressTarget
 from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.target import BadTarget, TargetOptions, parse
 
@@ -45,38 +44,64 @@ def matrix(
 ) -> None:
     """Judge several targets and put them beside each other: matrix.html, and matrix.json without the exchanges.
 
-    Targets are ours, java:RELEASE and docker:RELEASE.
+    Targets are ours, java:RELEASE and docker:RELEASE.  One that cannot be had does not keep the others from being
+    judged; in the end the exit code is that of the worst.
     """
-    check_writers({"html_path": output / "matrix.html"})
-    stop = threading.Event()
+    check_writers({"html_path": output / "matrix.html", "json_path": output / "matrix.json"})
+    chosen = [Role(role) for role in roles] or list(Role)
+    for name in targets:
+        _check_name(name, chosen)
+    _check_mutants(mutants_path)
     runs: list[Run] = []
-    with ended_by_signals(stop):
-        for role in roles or tuple(map(str, Role)):
+    codes = [0]
+    with ended_by_signals() as stop:
+        for role in chosen:
             for name in targets or ALL:
                 if not stop.is_set():
-                    runs.append(_judge(Role(role), name, stop))
-    output.mkdir(parents=True, exist_ok=True)
-    write_json([run.without_exchanges() for run in runs], output / "matrix.json")
-    write_page(runs, output / "matrix.html", mutants_path, docs_url)
-    sys.exit(max(map(exit_code, runs), default=0))
-
-
-def _judge(role: Role, name: str, stop: threading.Event) -> Run:
-    command = shlex.join(["bookkeeper-conformance", role, "--target", name])
-    with _ground(role, name) as ground:
-        measure = Measure(divergences=of_implementation(ground.info.implementation))
-        return perform(ground, Order(load(role), measure, _SEED, command=command), Console(), stop)
-
-
-@contextmanager
-def _ground(role: Role, name: str) -> Iterator[Ground]:
+                    run, left = _judge(role, name, stop)
+                    runs.append(run)
+                    codes += [exit_code(run), FAULT if left else 0]
     try:
-        if role is Role.CLIENT:
-            with ClientGround(parse_client(name.replace("docker:", "java:"))) as ground:
-                yield ground
-            return
-        options: Any = TargetOptions(with_metadata=True)
-        with parse(name, options) as target:
-            yield BookieGround(target)
+        output.mkdir(parents=True, exist_ok=True)
+        write_json([run.without_exchanges() for run in runs], output / "matrix.json")
+        write_page(runs, output / "matrix.html", mutants_path, docs_url)
+    except OSError as error:
+        raise NotWritten(f"--output {output}: {error.strerror or error}") from None
+    sys.exit(INTERRUPTED if stop.is_set() else max(codes))
+
+
+def _check_name(name: str, roles: Sequence[Role]) -> None:
+    """Find a slip before the targets in front of it are judged."""
+    try:
+        if isinstance(parse(name), AddressTarget):  # all runs have one seed, and so the ledgers of the run before
+            raise BadTarget(f"{name}: judge it with `bookie --address`, and put the runs together with `report`")
+        if Role.CLIENT in roles:
+            _client(name)
     except BadTarget as error:
         raise click.UsageError(str(error)) from None
+
+
+def _check_mutants(path: Path | None) -> None:
+    try:
+        if path is not None:
+            read_mutants(path)
+    except NotARun as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _judge(role: Role, name: str, stop: threading.Event) -> tuple[Run, bool]:
+    command = shlex.join(["bookkeeper-conformance", role, "--target", name])
+
+    def order_for(implementation: str) -> Order:
+        return Order(load(role), Measure(divergences=of_implementation(implementation)), _SEED, command=command)
+
+    if role is Role.CLIENT:
+        client = ClientGround(_client(name))
+        return judged(client, lambda entered: entered, order_for(client.info.implementation), Console(), stop)
+    target = parse(name, TargetOptions(with_metadata=True))
+    return judged(target, BookieGround, order_for(target.implementation), Console(), stop)
+
+
+def _client(name: str) -> ClientTarget:
+    """Java's client is the same one whether its bookie is in a container or not."""
+    return parse_client(name.replace("docker:", "java:"))

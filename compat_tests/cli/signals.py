@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def ended_by_signals(stop: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the run in order; a second one is not waited for."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+def ended_by_signals() -> Iterator[threading.Event]:
+    """Give what the first Ctrl-C, SIGTERM or end of the terminal sets; a second one is not waited for."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def end(number: int, frame: object) -> None:
         if stop.is_set():
@@ -19,7 +20,7 @@ def ended_by_signals(stop: threading.Event) -> Iterator[None]:
     for number in before:
         signal.signal(number, end)
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

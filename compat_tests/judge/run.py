@@ -80,7 +80,7 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
 
     try:
         features = {**ground.probe(seed, stop), **order.features}
-        run = evolve(run, features=features)
+        run = evolve(run, features=features, target=ground.info)  # how it is run may have shown only now
         progress.begin(run, sum(len(case.dialects) for case in cases))
         schedule = Schedule(ground, cases, seed, features, order.measure, order.pace, came, _enough(order), stop)
         results = schedule.run()
@@ -90,11 +90,13 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
         run = evolve(run, not_checked=str(failed))
     except (KeyboardInterrupt, Interrupted):
         stop.set()
+    except Exception as fault:  # nobody is to look at a traceback; what came until then is reported
+        run = evolve(run, not_checked=f"the suite failed with {type(fault).__name__}: {fault}")
     run = evolve(
         run,
         results=results,
         duration_s=time.monotonic() - began,
-        interrupted=stop.is_set() and not order.first_failure,
+        interrupted=stop.is_set() and not any(map(_enough(order), results)),
     )
     progress.end(run)
     return run
