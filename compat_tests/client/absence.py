@@ -1,5 +1,7 @@
 """Recovery, where bookies fail: what counts as absence of an entry, and what does not."""
 
+import time
+
 from compat_tests.client.records import IN_RECOVERY, OPEN
 from compat_tests.client.recovery import check_closed
 from compat_tests.client.stage import Stage
@@ -7,7 +9,7 @@ from compat_tests.judge.case import MUST, case
 from protocol_specs import fields
 from protocol_specs.wire.status import EIO, EUA, EUNKNOWNLEDGERSTATE
 
-SOON_S = 3.0
+SOON_S = 4.0
 """Less than the patient client's time-outs: who waits for a silent bookie is later."""
 
 
@@ -16,16 +18,20 @@ SOON_S = 3.0
     MUST,
     "sec-quorums-rules",
     sends="Two of three bookies say ENOENTRY, the third one does not answer any read of an entry, with A = 2.",
-    accepts="The ledger is closed before the entry, without waiting for the third.",
+    accepts="The ledger is closed before the entry; that without waiting for the third is not asked of all.",
+    limit_s=20.0,
     provenance="BK#1067",
 )
 def one_silent_bookie_does_not_stop_a_recovery(stage: Stage) -> None:
-    """A client MUST take an entry as absent once W - A + 1 bookies of its write set say so, and wait for no other."""
+    """A client MUST take an entry as absent when W - A + 1 bookies of its write set say so, SHOULD without waiting."""
     bookies = stage.bookies(3)
     ledger = stage.ledger(bookies, entries=2, ack=2)
     bookies[1].on("read").silence()
-    stage.client.open(ledger.ledger_id, timeout_s=SOON_S)
+    began = time.monotonic()
+    stage.client.open(ledger.ledger_id)
     check_closed(stage, ledger.ledger_id, 1, ledger.length)
+    if time.monotonic() - began > SOON_S:
+        stage.tolerate("the client has waited for the bookie that is silent")
 
 
 def _stays_open(stage: Stage, opening: str, ledger_id: int) -> None:
@@ -46,10 +52,10 @@ _NO_ABSENCE = (EIO, EUA, EUNKNOWNLEDGERSTATE)
 )
 def an_error_is_no_absence(stage: Stage) -> None:
     """A client MUST NOT take an error for "no such entry": the entry may have been acknowledged."""
+    bookies = stage.bookies(3)
     for status in _NO_ABSENCE:
-        bookies = stage.bookies(3)
         ledger = stage.ledger(bookies, entries=2, ack=2)
-        stage.on_all(bookies[1:], "read", entry_id=2).answer(status)
+        stage.on_all(bookies[1:], "read", ledger_id=ledger.ledger_id, entry_id=2).answer(status)
         stage.expect_error(stage.client.begin_open(ledger.ledger_id))
         _stays_open(stage, status.name, ledger.ledger_id)
 
@@ -60,16 +66,16 @@ def an_error_is_no_absence(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="One of three bookies says ENOENTRY of an entry; two are silent, or close the connection, with A = 2.",
     accepts="The client cannot open the ledger, which stays in recovery.",
-    limit_s=15.0,
+    limit_s=40.0,
     provenance="BK#2908",
 )
 def silence_is_no_absence(stage: Stage) -> None:
     """A client MUST NOT take a bookie that does not answer for one that has nothing."""
+    bookies = stage.bookies(3)
     client = stage.impatient_client()
     for what in ("silence", "closed connections"):
-        bookies = stage.bookies(3)
         ledger = stage.ledger(bookies, entries=2, ack=2)
-        rule = stage.on_all(bookies[1:], "read", entry_id=2)
+        rule = stage.on_all(bookies[1:], "read", ledger_id=ledger.ledger_id, entry_id=2)
         _ = rule.silence() if what == "silence" else rule.close()
         stage.expect_error(client.begin_open(ledger.ledger_id))
         _stays_open(stage, what, ledger.ledger_id)
@@ -101,20 +107,22 @@ def a_corrupt_copy_is_no_absence(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="The last entry is corrupt on two bookies of three, and whole on one.",
     accepts="The ledger is closed with it, and what is written back is the whole copy.",
+    limit_s=30.0,
     provenance="facts: recovery",
 )
 def a_whole_copy_counts_beside_corrupt_ones(stage: Stage) -> None:
     """A client MUST go on to another copy when one is corrupt, and write back only what has the right digest."""
+    bookies = stage.bookies(3)
     for place in range(3):
-        bookies = stage.bookies(3)
         ledger = stage.ledger(bookies, entries=3, ack=2)
         corrupt = ledger.entries[2][:-1] + b"?"
         others = [bookie for bookie in bookies if bookie is not bookies[place]]
-        stage.on_all(others, "read", entry_id=2).answer(body=corrupt)
+        stage.on_all(others, "read", ledger_id=ledger.ledger_id, entry_id=2).answer(body=corrupt)
         stage.client.open(ledger.ledger_id)
         check_closed(stage, ledger.ledger_id, 2, ledger.length)
         for bookie in bookies:
-            payloads = {ledger.seal.payload_of(add.body) for add in bookie.requests("add", entry_id=2)}
+            adds = bookie.requests("add", ledger_id=ledger.ledger_id, entry_id=2)
+            payloads = {ledger.seal.payload_of(add.body) for add in adds}
             stage.check_that(payloads <= {ledger.payloads[2]}, "what is written back", "the whole copy", payloads)
 
 
@@ -143,7 +151,7 @@ def a_ledger_ends_before_a_hole(stage: Stage) -> None:
     "sec-quorums-rules",
     sends="Two of three bookies do not answer the fencing reads of a recovery, with A = 2.",
     accepts="The client cannot open the ledger, which stays in recovery.",
-    limit_s=15.0,
+    limit_s=30.0,
     provenance="facts: quorums",
 )
 def too_few_fenced_bookies_are_no_recovery(stage: Stage) -> None:

@@ -83,6 +83,7 @@ def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
     since="4.17",
     sends="A batch of three entries in two segments, cut at every byte.",
     accepts="All three entries each time.",
+    limit_s=60.0,
     provenance="BK#4140, BK#4196",
 )
 def batches_are_right_at_every_split_of_the_stream(stage: Stage) -> None:

@@ -119,7 +119,7 @@ def a_wrong_payload_is_noticed(stage: Stage) -> None:
     sends="Entries of which one bit of the digest is flipped, each bit in turn, from every replica.",
     accepts="A digest mismatch each time: all bits count, of CRC32 also those of the upper four bytes.",
     provenance="seen with Java's client 4.18.0",
-    limit_s=20.0,
+    limit_s=60.0,
 )
 def every_bit_of_a_digest_counts(stage: Stage) -> None:
     """A client MUST compare the whole digest: 8 bytes of CRC32, 20 of HMAC, 4 of CRC32C."""
@@ -251,7 +251,7 @@ def the_metadata_decide_which_digest_is_checked(stage: Stage) -> None:
     sends="Replies with an entry of each digest type in two segments, cut at every byte.",
     accepts="The entry each time.",
     provenance="BK#4140, BK#4196, PL#22103",
-    limit_s=20.0,
+    limit_s=60.0,
 )
 def digests_are_right_at_every_split_of_the_stream(stage: Stage) -> None:
     """A client MUST compute the same digest however the stream brings the bytes of an entry."""

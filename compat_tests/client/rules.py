@@ -25,7 +25,7 @@ from protocol_specs.wire.status import Status
 if TYPE_CHECKING:
     from compat_tests.client.scripted_bookie import ScriptedBookie
 
-HELD_S = 5.0
+HELD_S = 8.0
 """How long a case waits for a request that a client should send."""
 
 

@@ -34,7 +34,10 @@ from compat_tests.judge.verdict import Mismatch
 PATIENT_MS = 6000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
 
-_SEEN_S = 3.0
+IMPATIENT_MS = 1500
+"""Those of a client for which a bookie is silent on purpose: the others must still be quick enough under load."""
+
+_SEEN_S = 8.0
 """How long a client may take to see which bookies are registered."""
 
 
@@ -161,8 +164,8 @@ class Stage(Attempt):
         client.call("connect", uri=self.root.uri, v2=self.dialect == V2, **wanted)
         return client
 
-    def impatient_client(self, timeout_ms: int = 500, **settings: object) -> Client:
-        """One with short time-outs, for cases of silence; Java counts whole seconds."""
+    def impatient_client(self, timeout_ms: int = IMPATIENT_MS, **settings: object) -> Client:
+        """One with shorter time-outs, for cases of silence; Java counts whole seconds."""
         return self.fresh_client(read_timeout_ms=timeout_ms, add_timeout_ms=timeout_ms, **settings)
 
     def new_writer(

@@ -141,7 +141,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     "sec-long-poll-wait",
     dialects=(V3,),
     sends="The client waits 1 s for an entry that never comes.",
-    accepts="After 1 s, and no later than 3 s: no entry, no error, and the last add confirmed of before.",
+    accepts="After 1 s, and no later than 5 s: no entry, no error, and the last add confirmed of before.",
     provenance="seen with Java's client 4.18.0",
 )
 def that_the_time_is_over_is_no_error(stage: Stage) -> None:
@@ -153,7 +153,7 @@ def that_the_time_is_over_is_no_error(stage: Stage) -> None:
     took_s = time.monotonic() - began
     stage.check("whether an entry was found", reply["found"], "false")
     stage.check("the last add confirmed", int(reply["last_add_confirmed"]), 2)
-    stage.check_that(0.9 <= took_s <= 3.0, "the time it took", "1 to 3 s", f"{took_s:.1f} s")
+    stage.check_that(0.9 <= took_s <= 5.0, "the time it took", "1 to 5 s", f"{took_s:.1f} s")
 
 
 @case(

@@ -4,16 +4,16 @@ from compat_tests.client.driven import Handle
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
 
-SILENCE_MS = 400
-"""A time-out for bookies that are silent on purpose."""
-
 
 def with_spares(
-    stage: Stage, count: int, spares: int = 1, ack: int | None = None, patient: bool = True
+    stage: Stage, count: int, spares: int = 1, ack: int | None = None, silence_ms: int | None = None
 ) -> tuple[Handle, list[ScriptedBookie], list[ScriptedBookie]]:
-    """A writer, its bookies by place, and bookies that are free."""
+    """A writer, its bookies by place, and bookies that are free.
+
+    ``silence_ms`` is its time-out where a bookie is silent on purpose.
+    """
     bookies = stage.bookies(count)
-    client = stage.client if patient else stage.impatient_client(SILENCE_MS)
+    client = stage.client if silence_ms is None else stage.impatient_client(silence_ms)
     writer = stage.new_writer(bookies, ack=ack, client=client)
     others = stage.bookies(spares) if spares else []
     stage.settle(client)
