@@ -106,7 +106,7 @@ _WRONG = (
     MUST,
     "sec-auth-gate",
     sends="Responses with a wrong password, user, nonce, nonce count, digest-uri or proof, with the bookie's own "
-    "proof, with none, and such that are no response; behind each a read, and the right response.",
+    "proof, with none, and such that are no response; behind each a read.",
     accepts="Nobody is let in: EUA, or the connection closed, to all that follows.",
     site="auth",
     provenance="RFC 2831; the source of Java 4.9 to 4.18",

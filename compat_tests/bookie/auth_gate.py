@@ -1,6 +1,6 @@
 """A bookie that asks its clients to authenticate: what it answers before."""
 
-from compat_tests.bookie.login import auth_frame, challenge, log_in
+from compat_tests.bookie.login import auth_frame, challenge, challenge_of, log_in, prove
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -142,11 +142,11 @@ def nothing_from_before_the_gate_was_open_is_carried_out(talk: Talk) -> None:
     """A bookie MUST NOT carry out a request that came before authentication, not later either."""
     ledger = talk.new_ledger()
     adds = [talk.requests.add(ledger, entry_id) for entry_id in range(2)]
-    early = talk.line("early")
-    early.send(adds[0], auth_frame(talk, b""), adds[1])
+    first = auth_frame(talk, b"")
+    talk.main.send(adds[0], first, adds[1])
     for frame in adds:
-        talk.expect_answer(frame, EUA, early)
-    log_in(talk, talk.main)
+        talk.expect_answer(frame, EUA)
+    prove(talk, talk.main, challenge_of(talk, talk.answer(first)))
     for entry_id in range(2):
         talk.expect(talk.requests.read(ledger, entry_id), ENOLEDGER)
 

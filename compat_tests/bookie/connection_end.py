@@ -1,6 +1,6 @@
 """Connections that say nothing, and how they end."""
 
-from compat_tests.bookie.stored import expect_stored, made
+from compat_tests.bookie.stored import expect_stored, made, wait_until_stored
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MAY, MUST, case
 from compat_tests.wire.line import framed
@@ -44,8 +44,7 @@ def what_came_before_the_end_of_a_client_is_carried_out(talk: Talk) -> None:
     while isinstance(outcome := line.receive(), Reply):
         talk.check_reply(outcome, EOK)
     talk.check_that(isinstance(outcome, Closed), "the connection", "closed by the bookie, too", outcome)
-    last = talk.requests.read(ledger, len(bodies) - 1)
-    talk.wait_until(lambda: talk.ask(last).status is EOK, "the last add before the end")
+    wait_until_stored(talk, ledger, len(bodies), "the adds before the end")
     expect_stored(talk, ledger, bodies)
 
 

@@ -158,25 +158,6 @@ def reserved_v3_operations_are_answered_under_their_own_header(talk: Talk) -> No
 
 
 @case(
-    "BKW-DETECT-008",
-    MUST,
-    "sec-v3-replies",
-    sends="V3 requests of operation 12 without a part, with version 2 and priority 9, too.",
-    accepts="EBADREQ at the top level under the request's own header; no part.",
-    dialects=(V3,),
-    since="4.17",
-    provenance="D5; capture of Java 4.17.3 and 4.18.0",
-)
-def a_v3_batch_read_without_its_part_is_answered_as_not_served(talk: Talk) -> None:
-    """A bookie that knows operation 12 MUST answer it with EBADREQ when it has no part, so that clients can tell."""
-    for options in ({}, {"version": 2, "priority": 9}):
-        frame = v3_requests.request(V3Operation.BATCH_READ_ENTRY, None, **options)
-        reply = talk.expect(frame, EBADREQ, part=None)
-        talk.check("the reply", reply.raw, frame + bytes.fromhex("109403"))
-    talk.expect_open()
-
-
-@case(
     "BKW-DETECT-009",
     MUST,
     "sec-detection-collisions",

@@ -1,5 +1,6 @@
 """What else fences, what does not, and who is told."""
 
+from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.stored import expect_absent, fill
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -29,7 +30,7 @@ def a_batch_read_may_fence(talk: Talk) -> None:
     talk.expect(wrong, EUA, entries=())
     talk.expect(talk.requests.add(ledger, 3), EOK)
     frame = talk.requests.batch_read(ledger, 0, 3, _SIZE, fencing=True, key=KEY)
-    talk.expect(frame, EOK, entries=tuple(bodies))
+    expect_prefix(talk, frame, bodies)
     talk.expect(talk.requests.add(ledger, 4), EFENCED, talk.line("writer"))
     expect_absent(talk, ledger, 4)
 
@@ -68,7 +69,7 @@ def a_batch_read_with_a_key_alone_does_not_fence(talk: Talk) -> None:
     """The key of a V2 batch read MUST be looked at only with the fencing flag, and MUST be whole then."""
     ledger = talk.new_ledger()
     bodies = fill(talk, ledger, 2)
-    talk.expect(talk.requests.batch_read(ledger, 0, 2, _SIZE, key=KEY), EOK, entries=tuple(bodies))
+    expect_prefix(talk, talk.requests.batch_read(ledger, 0, 2, _SIZE, key=KEY), bodies)
     short = v2_requests.batch_read(ledger, 0, 2, _SIZE, flags=1, key=KEY[:19])
     talk.expect_closed(talk.line("short key"), short)
     talk.expect(talk.requests.add(ledger, 2), EOK)

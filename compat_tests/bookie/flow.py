@@ -1,22 +1,28 @@
 """Many requests in flight: none is lost, and what the order of their replies may be."""
 
+import threading
+from contextlib import suppress
+
 from compat_tests.bookie.pipeline import collect, statuses
 from compat_tests.bookie.stored import expect_stored, fill, made
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, case
-from compat_tests.wire.line import framed
+from compat_tests.judge.verdict import Interrupted, Mismatch
+from compat_tests.wire.line import Line, framed
 from compat_tests.wire.replies import Closed, Reply
 from protocol_specs import fields
 from protocol_specs.wire.status import ENOENTRY, ENOLEDGER, EOK
 
 REQUEST_COUNT = 10_000
+_PATIENCE_S = 2.0
 
 
 @case(
     "BKW-FLOW-001",
     MUST,
     "sec-order",
-    sends="10 000 reads as fast as they are taken, without looking at a reply before the last one is sent.",
+    sends="10 000 reads as fast as they are taken, without looking at a reply before the last one is sent, or for two "
+    "seconds: a bookie may take no more until its replies are taken.",
     accepts="10 000 replies, one to each; or the connection closed when the bookie has had enough, and never a part.",
     provenance="back-pressure: a rule of this reference",
     limit_s=30.0,
@@ -26,7 +32,7 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = fill(talk, ledger, 10)
     line = talk.line("eager")
-    line.send_bytes(b"".join(framed(talk.requests.read(ledger, index % 10)) for index in range(REQUEST_COUNT)))
+    _send_as_taken(line, b"".join(framed(talk.requests.read(ledger, index % 10)) for index in range(REQUEST_COUNT)))
     counts = dict.fromkeys(range(10), 0)
     for index in range(REQUEST_COUNT):
         outcome = line.receive()
@@ -39,6 +45,18 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
         counts[reply.entry_id] += 1
     talk.check("replies to the reads of each entry", set(counts.values()), {REQUEST_COUNT // 10})
     talk.expect_silence(line, 0.05)
+
+
+def _send_as_taken(line: Line, data: bytes) -> None:
+    """Return when all is sent, or the rest is being sent meanwhile."""
+
+    def send() -> None:
+        with suppress(Mismatch, Interrupted):  # what is not taken will not be answered, and that shows
+            line.send_bytes(data)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    sender.join(_PATIENCE_S)
 
 
 @case(
@@ -121,7 +139,10 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
         added, found = collect(talk.main, [add, read])
         talk.check_reply(added, EOK)
         talk.check_one_of("the status of the read", found.status, (EOK, ENOENTRY, ENOLEDGER))
-        talk.check("the entry", found.body, body if found.status is EOK else b"")
+        if found.status is EOK or found.body:
+            talk.check("the entry", found.body, body)
+        if found.status is not EOK and found.body:
+            talk.tolerate(f"{found.status} with the entry")
     for ledger in ledgers:
         talk.expect(talk.requests.read(ledger, 0), EOK, body=made(ledger, 0))
 

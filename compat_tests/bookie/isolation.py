@@ -1,7 +1,7 @@
 """What one connection does to the others: nothing."""
 
 from compat_tests.bookie.pipeline import collect, statuses
-from compat_tests.bookie.stored import expect_stored, fill, made
+from compat_tests.bookie.stored import expect_stored, fill, made, wait_until_stored
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -61,8 +61,7 @@ def what_was_in_flight_on_a_broken_connection_is_carried_out(talk: Talk) -> None
     while isinstance(outcome := line.receive(), Reply):
         talk.check_reply(outcome, EOK)
     talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
-    last = talk.requests.read(ledger, len(bodies) - 1)
-    talk.wait_until(lambda: talk.ask(last).status is EOK, "the last add in front of the bad frame")
+    wait_until_stored(talk, ledger, len(bodies), "the adds in front of the bad frame")
     expect_stored(talk, ledger, bodies)
 
 

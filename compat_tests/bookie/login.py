@@ -1,5 +1,7 @@
 """How a case logs in to a bookie that asks for it, step by step, in either dialect."""
 
+from collections.abc import Mapping
+
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import V2, Dialect
 from compat_tests.judge.verdict import Mismatch, Unsupported
@@ -30,7 +32,11 @@ def message_of(reply: Reply) -> v3_pb2.AuthMessage:
 
 def challenge(talk: Talk, line: Line, dialect: Dialect | None = None, token: bytes = b"") -> dict[str, str]:
     """Send the first token, and return what the bookie's challenge says."""
-    reply = talk.answered(_ask(line, auth_frame(talk, token, dialect=dialect)))
+    return challenge_of(talk, talk.answered(_ask(line, auth_frame(talk, token, dialect=dialect))))
+
+
+def challenge_of(talk: Talk, reply: Reply) -> dict[str, str]:
+    """What the challenge says that is in a reply to the first token."""
     message = message_of(reply)
     talk.check("the plugin of the reply", message.auth_plugin_name, SASL_PLUGIN)
     try:
@@ -64,8 +70,12 @@ def _ask(line: Line, frame: bytes) -> Outcome:
 
 def log_in(talk: Talk, line: Line, dialect: Dialect | None = None) -> None:
     """The whole exchange, and that the bookie proves that it knows the password, too."""
+    prove(talk, line, challenge(talk, line, dialect), dialect)
+
+
+def prove(talk: Talk, line: Line, asked: Mapping[str, str], dialect: Dialect | None = None) -> None:
+    """Answer a challenge, and see that the bookie knows the password, too."""
     user, password = credentials(talk)
-    asked = challenge(talk, line, dialect)
     token, rspauth = digest_md5.response(asked, user, password, cnonce(talk))
     reply = talk.answered(respond(talk, line, token, dialect))
     said = digest_md5.parse(message_of(reply).payload)

@@ -1,5 +1,6 @@
 """A read-only bookie: it serves readers and recovery, and takes nothing else."""
 
+from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.exact import expect_exactly_added
 from compat_tests.bookie.stored import expect_absent, expect_stored, made
 from compat_tests.bookie.talk import Talk
@@ -158,7 +159,7 @@ def readers_are_served_as_ever(talk: Talk) -> None:
     for entry_id, body in enumerate(bodies):
         talk.expect(talk.requests.add(ledger, entry_id, body=body, high_priority=True), EOK)
     if f"batch-read-{talk.dialect.lower()}" in talk.features:
-        talk.expect(talk.requests.batch_read(ledger, 0, 3, 100_000), EOK, entries=tuple(bodies))
+        expect_prefix(talk, talk.requests.batch_read(ledger, 0, 3, 100_000), bodies)
     if talk.dialect is V3:
         frames = {
             "long-poll": v3_requests.poll(ledger, 0, 0, txn_id=1),

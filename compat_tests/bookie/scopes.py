@@ -14,13 +14,11 @@ from compat_tests.bookie.scoped import (
 )
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
-from compat_tests.judge.verdict import Mismatch
 from compat_tests.wire import v2_requests, v3_requests
 from compat_tests.wire.entries import OTHER_KEY, entry
 from protocol_specs.entry import v2
 from protocol_specs.entry.digest import DIGESTS
 from protocol_specs.fields import LAST_ENTRY
-from protocol_specs.metadata import formats_pb2
 from protocol_specs.wire.status import EBADREQ, EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
 #: Any 64 bits may be half of an id: a random UUID has them.
@@ -224,26 +222,3 @@ def an_explicit_lac_has_the_format_of_its_scope(talk: Talk) -> None:
         expect_within(talk, scope, frame, EBADREQ)
         read_lac = v3_requests.read_lac(ledger, txn_id=talk.requests.number())
         expect_within(talk, scope, read_lac, EOK, lac_body=None, last_entry_body=scoped_entry(scope, ledger, 0))
-
-
-@case(
-    "BKW-SCOPE-010",
-    MUST,
-    "sec-scope-capability",
-    sends="A look at the bookie's registration.",
-    accepts="The extension ledger-scope-id at the endpoint of protocol bookie-rpc.",
-    provenance="BP-34 of 2017 (ledger ids of 128 bits), as this reference defines it",
-    dialects=(V3,),
-    needs=(*NEEDS, "metadata"),
-)
-def a_bookie_that_serves_scopes_says_so(talk: Talk) -> None:
-    """A bookie that serves scopes MUST publish the extension ``ledger-scope-id``: a client dares not ask another "
-    "one."""
-    site = talk.site
-    data = site.cluster.registration(site.bookie_id) if site.cluster is not None else None
-    if data is None:
-        raise Mismatch("the registration", f"one of {site.bookie_id}", "none")
-    endpoints = formats_pb2.BookieServiceInfo.FromString(data).endpoints
-    published = [list(each.extensions) for each in endpoints if each.protocol == "bookie-rpc"]
-    talk.check("endpoints of protocol bookie-rpc", len(published), 1)
-    talk.check_that(EXTENSION in published[0], "the extensions", f"{EXTENSION} among them", published[0])

@@ -1,5 +1,6 @@
 """Scopes keep ledgers of one lower half apart: nothing done to one shows in another."""
 
+from compat_tests.bookie.batches import check_prefix
 from compat_tests.bookie.scoped import (
     NEEDS,
     SCOPES,
@@ -118,8 +119,8 @@ def batch_reads_stay_in_their_scope(talk: Talk) -> None:
         for entry_id in range(count):
             add_within(talk, scope, ledger, entry_id)
     for count, scope in enumerate(ALL, 1):
-        bodies = tuple(scoped_entry(scope, ledger, entry_id) for entry_id in range(count))
-        expect_within(talk, scope, talk.requests.batch_read(ledger, 0, 10, _SIZE), EOK, entries=bodies)
+        bodies = [scoped_entry(scope, ledger, entry_id) for entry_id in range(count)]
+        check_prefix(talk, expect_within(talk, scope, talk.requests.batch_read(ledger, 0, 10, _SIZE)), bodies)
     expect_within(talk, 99, talk.requests.batch_read(ledger, 0, 10, _SIZE), ENOLEDGER, entries=())
 
 

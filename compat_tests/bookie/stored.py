@@ -35,6 +35,16 @@ def expect_stored(talk: Talk, ledger: int, bodies: Bodies) -> None:
         talk.check(f"entry {entry_id}", reply.body, body)
 
 
+def wait_until_stored(talk: Talk, ledger: int, count: int, what: str) -> None:
+    """Wait for the first entries of a ledger, whose adds were sent on a connection that has ended: they may be late."""
+
+    def there() -> bool:
+        reads = [talk.requests.read(ledger, entry_id) for entry_id in range(count)]
+        return all(reply.status is EOK for reply in ask_all(talk.main, reads))
+
+    talk.wait_until(there, what)
+
+
 def expect_absent(talk: Talk, ledger: int, *entry_ids: int) -> None:
     """Want "no such entry" of each: the ledger is known, and nothing was stored."""
     for entry_id in entry_ids:
