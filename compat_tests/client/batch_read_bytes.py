@@ -26,7 +26,7 @@ def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
         others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
         ask.send(ask.frame(number=ask.asked.number + 77, entries=tuple(others)), ask.honest())
 
-    _, reader, _ = first_reply_made_by(stage, make, ensemble=1)
+    _, reader = first_reply_made_by(stage, make, ensemble=1)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
 
 
@@ -71,7 +71,7 @@ def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
             lie = faults.record(ledger.entries[0], size)
             ask.send(ask.frame(entries=()) + (lie if start is None else lie[:start]))
 
-        _, reader, _ = first_reply_made_by(stage, make)
+        _, reader = first_reply_made_by(stage, make)
         found = reader.batch_read(0, 10, 0)
         stage.check(f"the batch behind lie {number}", found, PAYLOADS[: max(len(found), 1)])
 

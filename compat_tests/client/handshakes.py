@@ -59,7 +59,7 @@ def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
         stage.wait(0.5)
         stage.check("the dialect", held.dialect, V3)
         stage.check("whether the part is there", held.message.HasField("start_tls_request"), True)
-        stage.check("what was sent", _operations(ledger), [names.START_TLS])
+        stage.check("what was sent", set(_operations(ledger)), {names.START_TLS})
         gate.release(status=EIO, part=False)
         reading.error()
 
@@ -134,7 +134,7 @@ def requests_wait_for_authentication(stage: Stage) -> None:
     reading = _begin_read(stage, _authenticating(stage), ledger)
     gate.wait(1, FIRST_USE_S)
     stage.wait(0.5)
-    stage.check("what was sent before the answer", _operations(ledger), [names.AUTH])
+    stage.check("what was sent before the answer", set(_operations(ledger)), {names.AUTH})
     gate.release()
     stage.check("the payload", reading.result()["bodies"], b"one".hex())
 

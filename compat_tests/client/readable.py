@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from compat_tests.client import asked as names
 from compat_tests.client.asked import Asked
 from compat_tests.client.driven import Client, ClientError, Entries, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger
@@ -22,6 +23,9 @@ from protocol_specs.metadata.bookie import BATCH_READ_V3
 DIGEST_MISMATCH = (-5,)
 ABSENT = (-13, -7)
 """No such entry, no such ledger."""
+
+GIVEN_UP = ("closed by the target", "reset by the target")
+"""The notes of a recording that say that the client has ended a connection."""
 
 REFUSED = (-14, -1)
 """An argument is wrong; Java says "error while reading" for a range that is not to be read."""
@@ -128,6 +132,16 @@ class Readable:
     def asked(self, operation: str | None = None, **wanted: object) -> list[Asked]:
         """What its bookies were asked of it, bookie by bookie."""
         return [each for bookie in self.bookies for each in bookie.requests(operation, ledger_id=self.id, **wanted)]
+
+    @property
+    def bookies_asked(self) -> int:
+        """How many of its bookies were asked for entries, singly or in batches."""
+        return sum(bool(each.requests(names.READ) or each.requests(names.BATCH_READ)) for each in self.bookies)
+
+    def look_for_needless_reads(self, **wanted: object) -> None:
+        """A client that asks for what it then refuses harms nobody."""
+        if self.asked(names.READ, **wanted) or self.asked(names.BATCH_READ, **wanted):
+            self.stage.tolerate("the client asks bookies for what it must not return")
 
 
 def readable(

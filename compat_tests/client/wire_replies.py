@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compat_tests.client import asked as names
-from compat_tests.client.readable import ABSENT, Reader, in_turn, readable, replying
+from compat_tests.client.readable import ABSENT, GIVEN_UP, Reader, in_turn, readable, replying
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -66,10 +66,9 @@ def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
     """A client MUST refuse a reply longer than the frame limit as soon as its length is there; it is unsigned."""
     lengths = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
     _read_elsewhere_behind(stage, *(_sending(fields.frame_length.build(length)) for length in lengths))
-    ends = ("closed by the target", "reset by the target")
 
     def closed() -> int:
-        return sum(event.sender == NOTE and event.text in ends for event in stage.recording.events)
+        return sum(event.sender == NOTE and event.text in GIVEN_UP for event in stage.recording.events)
 
     stage.wait_until(lambda: closed() >= len(lengths), "connections closed by the client", 2.0)
 

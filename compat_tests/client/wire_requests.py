@@ -127,7 +127,9 @@ def a_read_lac_has_the_ledger_only(stage: Stage) -> None:
     """A client MUST send READ_LAC with version 3, its operation, and a part of the ledger id."""
     ledger = readable(stage, PAYLOADS, closed=False)
     ledger.open().handle.last_add_confirmed("explicit")
-    for each in ledger.asked(names.READ_LAC):
+    asked = ledger.asked(names.READ_LAC)
+    stage.check("whether there is a READ_LAC", len(asked) > 0, True)
+    for each in asked:
         _as_expected(stage, each, V3Operation.READ_LAC, v3_pb2.ReadLacRequest(ledger_id=ledger.id))
 
 

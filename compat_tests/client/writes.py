@@ -1,5 +1,7 @@
 """Adds: what a writer sends, and what it takes for an acknowledgement."""
 
+import operator
+
 from compat_tests.client.asked import Asked
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.sealing import DIGEST_NAMES, Seal, master_key
@@ -115,7 +117,7 @@ def the_master_key_is_made_of_the_password(stage: Stage) -> None:
     MUST,
     "sec-entry-v1",
     sends="Appends one after the other; then three at once whose acknowledgements are held back.",
-    accepts="Each entry has the last add confirmed of the moment it was sent: no entry that was not acknowledged.",
+    accepts="Each entry has the last add confirmed of the moment it was sent, or an older one: nothing unacknowledged.",
     provenance="facts: entries",
 )
 def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
@@ -125,14 +127,23 @@ def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
     for _ in range(3):
         writer.append()
     told = [metadata_of(entry)[2] for entry in bookie.entries(writer.ledger_id).values()]
-    stage.check("the last add confirmed in entries 0 to 2", told, [-1, 0, 1])
+    _no_more_than(stage, "the last add confirmed in entries 0 to 2", told, [-1, 0, 1])
     gate = bookie.on("add").hold()
     pending = writer.begin_append_many([b"a", b"b", b"c"])
     held = gate.wait(3)
-    stage.check("the last add confirmed in entries 3 to 5", [metadata_of(add.body)[2] for add in held], [2, 2, 2])
+    _no_more_than(
+        stage, "the last add confirmed in entries 3 to 5", [metadata_of(add.body)[2] for add in held], [2] * 3
+    )
     bookie.honest_again()
     gate.release()
     stage.check("the ids", writer.outcomes(pending).entries, (3, 4, 5))
+
+
+def _no_more_than(stage: Stage, what: str, told: list[int], newest: list[int]) -> None:
+    stage.check_that(len(told) == len(newest), f"{what}: how many", str(len(newest)), told)
+    stage.check_that(all(map(operator.le, told, newest)), what, f"{newest} at most", told)
+    if told != newest:
+        stage.tolerate(f"{what} is not the newest: {told}")
 
 
 @case(
@@ -241,7 +252,7 @@ def with_deferred_sync_only_a_force_confirms(stage: Stage) -> None:
     gate.release(status=EOK)
     pending.result()
     stage.check("the last add confirmed after the force", writer.last_add_confirmed(), 1)
-    stage.check("forces", [len(bookie.requests("force")) for bookie in bookies], [1, 1])
+    stage.check("whether each was asked to force", [bool(each.requests("force")) for each in bookies], [True, True])
 
 
 @case(
