@@ -2,17 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from compat_tests.judge.case import Dialect
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
 from compat_tests.wire import v3_requests
-from compat_tests.wire.line import Line
-from compat_tests.wire.replies import Reply, txn_id_of
+from compat_tests.wire.line import Line, Outcome
+from compat_tests.wire.replies import Closed, Reply, txn_id_of
 from compat_tests.wire.requests import Requests
-from protocol_specs.wire.status import EBADREQ, EBADVERSION
+from protocol_specs.wire.status import EBADREQ, EBADVERSION, Status
 
 _LIMIT_S = 5.0
 _REPLY_TIMEOUT_S = 2.0
@@ -21,20 +22,27 @@ _SCOPE = 1
 #: What a bookie says that knows the number of an operation but does not serve it.
 _NOT_SERVED = (EBADREQ, EBADVERSION)
 
+_Answer: TypeAlias = Outcome | None
+"""None: nobody can read it, or no connection was to be had."""
+
 
 def probe(site: Site, ledger_id: int, stop: threading.Event) -> Mapping[str, str]:
     """Ask for each feature.  ``ledger_id`` is one that the bookie does not have.
 
-    If it answers in neither dialect both are taken for granted: the first case then says what is wrong.
+    It lacks what it refuses or closes the connection on. A wrong answer, or none, is one for the cases to judge: else
+    a bookie would fail none of them by being broken enough. If it answers in neither dialect both are taken for
+    granted: the first case then says what is wrong.
     """
     v2, v3 = Requests(Dialect.V2), Requests(Dialect.V3)
 
-    def ask(frame: bytes, garbled: bool = True) -> str:
-        return _served(site, frame, stop, lambda reply: True, garbled)
+    def ask(frame: bytes) -> str:
+        return _found(_answer(site, frame, stop), frame)
 
-    found = {"v2": ask(v2.read(ledger_id, 0), False), "v3": ask(v3.read(ledger_id, 0), False)}
-    if "yes" not in found.values():
+    reads = {"v2": v2.read(ledger_id, 0), "v3": v3.read(ledger_id, 0)}
+    answers = {name: _answer(site, frame, stop) for name, frame in reads.items()}
+    if not any(isinstance(answer, Reply) for answer in answers.values()):
         return {"v2": "yes", "v3": "yes"}
+    found = {name: _found(answers[name], frame, (EBADVERSION,)) for name, frame in reads.items()}
     found["batch-read-v2"] = ask(v2.batch_read(ledger_id, 0, 1, 1000)) if found["v2"] == "yes" else found["v2"]
     of_v3 = {
         "batch-read-v3": v3.batch_read(ledger_id, 0, 1, 1000),
@@ -46,32 +54,40 @@ def probe(site: Site, ledger_id: int, stop: threading.Event) -> Mapping[str, str
     }
     for name, frame in of_v3.items():
         found[name] = ask(frame) if found["v3"] == "yes" else found["v3"]
-    scoped = v3_requests.read(ledger_id, 0, ledger_scope_id=_SCOPE)
-    echoed = _served(site, scoped, stop, lambda reply: getattr(reply.part, "ledger_scope_id", 0) == _SCOPE)
-    found["scopes"] = echoed if found["v3"] == "yes" else found["v3"]
+    found["scopes"] = _scopes(site, v3_requests.read(ledger_id, 0, ledger_scope_id=_SCOPE), stop, found["v3"])
     return found
 
 
-def _served(
-    site: Site, frame: bytes, stop: threading.Event, right: Callable[[Reply], bool], garbled: bool = True
-) -> str:
-    """Whether a request is served; ``garbled`` says whether it is even if nobody can read the reply."""
+def _scopes(site: Site, frame: bytes, stop: threading.Event, v3: str) -> str:
+    """Scopes have no operation: who does not know them overlooks them, and does not echo them."""
+    if v3 != "yes":
+        return v3
+    answer = _answer(site, frame, stop)
+    if isinstance(answer, Reply) and getattr(answer.part, "ledger_scope_id", 0) != _SCOPE:
+        return "no: it is taken as a request without it"
+    return _found(answer, frame)
+
+
+def _answer(site: Site, frame: bytes, stop: threading.Event) -> _Answer:
     try:
         line = Line.to((site.host, site.port), "probe", Recording(), time.monotonic() + _LIMIT_S, stop.is_set)
-    except Mismatch as wrong:
-        return f"no: {wrong.what}: {wrong.seen}"
+    except Mismatch:
+        return None
     try:
         line.send(frame)
-        outcome = line.receive(_REPLY_TIMEOUT_S)  # right or wrong: what is wrong with it is for the cases to say
-    except Mismatch as wrong:
-        return "yes" if garbled else f"no: {wrong.what}: {wrong.seen}"
+        return line.receive(_REPLY_TIMEOUT_S)
+    except Mismatch:
+        return None
     finally:
         line.close()
-    if not isinstance(outcome, Reply):
-        return f"no: {outcome}"
+
+
+def _found(answer: _Answer, frame: bytes, not_served: Sequence[Status] = _NOT_SERVED) -> str:
+    if isinstance(answer, Closed):
+        return f"no: {answer}"
+    if not isinstance(answer, Reply):
+        return "yes"
     asked_in = Dialect.V2 if txn_id_of(frame) is None else Dialect.V3
-    if outcome.dialect is not asked_in:
-        return f"no: it is answered in {outcome.dialect}"
-    if outcome.status in _NOT_SERVED:
-        return f"no: {outcome.status.name}"
-    return "yes" if right(outcome) else "no: it is taken as a request without it"
+    if answer.dialect is not asked_in:
+        return f"no: it is answered in {answer.dialect}"
+    return f"no: {answer.status.name}" if answer.status in not_served and answer.status else "yes"

@@ -29,6 +29,10 @@ def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) ->
     if not any(options[name] for name in _REPORTS):
         raise click.UsageError("ask for a report: --html, --junit, --badge, --markdown or --pcap")
     try:
-        write_reports(read_all(runs), options, mutants_path)
+        found = read_all(runs)
+        write_reports(found, options, mutants_path)
     except NotARun as error:
         raise click.UsageError(str(error)) from None
+    except (LookupError, TypeError, AttributeError, ValueError) as error:  # the right form, with other things in it
+        names = ", ".join(map(str, runs))
+        raise click.UsageError(f"{names}: what is no run, as --json writes them: {error!r}") from None

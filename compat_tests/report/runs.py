@@ -25,7 +25,7 @@ def read_json(path: Path) -> list[Run]:
         return [Run.from_json(each) for each in (data if isinstance(data, list) else [data])]
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}") from error
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise NotARun(f"{path} is no run of this suite, as --json writes them: {error}") from error
 
 
