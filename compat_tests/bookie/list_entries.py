@@ -1,5 +1,7 @@
 """The list of entries: its bytes, and that it has what is stored."""
 
+from typing import Any
+
 from compat_tests.bookie.listed import FIELD, check_listed, expect_listed, parse, request_list
 from compat_tests.bookie.pipeline import ask_all
 from compat_tests.bookie.runs import check_part, store, store_ids
@@ -11,7 +13,7 @@ from protocol_specs.wire.entry_list import HEADER_SIZE
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
-_NEEDS = ("list-entries",)
+_V3_SINCE_4_10: dict[str, Any] = {"dialects": (V3,), "since": "4.10", "needs": ("list-entries",)}
 
 
 @case(
@@ -21,8 +23,7 @@ _NEEDS = ("list-entries",)
     sends="A request for the list of a ledger with the entries 0, 1 and 2.",
     accepts="88 bytes: version 0, one group, 56 zeros; first 0, last 0, size 3, period 0. The part has status, "
     "ledger id and list, and no more.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="D3, BP-34 (list of entries), capture of Java 4.14.7 to 4.18.0",
 )
 def one_run_is_one_group(talk: Talk) -> None:
@@ -41,8 +42,7 @@ def one_run_is_one_group(talk: Talk) -> None:
     "sec-list-entries-states",
     sends="A request for the list of a ledger that was fenced before it had entries.",
     accepts="EOK with a list of 64 bytes: version 0, no groups, 56 zeros.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="capture of Java 4.14.7 to 4.18.0",
 )
 def a_ledger_without_entries_has_an_empty_list(talk: Talk) -> None:
@@ -59,8 +59,7 @@ def a_ledger_without_entries_has_an_empty_list(talk: Talk) -> None:
     "sec-list-entries-states",
     sends="Requests for the list of an unknown ledger, and of a known one with header version 1 and 2.",
     accepts="ENOLEDGER and EBADVERSION, with the ledger id and without a list.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="capture of Java 4.14.7 to 4.18.0",
 )
 def an_error_brings_no_list(talk: Talk) -> None:
@@ -78,8 +77,7 @@ def an_error_brings_no_list(talk: Talk) -> None:
     "sec-entry-list",
     sends="Requests for the lists of ledgers with one entry each: 0, 1 and 5000.",
     accepts="One group of one entry.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="the source of Java 4.14 to 4.18",
 )
 def a_single_entry_is_listed(talk: Talk) -> None:
@@ -96,8 +94,7 @@ def a_single_entry_is_listed(talk: Talk) -> None:
     "sec-entry-list",
     sends="Requests for the lists of eight ledgers with random sets of entries.",
     accepts="Exactly the entries of each, in ascending order, in groups of whatever kind.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     limit_s=20.0,
     provenance="D2, BP-34 (list of entries)",
 )
@@ -117,8 +114,7 @@ def any_set_of_entries_is_listed_exactly(talk: Talk) -> None:
     sends="Requests for the lists of ledgers whose entries have holes of 2, 3 and 10 000 ids; entries behind a "
     "long hole.",
     accepts="Exactly these entries. Groups of size 0 are no error.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="D1, D2",
 )
 def entries_behind_wide_holes_are_listed(talk: Talk) -> None:
@@ -137,8 +133,7 @@ def entries_behind_wide_holes_are_listed(talk: Talk) -> None:
     sends="A request for the list of the entries 1, 2, 4, 5, 7, 8, 10 and 11.",
     accepts="One group: first 1, last 10, size 2, period 3. Four groups of one sequence each are a pass that is "
     "not strict.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="D2, BP-34 (list of entries)",
 )
 def equal_sequences_at_equal_distances_are_one_group(talk: Talk) -> None:
@@ -159,8 +154,7 @@ def equal_sequences_at_equal_distances_are_one_group(talk: Talk) -> None:
     "sec-entry-list",
     sends="A request for the list of 1500 entries in a row, and of 1000 of a ledger striped over three bookies.",
     accepts="All of them; one group for the row, of which several are a pass that is not strict.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     limit_s=20.0,
     provenance="D2, the source of Java 4.14 to 4.18",
 )
@@ -182,8 +176,7 @@ def thousands_of_entries_are_listed(talk: Talk) -> None:
     "sec-list-entries-states",
     sends="Adds that come in any order and twice, none of which confirms anything; the list after each.",
     accepts="Each entry once, as soon as its add is acknowledged.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="the source of Java 4.14 to 4.18",
 )
 def what_is_acknowledged_is_listed_once(talk: Talk) -> None:
@@ -202,8 +195,7 @@ def what_is_acknowledged_is_listed_once(talk: Talk) -> None:
     "sec-list-entries-states",
     sends="Adds refused for their key, and for a fence, and a recovery add behind it; a list after each.",
     accepts="What was acknowledged and nothing that was refused; a fence makes no difference, and no key is asked for.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="the source of Java 4.14 to 4.18",
 )
 def what_was_refused_is_not_listed(talk: Talk) -> None:
@@ -225,8 +217,7 @@ def what_was_refused_is_not_listed(talk: Talk) -> None:
     "sec-list-entries-v3",
     sends="In one piece: requests for the lists of six ledgers, one unknown, reads among them.",
     accepts="To each the list of its own ledger, under its own transaction id.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="the source of Java 4.14 to 4.18",
 )
 def lists_in_flight_are_told_apart(talk: Talk) -> None:
@@ -252,8 +243,7 @@ def lists_in_flight_are_told_apart(talk: Talk) -> None:
     "sec-list-entries-states",
     sends="Lists on one connection while another adds 300 entries in order.",
     accepts="A run from 0 on, with all that was acknowledged before the list was asked for.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     limit_s=20.0,
     provenance="the source of Java 4.14 to 4.18",
 )
@@ -281,8 +271,7 @@ def a_list_during_adds_lacks_nothing_acknowledged(talk: Talk) -> None:
     "sec-v3-request",
     sends="A request for a list without its part.",
     accepts="ENOLEDGER, for ledger 0; the connection serves on.",
-    dialects=(V3,),
-    needs=_NEEDS,
+    **_V3_SINCE_4_10,
     provenance="S10",
 )
 def a_list_without_its_part_is_of_ledger_0(talk: Talk) -> None:

@@ -34,6 +34,9 @@ _NEEDS = {
     Operation.INFO: ("bookie-info",),
 }
 
+_SINCE = {Operation.BATCH_READ: "4.17", Operation.LIST: "4.10"}
+"""The releases that brought an operation; the others were always there."""
+
 _IN_BOTH = (Operation.ADD, Operation.READ, Operation.BATCH_READ)
 """Operations of both dialects."""
 
@@ -98,6 +101,7 @@ def _case(row: Row) -> Case:
         accepts=f"{answered(row)}.",
         script=script,
         dialects=tuple(Dialect(dialect) for dialect in row.dialects),
+        since=_SINCE.get(row.request.operation),
         provenance="the tables of answers of the reference",
         needs=_NEEDS.get(row.request.operation, ()),
         site=SITES[row.bookie],

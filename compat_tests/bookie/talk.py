@@ -10,6 +10,8 @@ from compat_tests.targets.sites import OwnBookie, Site
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import Closed, Reply, Silent
 from compat_tests.wire.requests import Requests
+from protocol_specs.wire import v3
+from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, Status
 
 MAIN, BYSTANDER = "main", "bystander"
@@ -71,10 +73,20 @@ class Talk(Attempt):
         if reply.status is not status:
             raise Mismatch("status", status.name, str(reply))
         if reply.part is not None and hasattr(reply.part, "status"):
+            self.check("whether the part has a status", reply.part.HasField("status"), True)
             self.check("status of the part", reply.part.status, status.v3)
+        if reply.dialect is Dialect.V3:
+            self._check_parts(reply, status)
         for name, expected in fields.items():
             self.check(name, _field(reply, name), expected)
         return reply
+
+    def _check_parts(self, reply: Reply, status: Status) -> None:
+        """A reply has the part of its operation, if any; only a refusal may do without."""
+        names = [field.name for field, _ in reply.message.ListFields() if field.name.endswith("_response")]
+        parts = v3.PARTS.get(V3Operation(reply.operation))
+        if parts is not None and (names or status is EOK):
+            self.check("the parts of the reply", names, [parts.response])
 
     def answered(self, outcome: Reply | Closed | Silent) -> Reply:
         """Want a reply."""
@@ -91,12 +103,14 @@ class Talk(Attempt):
         outcome = on.receive()
         if not isinstance(outcome, Closed):
             raise Mismatch("the connection", "closed without a reply", str(outcome))
+        self.check("what came before the end", on.unread, b"")
 
     def expect_silence(self, on: Line, for_s: float = 0.3) -> None:
         """Want nothing to come for so long, and the connection to stay."""
         outcome = on.receive(for_s)
         if not isinstance(outcome, Silent):
             raise Mismatch("the connection", f"nothing for {for_s:.1f} s", str(outcome))
+        self.check("what came meanwhile", on.unread, b"")
 
     def expect_open(self, on: Line | None = None) -> None:
         """Want the connection to be served still."""
