@@ -49,7 +49,7 @@ def a_fence_is_lost_in_a_crash() -> None:
     _unjournaled("fence_record")
 
 
-@defect("BKW-CRASH-010", "FENCE", "CRASH", "RESTART", "STATE")
+@defect("FENCE", "CRASH", "STATE")
 def a_fence_is_lost_by_a_clean_stop() -> None:
     """The fence is in the journal, but not in the index header, which is all that a clean stop leaves."""
     header = Ledger.header
@@ -172,7 +172,7 @@ def the_key_is_not_compared() -> None:
         return original(self, ledger_id, master_key if ledger is None else ledger.master_key)
 
 
-@defect("BKW-CRASH-020", "CRASH", "RESTART", "ADD")
+@defect("CRASH", "ADD")
 def the_key_is_forgotten_by_a_clean_stop() -> None:
     """The first key that is offered after a restart is taken for the ledger's (S3)."""
 
@@ -249,7 +249,7 @@ def a_refused_add_is_stored() -> None:
         return answer
 
 
-@defect("LEDGER", "FORCE", "STATE")
+@defect("FORCE", "STATE")
 def force_makes_an_unknown_ledger() -> None:
     """FORCE_LEDGER of an unknown ledger makes it, so reads say "no such entry" afterwards."""
     from bookkeeper_tx.bookie.dispatch import Dispatch

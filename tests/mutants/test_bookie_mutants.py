@@ -2,9 +2,12 @@
 
 import pytest
 
+from compat_tests.judge.case import Role
+from compat_tests.judge.catalogue import load
 from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.conftest import Trial
 from tests.mutants.mutant import BOOKIE, TABLE, Mutant
+from tests.mutants.nearest import NEAREST
 
 pytestmark = pytest.mark.timeout(900)  # a mutant that hangs meets the limit of every case
 
@@ -25,3 +28,10 @@ def test_about_half_of_them_are_made_from_the_tables_of_answers() -> None:
 def test_every_mutant_says_what_is_wrong_with_it() -> None:
     assert all(mutant.sentence.endswith((".", ")")) for mutant in MUTANTS.values())
     assert len({mutant.sentence for mutant in MUTANTS.values()}) == len(MUTANTS)
+
+
+def test_what_is_to_notice_a_mutant_exists() -> None:
+    assert NEAREST.keys() <= MUTANTS.keys()
+    names = {role: {name for case in load(role) for name in (case.id, case.area)} for role in Role}
+    strange = {each.name: {*each.areas} - names[Role(each.role)] for each in MUTANTS.values()}
+    assert {name: areas for name, areas in strange.items() if areas} == {}
