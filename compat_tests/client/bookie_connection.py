@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LENGTH = codecs.RECORD_LENGTH
 _CHUNK = 1 << 18
 _LINGER_NONE = struct.pack("ii", 1, 0)
+_SEND_WITHIN = struct.pack("ll", 10, 0)
+"""Seconds and microseconds that a client may leave a reply unread: nobody is to wait for it for ever."""
 
 
 class BookieConnection:
@@ -31,6 +33,7 @@ class BookieConnection:
         self.bookie = bookie
         self.name = name
         self._socket = connected
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WITHIN)  # and no time-out for what is read
         self._sending = threading.Lock()
 
     def start(self) -> None:
@@ -46,7 +49,11 @@ class BookieConnection:
         """Send bytes as they are; nothing happens if the connection is gone."""
         with self._sending, contextlib.suppress(OSError):
             self.bookie.recording.sent(self.name, data)
-            self._socket.sendall(data)
+            try:
+                self._socket.sendall(data)
+            except BlockingIOError:  # no frame can follow half of one
+                self.bookie.recording.note(self.name, "the target reads nothing")
+                self.close()
 
     def close(self) -> None:
         """Close in order: what was sent arrives first."""

@@ -13,8 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import ConnectionLoss, KazooException, SessionExpiredError
 
 from compat_tests.client.client_target import ClientTarget
 from compat_tests.client.listen import Listen
@@ -26,6 +25,7 @@ from compat_tests.judge.case import Dialect, Role
 from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
+from compat_tests.targets.cluster import new_session
 from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
@@ -95,8 +95,11 @@ class ClientGround:
     def attempt(self, brief: Brief) -> Iterator[Stage]:
         """A stage on a root of its own."""
         performer = self._performers[next(self._turns) % len(self._performers)]
-        with Stage(brief, self._new_root(), performer, self._listen) as stage:
-            yield stage
+        try:
+            with Stage(brief, self._new_root(), performer, self._listen) as stage:
+                yield stage
+        except (ConnectionLoss, SessionExpiredError) as error:  # a closed session is an expired one
+            raise Unavailable(f"ZooKeeper at {self._hosts} has gone: {type(error).__name__}") from error
 
     def _begin(self) -> None:
         self._folder = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-")))
@@ -106,7 +109,7 @@ class ClientGround:
             self._hosts = self._ended.enter_context(zookeeper).hosts
         else:
             self._hosts = hosts_of(self._metadata)
-        self._session = KazooClient(hosts=self._hosts, timeout=10)
+        self._session = new_session(self._hosts)
         try:
             self._session.start(timeout=_CONNECT_S)
         except (KazooException, self._session.handler.timeout_exception) as error:

@@ -16,10 +16,22 @@ from kazoo.exceptions import NoNodeError
 HIERARCHICAL_LAYOUT = b"2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1"
 
 
+_AWAY_AT_MOST_S = 20.0
+
+
+def new_session(hosts: str) -> Any:
+    """A kazoo session, not started.
+
+    Requests have no time-out; those that wait for a server that is gone for good are to fail, and not to wait for ever.
+    """
+    retry = {"max_tries": -1, "max_delay": 1.0, "deadline": _AWAY_AT_MOST_S}
+    return KazooClient(hosts=hosts, timeout=10, connection_retry=retry)
+
+
 @contextmanager
 def session(hosts: str, timeout_s: float = 20) -> Iterator[Any]:
     """A kazoo session for a few requests."""
-    client = KazooClient(hosts=hosts, timeout=10)
+    client = new_session(hosts)
     client.start(timeout=timeout_s)
     try:
         yield client
