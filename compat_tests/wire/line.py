@@ -19,8 +19,8 @@ _LOOK_UP_S = 0.5
 _CHUNK_SIZE = 1 << 18
 _FRAME_SIZE_MAX = 16 << 20
 """Three times what any bookie sends; a length above it is not waited for."""
-_WAITING_MAX = 20_000
-"""Replies that nobody has asked for yet; a flood must not fill the memory."""
+_WAITING_MAX, _WAITING_SIZE_MAX = 20_000, 128 << 20
+"""Replies that nobody has asked for yet, and their bytes."""
 
 _LENGTH = codecs.RECORD_LENGTH
 
@@ -56,6 +56,7 @@ class Line:
         self._stopped = stopped
         self._buffer = bytearray()
         self._waiting: list[Reply] = []
+        self._waiting_size = 0
         self._unanswered: list[bytes] = []
         self._ended: Closed | None = None
 
@@ -71,8 +72,9 @@ class Line:
         """Connect.  Raises Mismatch if that fails."""
         try:
             connection = socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S)
-        except OSError as error:
-            raise Mismatch("connecting", "a connection", f"{error.strerror or error}") from None
+        except (OSError, UnicodeError) as error:  # the latter for what can be no name of a host
+            why = getattr(error, "strerror", None) or error
+            raise Mismatch("connecting", "a connection", f"{why}") from None
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return cls(name, connection, recording, deadline, stopped)
 
@@ -127,7 +129,7 @@ class Line:
     def receive(self, timeout_s: float | None = None) -> Outcome:
         """The next reply, the end of the connection, or silence.  Raises Mismatch for bytes that are no reply."""
         if self._waiting:
-            return self._waiting.pop(0)
+            return self._taken(0)
         outcome = self._next(timeout_s)
         if isinstance(outcome, Reply):
             self._unanswered = _without_first(self._unanswered, outcome)
@@ -137,7 +139,7 @@ class Line:
         """The reply to this request, whatever comes before it; that is kept for its own requests."""
         for index, reply in enumerate(self._waiting):
             if mismatched(frame, reply) is None:
-                return self._waiting.pop(index)
+                return self._taken(index)
         deadline = time.monotonic() + min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
         while True:
             outcome = self._next(max(deadline - time.monotonic(), 0.001))
@@ -146,9 +148,7 @@ class Line:
             if mismatched(frame, outcome) is None:
                 self._unanswered = _without_first(self._unanswered, outcome)
                 return outcome
-            self._waiting.append(outcome)
-            if len(self._waiting) > _WAITING_MAX:
-                raise Mismatch("replies", "one for each request", f"more than {_WAITING_MAX} that nobody asked for")
+            self._keep(outcome)
 
     def ask(self, frame: bytes) -> Outcome:
         """Send a request and return what comes of it; a reply to another request is a Mismatch."""
@@ -173,7 +173,25 @@ class Line:
             return more
         return self.receive_bytes(0) if more else b""
 
+    @property
+    def unread(self) -> bytes:
+        """What came of a frame that is not whole."""
+        return bytes(self._buffer)
+
     # ---------------------------------------------------------------------------------------------------------------
+
+    def _keep(self, reply: Reply) -> None:
+        """For whoever asks for it; a flood must not fill the memory."""
+        self._waiting.append(reply)
+        self._waiting_size += len(reply.raw)
+        if len(self._waiting) > _WAITING_MAX or self._waiting_size > _WAITING_SIZE_MAX:
+            seen = f"{len(self._waiting)} of {self._waiting_size} bytes that nobody asked for"
+            raise Mismatch("replies", "one for each request", seen)
+
+    def _taken(self, index: int) -> Reply:
+        reply = self._waiting.pop(index)
+        self._waiting_size -= len(reply.raw)
+        return reply
 
     def _next(self, timeout_s: float | None) -> Outcome:
         wait_s = min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
