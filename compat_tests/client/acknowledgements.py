@@ -59,7 +59,7 @@ def appends_are_acknowledged_in_order(stage: Stage) -> None:
     writer = stage.new_writer([bookie])
     gate = bookie.on("add", entry_id=0).hold()
     pending = writer.begin_append_many([b"a", b"b", b"c"])
-    bookie.wait_for("add", count=3)
+    stage.together(lambda: len(_adds(bookie)), 3)
     stage.wait(NOT_YET_S)
     stage.check("the last add confirmed", writer.last_add_confirmed(), fields.NO_ENTRY)
     gate.release()
@@ -204,13 +204,11 @@ def replies_may_be_cut_and_joined_anywhere(stage: Stage) -> None:
     bookie.honest_again()
     held: list[Exchange] = []
 
-    def together(exchange: Exchange) -> None:
-        held.append(exchange)
-        if len(held) == 3:
-            exchange.send(*(each.honest() for each in reversed(held)))
-
-    bookie.on("add").do(together)
-    stage.check("the ids", writer.append_many([b"a", b"b", b"c"]).entries, (2, 3, 4))
+    bookie.on("add").do(held.append)
+    pending = writer.begin_append_many([b"a", b"b", b"c"])
+    stage.together(lambda: len(held), 3)
+    held[-1].send(*(each.honest() for each in reversed(held)))
+    stage.check("the ids", writer.outcomes(pending).entries, (2, 3, 4))
 
 
 @case(

@@ -220,12 +220,11 @@ class Kept:
 
     def __init__(self, bookie: ScriptedBookie, operation: str, ledger_id: int) -> None:
         self._kept: list[Exchange] = []
-        self._bookie = bookie
         bookie.on(operation, ledger_id=ledger_id).do(self._kept.append)
 
     def wait(self, stage: Stage, count: int) -> None:
         """Wait until so many are there."""
-        stage.wait_until(lambda: len(self._kept) >= count, f"{count} requests at {self._bookie.name}")
+        stage.together(lambda: len(self._kept), count)
 
     def answer_backwards(self, together: bool = True) -> None:
         """Answer the last one first; ``together`` in one piece."""

@@ -29,7 +29,7 @@ from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.sealing import Seal
 from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import V2
-from compat_tests.judge.verdict import Mismatch
+from compat_tests.judge.verdict import Mismatch, Unsupported
 
 PATIENT_MS = 6000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
@@ -205,6 +205,18 @@ class Stage(Attempt):
     def ensemble(self, ledger_id: int, first: int = 0) -> list[ScriptedBookie]:
         """The bookies of the fragment that starts at ``first``, in their places."""
         return [self.bookie(each) for each in self.metadata(ledger_id).fragments[first]]
+
+    def together(self, arrived: Callable[[], int], count: int) -> None:
+        """Wait until so many requests have arrived, none of which is answered.
+
+        A client need not send one before another is answered; then the case cannot be tried on it.
+        """
+        try:
+            self.wait_until(lambda: arrived() >= count, f"{count} requests under way at once")
+        except Mismatch:
+            if found := arrived():
+                raise Unsupported(f"the client has only {found} of {count} requests under way at once") from None
+            raise
 
     def expect_error(
         self, call: Callable[[], object] | Pending, *codes: int, timeout_s: float | None = None

@@ -219,7 +219,7 @@ def nothing_that_was_acknowledged_lies_behind_the_end(stage: Stage) -> None:
     gates = [bookie.on("add", entry_id=3, recovery=False).hold() for bookie in bookies]
     pending = writer.begin_append_many([b"%d" % number for number in range(1, 7)])
     for bookie in bookies:
-        bookie.wait_for("add", count=7)
+        stage.together(lambda bookie=bookie: len(bookie.requests("add")), 7)  # type: ignore[misc]
     stage.wait_until(lambda: writer.last_add_confirmed() == 2, "entries up to 2 are acknowledged")
     reader = stage.fresh_client().open(writer.ledger_id)
     for gate in gates:
