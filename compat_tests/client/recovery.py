@@ -35,7 +35,7 @@ def _forward_reads(bookies: list[ScriptedBookie]) -> list[Asked]:
     "sec-recovery-steps",
     sends="An open ledger with five entries on three bookies, of which 0 to 3 are confirmed, is opened with recovery.",
     accepts="It is closed at entry 4, with the length of all five, and every entry can be read.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_ledger_is_closed_at_its_last_entry(stage: Stage) -> None:
     """A client MUST close a ledger that it recovers at the last entry that can be acknowledged, with its length."""
@@ -53,7 +53,7 @@ def a_ledger_is_closed_at_its_last_entry(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="The same; the state of the metadata is looked up at the first fencing read.",
     accepts="IN_RECOVERY, before any bookie is fenced.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def in_recovery_comes_before_the_first_fence(stage: Stage) -> None:
     """A client MUST set the ledger IN_RECOVERY before it fences, so that its writer cannot change the ensemble."""
@@ -78,7 +78,7 @@ def in_recovery_comes_before_the_first_fence(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="An open ledger of two fragments is recovered.",
     accepts="A fencing read of entry -1 with the master key at every bookie of the last fragment.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def every_bookie_of_the_last_fragment_is_fenced(stage: Stage) -> None:
     """A client MUST fence every bookie of the last fragment with a read of entry -1 that carries the master key."""
@@ -165,7 +165,7 @@ def a_recovery_starts_no_lower_than_the_last_fragment(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="The last entry is on one bookie of three only; one says ENOENTRY, one EIO, with A = 2.",
     accepts="The ledger is closed with it; the others get the same payload and length, by recovery adds with the key.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_single_copy_is_kept_and_written_back(stage: Stage) -> None:
     """A client MUST keep an entry that may have been acknowledged, and write it to its write set by recovery adds."""
@@ -190,7 +190,7 @@ def a_single_copy_is_kept_and_written_back(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="An open ledger that has no entries, which no bookie or each bookie knows.",
     accepts="It is closed at -1, with length 0.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_empty_ledger_is_closed_empty(stage: Stage) -> None:
     """A client MUST be able to close a ledger without entries, whether its bookies know it or not."""
@@ -211,7 +211,7 @@ def an_empty_ledger_is_closed_empty(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="A ledger that somebody left in recovery is opened with recovery.",
     accepts="It is closed at its last entry.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_recovery_that_was_left_is_finished(stage: Stage) -> None:
     """A client MUST be able to recover a ledger whose recovery another has begun."""
@@ -231,7 +231,7 @@ def a_recovery_that_was_left_is_finished(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="A closed ledger is opened with recovery, and an open one without.",
     accepts="Neither fences a bookie, adds to one or changes the metadata.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def opening_without_need_changes_nothing(stage: Stage) -> None:
     """A client MUST NOT fence a closed ledger, nor one that it opens without recovery."""
@@ -256,7 +256,7 @@ def opening_without_need_changes_nothing(stage: Stage) -> None:
     "sec-master-key",
     sends="An open ledger is opened with recovery and a wrong password.",
     accepts="Error -102; no bookie is fenced, and the metadata stay as they are.",
-    provenance="facts: opening",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_wrong_password_recovers_nothing(stage: Stage) -> None:
     """A client MUST refuse a wrong password before it changes anything."""

@@ -34,7 +34,7 @@ def _closed(record: LedgerRecord, last_entry: int, length: int) -> LedgerRecord:
     "sec-recovery-writer",
     sends="Adds of a writer are held on their way to all bookies; another client recovers the ledger; then they come.",
     accepts="The append fails with -101, and the ledger stays closed at its last acknowledged entry.",
-    provenance="facts: fencing",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_writer_that_was_overtaken_gets_nothing_acknowledged(stage: Stage) -> None:
     """A client MUST NOT acknowledge an append to a ledger that another has closed without it."""
@@ -119,7 +119,7 @@ def a_writer_that_finds_its_ledger_closed_compares(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="While a client recovers a ledger of three entries, another closes it at entry 1.",
     accepts="The ledger stays closed at 1, and the client that comes second reads to 1.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_recovery_that_comes_second_keeps_the_first(stage: Stage) -> None:
     """A client MUST take the end of a ledger that another has closed in the meantime, and MUST NOT write its own."""
@@ -144,7 +144,7 @@ def a_recovery_that_comes_second_keeps_the_first(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="Two clients recover a ledger of ten entries at the same time.",
     accepts="Both end at the same entry, which is that of the metadata; all entries are there.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def two_recoveries_at_once_agree(stage: Stage) -> None:
     """Clients that recover a ledger at the same time MUST end with the same last entry."""
@@ -164,7 +164,7 @@ def two_recoveries_at_once_agree(stage: Stage) -> None:
     "sec-recovery-steps",
     sends="A bookie refuses the recovery add of an entry with EIO; another bookie is free.",
     accepts="The ledger is closed with the entry, which lies on A bookies of the fragment that the metadata name.",
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def a_bookie_that_refuses_a_recovery_add_is_replaced(stage: Stage) -> None:
     """A client MUST have each entry that it recovers on an ack quorum of the ensemble that it writes down."""
@@ -191,7 +191,7 @@ def a_bookie_that_refuses_a_recovery_add_is_replaced(stage: Stage) -> None:
     sends="Bookies say EIO to every recovery add, and none is free.",
     accepts="The client cannot open the ledger, which stays in recovery, unless the entry is on an ack quorum already.",
     limit_s=15.0,
-    provenance="facts: recovery",
+    provenance="seen with Java's client 4.18.0",
 )
 def what_cannot_be_written_back_is_not_closed_over(stage: Stage) -> None:
     """A client MUST NOT close a ledger at an entry that it could not bring to an ack quorum."""

@@ -118,7 +118,7 @@ def the_master_key_is_made_of_the_password(stage: Stage) -> None:
     "sec-entry-v1",
     sends="Appends one after the other; then three at once whose acknowledgements are held back.",
     accepts="Each entry has the last add confirmed of the moment it was sent, or an older one: nothing unacknowledged.",
-    provenance="facts: entries",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
     """A client MUST put into an entry a last add confirmed that was acknowledged, and SHOULD put the newest."""
@@ -153,7 +153,7 @@ def _no_more_than(stage: Stage, what: str, told: list[int], newest: list[int]) -
     "sec-entry-v1",
     sends="Appends of 5, 0, 300 and 1 bytes.",
     accepts="Entries whose length is the sum of all payloads so far, their own included.",
-    provenance="facts: entries",
+    provenance="seen with Java's client 4.18.0",
 )
 def the_length_in_an_entry_is_cumulative(stage: Stage) -> None:
     """A client MUST write into each entry the payload bytes of the ledger so far, this entry's included."""
@@ -171,7 +171,7 @@ def the_length_in_an_entry_is_cumulative(stage: Stage) -> None:
     "sec-quorums",
     sends="Six appends to a ledger with E = 3 and W = 2.",
     accepts="Entry e on the bookies at places e mod 3 and the next one, and on no other.",
-    provenance="facts: quorums",
+    provenance="seen with Java's client 4.18.0",
 )
 def an_entry_goes_to_its_write_set(stage: Stage) -> None:
     """A client MUST send entry e to the W bookies from place e mod E on, and to no other."""
@@ -191,7 +191,7 @@ def an_entry_goes_to_its_write_set(stage: Stage) -> None:
     sends="Appends of 1 MB and of 4 MB.",
     accepts="Both are stored as they were appended, and acknowledged.",
     limit_s=30.0,
-    provenance="facts: limits",
+    provenance="seen with Java's client 4.18.0",
 )
 def large_entries_arrive_whole(stage: Stage) -> None:
     """A client MUST be able to append entries up to the frame limit."""
@@ -214,7 +214,7 @@ def large_entries_arrive_whole(stage: Stage) -> None:
     sends="An append of 5 MiB, which no frame can hold.",
     accepts="An error, and no frame over the limit; the next append goes well on the same bookie.",
     limit_s=30.0,
-    provenance="facts: limits",
+    provenance="captures: bookies close the connection on a longer frame",
 )
 def what_no_frame_can_hold_is_refused(stage: Stage) -> None:
     """A client SHOULD refuse an entry over the frame limit itself: a bookie would close the connection on it."""
@@ -233,7 +233,7 @@ def what_no_frame_can_hold_is_refused(stage: Stage) -> None:
     dialects=(V3,),
     sends="Appends with deferred sync, then a force.",
     accepts="Bit 0 of write_flags in each add; the last add confirmed moves with the force, which asks all bookies.",
-    provenance="facts: force",
+    provenance="seen with Java's client 4.18.0",
 )
 def with_deferred_sync_only_a_force_confirms(stage: Stage) -> None:
     """A client MUST NOT take an acknowledgement for a confirmation where the sync is deferred."""
@@ -263,7 +263,7 @@ def with_deferred_sync_only_a_force_confirms(stage: Stage) -> None:
     dialects=(V2,),
     sends="A ledger with deferred sync and an append to it, over V2.",
     accepts="An error; no add reaches a bookie.",
-    provenance="facts: force",
+    provenance="seen with Java's client 4.18.0",
 )
 def v2_cannot_defer_the_sync(stage: Stage) -> None:
     """A client MUST refuse deferred sync over V2 itself: there is no bit for it."""
