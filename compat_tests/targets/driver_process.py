@@ -18,7 +18,7 @@ import attrs
 from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
 from compat_tests.targets.java_logging import logging_flags
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
-from compat_tests.targets.process import register
+from compat_tests.targets.process import register, tail_of
 
 Reply = Mapping[str, str]
 
@@ -162,9 +162,7 @@ class LineDriver:
 
     def tail(self, lines: int = 30) -> str:
         """The last lines of its log."""
-        if not self.log.exists():
-            return "(no log)"
-        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        return tail_of(self.log, lines)
 
     def _write(self) -> None:
         """On a thread of its own: a driver that does not read must not hold up those who ask it."""

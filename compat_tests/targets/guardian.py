@@ -84,8 +84,7 @@ def clean(lines: list[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         alive = [pid for pid, started in processes if start_time(pid) == started]
         for pid in alive:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
+            end_group(pid, number)
         deadline = time.monotonic() + (_END_WITHIN_S if alive else 0)
         while time.monotonic() < deadline and any(start_time(pid) == started for pid, started in processes):
             time.sleep(_POLL_S)
@@ -93,6 +92,15 @@ def clean(lines: list[str]) -> None:
         if kind == _DIRECTORY and os.path.isdir(rest):
             unmount_below(Path(rest))
             shutil.rmtree(rest, ignore_errors=True)
+
+
+def end_group(pid: int, number: int) -> None:
+    """Signal a process and those that it has started: a shell script that runs a driver, and the driver."""
+    with suppress(ProcessLookupError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
 
 
 def delete_from_daemon(resource: str, path: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from compat_tests.targets import guardian
 
 _POLL_S = 0.05
+_TAIL_SIZE = 64 * 1024
 _alive: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
 
 
@@ -116,9 +117,7 @@ class ServerProcess:
 
     def tail(self, lines: int = 40) -> str:
         """The last lines of its log."""
-        if not self.log.exists():
-            return "(no log)"
-        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        return tail_of(self.log, lines)
 
     def _close_input(self) -> None:
         stdin = self._started().stdin
@@ -131,6 +130,15 @@ class ServerProcess:
         return self._popen
 
 
+def tail_of(log: Path, lines: int) -> str:
+    """The last lines of a log, however long it has grown."""
+    if not log.exists():
+        return "(no log)"
+    with open(log, "rb") as file:
+        file.seek(max(log.stat().st_size - _TAIL_SIZE, 0))
+        return "\n".join(file.read(_TAIL_SIZE).decode(errors="replace").splitlines()[-lines:])
+
+
 def register(popen: subprocess.Popen[bytes]) -> None:
     """Have a process ended when Python exits, or is killed, should nobody have ended it."""
     _alive.add(popen)
@@ -141,4 +149,4 @@ def register(popen: subprocess.Popen[bytes]) -> None:
 def _kill_leftovers() -> None:
     for popen in list(_alive):
         if popen.poll() is None:
-            popen.kill()
+            guardian.end_group(popen.pid, signal.SIGKILL)

@@ -31,6 +31,8 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine({5: 100, 6: 200, 7: 300}, {7})
     monkeypatch.setattr(os, "kill", found.kill)
+    monkeypatch.setattr(os, "killpg", lambda pid, number: found.kill(-pid, number))
+    monkeypatch.setattr(os, "getpgid", lambda pid: 1)
     monkeypatch.setattr(guardian, "start_time", found.processes.get)
     monkeypatch.setattr(guardian.time, "monotonic", found.monotonic)
     monkeypatch.setattr(guardian.time, "sleep", lambda seconds: None)
@@ -49,6 +51,15 @@ def test_another_process_of_the_same_number_is_left_alone(machine: Machine) -> N
 
 
 @pytest.mark.usefixtures("machine")
+def test_what_a_leader_of_a_group_has_started_is_ended_with_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpgid", lambda pid: pid)
+    machine.processes[-5] = 100
+    guardian.end_group(5, signal.SIGTERM)
+    assert machine.signals == [(-5, signal.SIGTERM)]
+
+
 def test_directories_go(tmp_path: Path) -> None:
     gone, stays = tmp_path / "a name with spaces", tmp_path / "stays"
     for folder in (gone, stays):
