@@ -11,7 +11,7 @@ from compat_tests.targets.options import TargetOptions
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.started_target import Recipe, StartedTarget
 from compat_tests.targets.twistd_bookie import TwistdBookie
-from compat_tests.targets.unavailable import Unavailable
+from compat_tests.targets.unavailable import Unavailable, must_be_there
 
 DISTRIBUTION = "bookkeeper_tx"
 
@@ -63,21 +63,25 @@ class OurTarget(StartedTarget):
     @property
     def cluster(self) -> Cluster | None:
         """The ZooKeeper root, with ``with_metadata`` where one can be had."""
+        zookeeper = self._zookeeper  # another thread may find that there is none
         try:
-            return self._zookeeper.common if self._zookeeper else None
+            return zookeeper.common if zookeeper else None
         except Unavailable as missing:
             self._go_without_zookeeper(missing)
             return None
 
     def new_cluster(self) -> Cluster | None:
         """A root of its own, with ``with_metadata`` where one can be had."""
+        zookeeper = self._zookeeper
         try:
-            return self._zookeeper.new_cluster() if self._zookeeper else None
+            return zookeeper.new_cluster() if zookeeper else None
         except Unavailable as missing:
             self._go_without_zookeeper(missing)
             return None
 
     def _go_without_zookeeper(self, missing: Unavailable) -> None:
+        if must_be_there():
+            raise missing
         self._zookeeper = None
         self._store = f"SQLite ({missing.reason})"
 

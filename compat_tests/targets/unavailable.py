@@ -1,5 +1,12 @@
 """The one way to say that something could not be had on this machine."""
 
+import os
+
+
+def must_be_there() -> bool:
+    """Whether ``CI=true`` says that nothing may be missing."""
+    return os.environ.get("CI", "").lower() in ("true", "1")
+
 
 class Unavailable(Exception):
     """A JVM, a jar or a wheel that a target needs cannot be had here, so the case was not checked.

@@ -58,7 +58,11 @@ def test_ours_goes_on_without_a_zookeeper(monkeypatch: pytest.MonkeyPatch) -> No
         raise Unavailable("no JVM")
 
     monkeypatch.setattr(ZooKeeper, "start", missing)
+    monkeypatch.delenv("CI", raising=False)
     with parse("ours", TargetOptions(with_metadata=True)) as target:
         assert target.how.endswith("metadata in ZooKeeper")
         assert target.cluster is None
         assert target.how.endswith("metadata in SQLite (no JVM)")
+    monkeypatch.setenv("CI", "true")
+    with parse("ours", TargetOptions(with_metadata=True)) as target, pytest.raises(Unavailable):
+        assert target.cluster
