@@ -63,7 +63,7 @@ class Attempt:
         """Let time pass, within the limit."""
         time.sleep(min(seconds, self.left_s()))
 
-    def wait_until(self, condition: Callable[[], bool], what: str, timeout_s: float = 5.0) -> None:
+    def wait_until(self, condition: Callable[[], bool], what: str, timeout_s: float = 10.0) -> None:
         """Wait until something is so.  Raises Mismatch if it does not come about."""
         end = time.monotonic() + min(timeout_s, self.left_s())
         while not condition():

@@ -37,7 +37,7 @@ BOTH = (V2, V3)
 SITES = ("plain", "read-only", "tls", "auth", "tls+auth", "own")
 """What a case can be held against: a bookie set up in some way, or one of its own that it may stop."""
 
-LIMIT_S = 10.0
+LIMIT_S = 20.0
 """A verdict is reached within this, unless a case says otherwise."""
 
 _ID = re.compile(r"BKW-[A-Z0-9]+-\d{3}")

@@ -10,10 +10,10 @@ from compat_tests.judge.verdict import Interrupted, Mismatch
 from compat_tests.wire.replies import Closed, Reply, Silent, Unreadable, mismatched, parse
 from protocol_specs import codecs
 
-REPLY_TIMEOUT_S = 5.0
-"""How long a reply may take, within the limit of the case."""
+REPLY_TIMEOUT_S = 10.0
+"""How long a reply may take, within the limit of the case: several JVMs on two cores are slow at times."""
 
-_CONNECT_TIMEOUT_S = 5.0
+_CONNECT_TIMEOUT_S = 10.0
 _LOOK_UP_S = 0.5
 """How often a wait looks whether the run is being stopped."""
 _CHUNK_SIZE = 1 << 18
