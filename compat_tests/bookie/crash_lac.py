@@ -126,8 +126,7 @@ def an_explicit_lac_without_entries_survives_a_crash(talk: OwnTalk) -> None:
     MUST,
     "sec-write-lac",
     sends="An entry; WRITE_LACs of 0 with a digest of 4 bytes and of 1 with one of 20; a kill; a READ_LAC; a clean "
-    "stop; "
-    "a READ_LAC.",
+    "stop; a READ_LAC.",
     accepts="The second body, whole, both times.",
     dialects=(V3,),
     needs=("explicit-lac",),
@@ -136,8 +135,8 @@ def an_explicit_lac_without_entries_survives_a_crash(talk: OwnTalk) -> None:
     provenance="S5",
 )
 def a_longer_explicit_lac_survives_whole(talk: OwnTalk) -> None:
-    """An explicit last add confirmed MUST be kept whole, over a crash and a stop, whatever the size of the one "
-    "before."""
+    """An explicit last add confirmed MUST be kept whole, over a crash and a stop, whatever the size of
+    the one before."""
     ledger = talk.new_ledger()
     (body,) = fill(talk, ledger, 1)
     expect_written(talk, ledger, 0)

@@ -18,11 +18,9 @@ ADDS_EACH = 25
     MUST,
     "sec-fencing-bookie",
     sends="Eight times: 25 adds of one ledger on each of three connections, a fence on a fourth in their midst, and, "
-    "as "
-    "soon as that is answered, a read of every entry on the fencing connection.",
+    "as soon as that is answered, a read of every entry on the fencing connection.",
     accepts="Each add is answered EOK or EFENCED. What is EOK was there when the fence was answered; what was not "
-    "there "
-    "then is never acknowledged.",
+    "there then is never acknowledged.",
     provenance="BK#4701 (AddAfterFenceNeverAcked)",
 )
 def no_add_is_acknowledged_behind_a_fence(talk: Talk) -> None:

@@ -6,7 +6,7 @@ from compat_tests.bookie.pipeline import collect, statuses
 from compat_tests.bookie.secured import AGREED, agree, finish_handshake, secure, wants_certificates
 from compat_tests.bookie.stored import expect_stored, made
 from compat_tests.bookie.talk import Talk
-from compat_tests.judge.case import MUST, V2, V3, case
+from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
 from compat_tests.wire import v3_requests
 from compat_tests.wire.line import framed
 from compat_tests.wire.replies import Closed
@@ -61,7 +61,7 @@ def a_bookie_without_tls_says_so(talk: Talk) -> None:
 
 @case(
     "BKW-TLS-003",
-    MUST,
+    SHOULD,
     "sec-start-tls-states",
     sends="START_TLS once more inside TLS; then a read.",
     accepts="EBADREQ; the read is answered.",
@@ -71,7 +71,7 @@ def a_bookie_without_tls_says_so(talk: Talk) -> None:
     limit_s=20.0,
 )
 def there_is_no_tls_inside_tls(talk: Talk) -> None:
-    """A bookie MUST answer START_TLS inside TLS with EBADREQ, and go on."""
+    """A bookie SHOULD answer START_TLS inside TLS with EBADREQ, and go on."""
     secure(talk, talk.main)
     talk.expect(v3_requests.start_tls(), EBADREQ, part=None)
     talk.expect_open()
