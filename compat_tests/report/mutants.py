@@ -31,6 +31,8 @@ class Mutants:
 
     mutants: Sequence[Mutant]
     cases_that_kill_none: Sequence[str]
+    full: bool = False
+    """Whether all cases were tried on each; else those that are about it, and the first to find it ended its trial."""
 
     @property
     def killed(self) -> int:
@@ -49,6 +51,15 @@ class Mutants:
             return "none tried"
         return f"{int(1000 * self.killed / len(self.mutants)) / 10:g} %"
 
+    @property
+    def form(self) -> str:
+        """How they were tried."""
+        if self.full:
+            return "Each met all cases of its role, but those that restart a bookie only if it is about crashes."
+        return (
+            "In the short form: the cases of its own area meet a defect first, and the first that finds it ends that."
+        )
+
     def kills_of(self, case: str) -> list[str]:
         """Return the names of those that a case finds."""
         return [each.name for each in self.mutants if case in each.killed_by]
@@ -56,6 +67,7 @@ class Mutants:
     def to_json(self) -> dict[str, Any]:
         """Return the form that :func:`read_mutants` reads."""
         return {
+            "full": self.full,
             "mutants": [asdict(each) for each in self.mutants],
             "cases_that_kill_none": [*self.cases_that_kill_none],
         }
@@ -66,7 +78,7 @@ def joined(trials: Sequence[Mutants]) -> Mutants:
     mutants = [mutant for trial in trials for mutant in trial.mutants]
     killing = {case for mutant in mutants for case in mutant.killed_by}
     idle = {case for trial in trials for case in trial.cases_that_kill_none} - killing
-    return Mutants(mutants, tuple(sorted(idle)))
+    return Mutants(mutants, tuple(sorted(idle)), all(trial.full for trial in trials))
 
 
 def read_mutants(path: Path) -> Mutants:
@@ -84,7 +96,7 @@ def read_mutants(path: Path) -> Mutants:
             )
             for each in data["mutants"]
         ]
-        return Mutants(mutants, tuple(data.get("cases_that_kill_none", ())))
+        return Mutants(mutants, tuple(data.get("cases_that_kill_none", ())), data.get("full") is True)
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -197,7 +197,7 @@ def _matrix(folder: Path) -> list[str]:
         lines += ["", "## Who watches the watchman", ""]
         lines.append(
             f"{mutants.killed} of {len(mutants.mutants)} deliberate defects of our bookie and our client are found by a"
-            f" case: {mutants.score}."
+            f" case: {mutants.score}. {mutants.form}"
         )
         if mutants.survivors:
             lines += ["", *table(["not found", "what is broken"], [[m.name, m.sentence] for m in mutants.survivors])]

@@ -1,7 +1,7 @@
 """Run the product with one defect: ``python -m tests.mutants.launch NAME -- WORDS…``.
 
-The words of a bookie are those of ``twistd``, those of a client the module that drives it.  Ends when standard input
-does, as what starts it may be killed.
+The words of a bookie are those of ``twistd``, options first, those of a client the module that drives it.  Ends when
+standard input does, as what starts it may be killed.
 """
 
 import os
@@ -11,16 +11,18 @@ import sys
 import threading
 
 from tests.mutants.all_mutants import MUTANTS
-from tests.mutants.mutant import BOOKIE
+
+AS_IT_IS = "as-it-is"
+"""In place of a name: the product without any defect."""
 
 
 def main(words: list[str]) -> None:
     """Put the defect in, and run."""
     name, dashes, *rest = words
-    mutant = MUTANTS[name]
     assert dashes == "--", "usage: python -m tests.mutants.launch NAME -- WORDS..."
-    mutant.patch()
-    if mutant.role == BOOKIE:
+    if name != AS_IT_IS:
+        MUTANTS[name].patch()
+    if rest[0].startswith("-"):
         threading.Thread(target=_end_with_the_suite, daemon=True).start()
         from twisted.scripts.twistd import run
 

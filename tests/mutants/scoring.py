@@ -23,6 +23,7 @@ from compat_tests.judge.verdict import Verdict
 from compat_tests.targets.options import TargetOptions
 from compat_tests.targets.ours import OurTarget
 from tests.mutants.grounds import KnownBookie, KnownClient
+from tests.mutants.launch import AS_IT_IS
 from tests.mutants.mutant import BOOKIE, Mutant
 from tests.mutants.nursery_process import NurseryProcess
 
@@ -132,10 +133,11 @@ class Judge:
             if not cases:
                 return
             if role == BOOKIE and self._bookie is None:
-                self._bookie = self._started.enter_context(OurTarget())
+                launcher = tuple(self._nursery.launcher(AS_IT_IS))
+                self._bookie = self._started.enter_context(OurTarget(TargetOptions(launcher=launcher)))
             for seed in _SEEDS_OF_THE_HEALTHY:  # on a busy machine one may fail for want of time
                 target: AbstractContextManager[Any] = (
-                    nullcontext(KnownBookie(self._bookie)) if role == BOOKIE else self._client(OURS)
+                    nullcontext(KnownBookie(self._bookie)) if role == BOOKIE else self._client(AS_IT_IS)
                 )
                 with target as ground:
                     run = perform(ground, Order(cases, _STRICT, seed=seed))
@@ -147,14 +149,14 @@ class Judge:
 
     @contextmanager
     def _target(self, mutant: Mutant) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
-        command = self._nursery.launcher(mutant.name)
         if mutant.role == BOOKIE:
-            with OurTarget(TargetOptions(launcher=tuple(command))) as target:
+            with OurTarget(TargetOptions(launcher=tuple(self._nursery.launcher(mutant.name)))) as target:
                 yield lambda: nullcontext(KnownBookie(target))
         else:
-            yield lambda: self._client([*command, _DRIVER])
+            yield lambda: self._client(mutant.name)
 
-    def _client(self, command: Sequence[str]) -> ClientGround:
+    def _client(self, name: str) -> ClientGround:
+        command = [*self._nursery.launcher(name), _DRIVER]
         return KnownClient(of_command(command), self._metadata, processes=1)
 
 
@@ -175,6 +177,7 @@ def report(outcomes: Iterable[Outcome], full: bool) -> dict[str, Any]:
     idle = [case.id for role in sorted(roles) for case in load(role) if full and case.id not in kills]
     return {
         "format": FORMAT,
+        "full": full,
         "score": f"{sum(bool(outcome.killed_by) for outcome in outcomes)}/{len(outcomes)}",
         "mutants": [outcome.to_json() for outcome in outcomes],
         "survivors": [outcome.mutant.name for outcome in outcomes if not outcome.killed_by],

@@ -126,8 +126,10 @@ def test_mutants_are_read(tmp_path: Path) -> None:
     assert mutants.killed == 1
     assert mutants.kills_of("BKW-A-001") == ["m"]
     assert mutants.cases_that_kill_none == ("BKW-A-002",)
+    assert mutants.form.startswith("In the short form")
     path.write_text(json.dumps(mutants.to_json()), encoding="utf-8")
     assert read_mutants(path) == mutants
     other = Mutants([Mutant("n", "client", "", "", ("BKW-A-002",))], ("BKW-A-003",))
     assert joined([mutants, other]).killed == 2
+    assert not joined([mutants, Mutants([], (), full=True)]).full
     assert joined([mutants, other]).cases_that_kill_none == ("BKW-A-003",)
