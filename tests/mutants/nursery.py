@@ -54,7 +54,7 @@ class Nursery:
                 break
             # Those that were there first: what was killed is gone before it is started again.
             for connection in [each for each in ready if each in self._pids]:
-                self._told(connection)  # type: ignore[arg-type]
+                self._told(connection)
             for pidfd in [each for each in ready if isinstance(each, int)]:
                 self._ended(pidfd)
             if self._listener in ready:
