@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from compat_tests.client.told import Values, number, numbers, octets, shown
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.targets.driver_process import DriverEnded, JavaError, Reply
 from protocol_specs.wire import entry_list
@@ -30,7 +31,7 @@ class ClientError(Mismatch):
         self.code = _NO_CODE if error.code is None else error.code
         """BookKeeper's client code, -999 if the error has none."""
         self.name = error.name
-        self.fields = error.fields
+        self.fields = Values(verb, error.fields)
 
 
 @attrs.frozen
@@ -51,7 +52,7 @@ class Pending:
         left = max(self.stage.left_s() - _LEFT_FOR_THE_VERDICT_S, 0.1)
         patience = left if timeout_s is None else min(timeout_s, left)
         try:
-            return self.future.result(patience)
+            return Values(self.verb, self.future.result(patience))
         except FutureTimeout:
             raise Mismatch(f"{self.verb} by the client", f"an answer within {patience:.1f} s", "none") from None
         except JavaError as error:
@@ -67,7 +68,7 @@ class Pending:
             values = self.result(timeout_s)
         except ClientError as error:
             return error
-        raise Mismatch(f"{self.verb} by the client", "an error", f"success: {_shown(values)}")
+        raise Mismatch(f"{self.verb} by the client", "an error", f"success: {shown(values)}")
 
 
 @attrs.frozen
@@ -81,8 +82,8 @@ class Entries:
     @classmethod
     def of(cls, reply: Reply) -> Entries:
         ids = numbers(reply["ids"])
-        bodies = [bytes.fromhex(text) for text in reply["bodies"].split(",")] if ids else []
-        return cls(tuple(ids), tuple(bodies), int(reply.get("length", "0")))
+        bodies = [octets(text) for text in reply["bodies"].split(",")] if ids else []
+        return cls(tuple(ids), tuple(bodies), number(reply.get("length", "0")))
 
 
 @attrs.frozen
@@ -113,7 +114,7 @@ class Handle:
 
     def append(self, payload: bytes = b"payload", timeout_s: float | None = None) -> int:
         """Append, and give the entry's id."""
-        return int(self.begin("append", body=payload).result(timeout_s)["entry"])
+        return number(self.begin("append", body=payload).result(timeout_s)["entry"])
 
     def append_many(self, payloads: Sequence[bytes]) -> Outcomes:
         """Append without waiting for one another."""
@@ -139,13 +140,13 @@ class Handle:
 
     def last_add_confirmed(self, source: str = "handle") -> int:
         """The last add confirmed: as the handle knows it, or asked from ``quorum``, ``any`` or ``explicit``."""
-        return int(self.begin("last_add_confirmed", **{"from": source}).result()["entry"])
+        return number(self.begin("last_add_confirmed", **{"from": source}).result()["entry"])
 
     def await_entry(self, entry_id: int, timeout_ms: int) -> tuple[int, bytes | None]:
         """Wait until an entry is confirmed: the last add confirmed then, and the payload or None."""
         reply = self.begin("await_entry", entry=entry_id, timeout_ms=timeout_ms).result()
-        payload = bytes.fromhex(reply["body"]) if reply["found"] == "true" else None
-        return int(reply["last_add_confirmed"]), payload
+        payload = octets(reply["body"]) if reply["found"] == "true" else None
+        return number(reply["last_add_confirmed"]), payload
 
     def force(self) -> None:
         """Have everything made durable."""
@@ -153,7 +154,7 @@ class Handle:
 
     def length(self) -> int:
         """Payload bytes up to the last add confirmed."""
-        return int(self.begin("length").result()["length"])
+        return number(self.begin("length").result()["length"])
 
     def close(self) -> None:
         """Close the ledger, if this is its writer."""
@@ -236,7 +237,7 @@ class Client:
     def opened(self, pending: Pending, timeout_s: float | None = None) -> Handle:
         """The handle of a ledger that was created or opened."""
         reply = pending.result(timeout_s)
-        return Handle(self, int(reply["handle"]), int(reply["ledger"]), int(reply["last_add_confirmed"]))
+        return Handle(self, number(reply["handle"]), number(reply["ledger"]), number(reply["last_add_confirmed"]))
 
     def delete(self, ledger_id: int) -> None:
         """Delete a ledger."""
@@ -253,16 +254,11 @@ class Client:
     def list_entries(self, ledger_id: int, bookie_id: str) -> list[int]:
         """The ids of the entries that a bookie lists."""
         reply = self.call("list_entries", ledger=ledger_id, bookie=bookie_id)
-        return numbers(reply["ids"]) if "ids" in reply else _ids_in(bytes.fromhex(reply["list"]))
+        return numbers(reply["ids"]) if "ids" in reply else _ids_in(octets(reply["list"]))
 
     def disconnect(self) -> None:
         """Close the client; ledgers stay as they are."""
         self.call("disconnect")
-
-
-def numbers(text: str) -> list[int]:
-    """The integers between commas."""
-    return [int(part) for part in text.split(",")] if text else []
 
 
 def _ids_in(data: bytes) -> list[int]:
@@ -271,7 +267,3 @@ def _ids_in(data: bytes) -> list[int]:
         starts = range(group.first_sequence_start, group.last_sequence_start + 1, group.sequence_period or 1)
         found.update(start + place for start in starts for place in range(group.sequence_size))
     return sorted(found)
-
-
-def _shown(values: Reply) -> str:
-    return ", ".join(f"{name}={value[:80]}" for name, value in values.items()) or "no values"

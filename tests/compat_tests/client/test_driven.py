@@ -83,3 +83,23 @@ def test_an_error_without_a_code_has_one_that_no_client_has():
 def test_entries_may_be_empty():
     assert Entries.of({"ids": "", "bodies": ""}) == Entries((), (), 0)
     assert Entries.of({"ids": "4,5", "bodies": ",61", "length": "1"}).payloads == (b"", b"a")
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ({}, "the driver's reply to open: expected a value handle, seen no values"),
+        ({"handle": "3", "ledger": "nine", "last_add_confirmed": "-1"}, "expected an integer in decimal, seen 'nine'"),
+        ({"handle": "", "ledger": "9", "last_add_confirmed": "-1"}, "expected an integer in decimal, seen ''"),
+    ],
+)
+def test_a_reply_that_is_not_as_documented_is_no_fault_of_the_suite(said, wrong):
+    judged, _ = client(said)
+    with pytest.raises(Mismatch) as seen:
+        judged.open(9)
+    assert wrong in str(seen.value)
+
+
+def test_nor_are_bytes_that_are_none():
+    with pytest.raises(Mismatch, match="bytes in hexadecimal"):
+        Entries.of({"ids": "0", "bodies": "xx"})

@@ -1,0 +1,43 @@
+"""What a driver has told, read as its documentation says; what is not so is a fault of the driver's."""
+
+from __future__ import annotations
+
+from compat_tests.judge.verdict import Mismatch
+from compat_tests.targets.driver_process import Reply
+
+
+class Values(dict[str, str]):
+    """What the driver has said; what it should have said and has not is no fault of the suite."""
+
+    def __init__(self, verb: str, said: Reply) -> None:
+        super().__init__(said)
+        self.verb = verb
+
+    def __missing__(self, name: str) -> str:
+        raise Mismatch(f"the driver's reply to {self.verb}", f"a value {name}", shown(self))
+
+
+def number(text: str) -> int:
+    """The integer that the driver has written."""
+    try:
+        return int(text)
+    except ValueError:
+        raise Mismatch("a value of the driver's", "an integer in decimal", repr(text[:80])) from None
+
+
+def octets(text: str) -> bytes:
+    """The bytes that the driver has written."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise Mismatch("a value of the driver's", "bytes in hexadecimal", repr(text[:80])) from None
+
+
+def numbers(text: str) -> list[int]:
+    """The integers between commas."""
+    return [number(part) for part in text.split(",")] if text else []
+
+
+def shown(values: Reply) -> str:
+    """The values in short."""
+    return ", ".join(f"{name}={value[:80]}" for name, value in values.items()) or "no values"
