@@ -270,7 +270,7 @@ def a_list_during_adds_lacks_nothing_acknowledged(talk: Talk) -> None:
     SHOULD,
     "sec-v3-request",
     sends="A request for a list without its part.",
-    accepts="ENOLEDGER, for ledger 0; the connection serves on.",
+    accepts="ENOLEDGER, or EOK where there is a ledger 0; the connection serves on.",
     **_V3_SINCE_4_10,
     provenance="S10",
 )

@@ -75,8 +75,7 @@ def adds_of_high_priority_are_taken(talk: Talk) -> None:
     MUST,
     "sec-fencing-states",
     sends="On a read-only bookie: a fence of a ledger with entries and of an unknown one; adds of high priority; "
-    "recovery "
-    "adds of high priority.",
+    "recovery adds of high priority.",
     accepts="EOK and ENOENTRY; EFENCED; EOK, and the entries are there.",
     site=READ_ONLY,
     provenance="the source of Java 4.9 to 4.18",
@@ -100,9 +99,7 @@ def a_read_only_bookie_fences(talk: Talk) -> None:
     "BKW-RO-004",
     MUST,
     "sec-add-entry-order",
-    sends="On a read-only bookie: adds of an unknown version, with a wrong key, and of a negative id or too short with "
-    "high "
-    "priority.",
+    sends="On a read-only bookie: adds of an unknown version, with a wrong key, and too short with high priority.",
     accepts="EBADVERSION comes first; EREADONLY before the key is looked at, EUA with high priority; EBADREQ.",
     provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     site=READ_ONLY,
@@ -146,8 +143,7 @@ def no_explicit_lac_is_written_at_any_priority(talk: Talk) -> None:
     MUST,
     "sec-read-entry-states",
     sends="To a read-only bookie: batch reads, in V3 long polls, FORCE_LEDGER, GET_BOOKIE_INFO and the list of "
-    "entries, "
-    "each if the bookie has it.",
+    "entries, each if the bookie has it.",
     accepts="EOK, with what a writable bookie would bring.",
     provenance="seen of Java 4.9.2, 4.16.6 and 4.18.0",
     site=READ_ONLY,
