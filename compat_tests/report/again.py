@@ -14,15 +14,22 @@ _END_OF_OPTIONS = "--"
 
 
 def again(run: Run, case: str) -> str:
-    """Return the command, empty if the run does not say how it was made; with the seed, so that ids are the same."""
+    """Return the command, empty if the run does not say how it was made.
+
+    With the seed, so that ids are the same; but at an address the bookie still has the ledgers of the run before.
+    """
     words = shlex.split(run.command)
     if not words:
         return ""
     at = words.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in words else len(words)
     kept = list(_kept(words[:at]))
-    if not any(word == "--seed" or word.startswith("--seed=") for word in kept):
+    if not _names(kept, "--seed") and not _names(kept, "--address"):
         kept += ["--seed", str(run.seed)]
     return shlex.join([*kept, "--only", case, *words[at:]])
+
+
+def _names(words: Sequence[str], option: str) -> bool:
+    return any(word == option or word.startswith(f"{option}=") for word in words)
 
 
 def _kept(words: Sequence[str]) -> Iterator[str]:

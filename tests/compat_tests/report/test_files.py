@@ -102,7 +102,8 @@ def test_the_badge_does_not_boast() -> None:
     ("command", "expected"),
     [
         ("", ""),
-        ("x bookie --address h:1", "x bookie --address h:1 --seed 1 --only BKW-A-001"),
+        ("x bookie --target ours", "x bookie --target ours --seed 1 --only BKW-A-001"),
+        ("x bookie --address h:1", "x bookie --address h:1 --only BKW-A-001"),  # it has the ledgers of the run before
         ("x bookie --only 'BKW-READ-*' --skip=FENCE --seed 3 --html a.html", "x bookie --seed 3 --only BKW-A-001"),
         ("x client --json=r -- ./d --only 1", "x client --seed 1 --only BKW-A-001 -- ./d --only 1"),
     ],
