@@ -57,7 +57,7 @@ class Mutants:
         if self.full:
             return "Each met all cases of its role, but those that restart a bookie only if it is about crashes."
         return (
-            "In the short form: the cases of its own area meet a defect first, and the first that finds it ends that."
+            "In the short form: each met the cases that are about it, and the first that found it ended its trial."
         )
 
     def kills_of(self, case: str) -> list[str]:
