@@ -120,9 +120,14 @@ class Run:
 
     @property
     def succeeded(self) -> bool:
-        """Whether nothing failed, nothing was left out, and the target was there."""
+        """Whether nothing failed, nothing was left out, the target was there, and a case says something of it."""
         fine = all(result.verdict.fine for result in self.results)
-        return fine and not self.interrupted and self.not_checked is None and bool(self.results)
+        return fine and not self.interrupted and self.not_checked is None and not self.nothing_supported
+
+    @property
+    def nothing_supported(self) -> bool:
+        """Whether no case says anything of the target, which is then not known to conform."""
+        return set(self.counts) <= {Verdict.UNSUPPORTED}
 
     def to_json(self) -> dict[str, Any]:
         values = {

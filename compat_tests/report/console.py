@@ -204,4 +204,6 @@ def _conclusion(run: Run) -> list[str]:
         said.append(f"{_counted(run.counts)}  in {run.duration_s:.1f} s, seed {run.seed}")
     if run.not_checked is None and not run.results:
         said.append("nothing was run")
+    elif run.results and run.nothing_supported:
+        said.append("nothing is supported: no case says that the target conforms")
     return said

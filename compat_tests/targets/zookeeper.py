@@ -20,7 +20,10 @@ def zookeeper_jars() -> list[Path]:
     """The class path of a ZooKeeper server; raises :class:`Unavailable` without pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise Unavailable("no ZooKeeper: pyspark, whose jars have one, is not installed (extra 'spark')")
+        raise Unavailable(
+            "no ZooKeeper: pyspark, whose jars have one, is not installed: pip install '.[all]', "
+            "or for a client give --metadata"
+        )
     folder = Path(spec.origin).parent / "jars"
     found = []
     for pattern in _JARS:

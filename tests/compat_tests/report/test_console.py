@@ -78,3 +78,9 @@ def test_brackets_are_no_markup() -> None:
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_results_of_cases_that_nobody_described(verdict: Verdict) -> None:
     assert "BKW-GONE-001" in shown(run([result("BKW-GONE-001", verdict)], [])) or verdict.fine
+
+
+def test_a_target_that_supports_nothing_does_not_conform() -> None:
+    idle = run([result("BKW-READ-001", Verdict.UNSUPPORTED)], [case(1)])
+    assert not idle.succeeded
+    assert "nothing is supported" in shown(idle)
