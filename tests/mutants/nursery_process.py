@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
+from compat_tests.targets import guardian
 from compat_tests.targets.process import register
 from tests.mutants import stand_in
 
@@ -19,6 +20,7 @@ class NurseryProcess:
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(prefix="mutants-")
+        guardian.watch_directory(Path(self._folder.name))
         self._place = f"{self._folder.name}/nursery"
         self._popen = subprocess.Popen(
             [sys.executable, "-u", "-m", "tests.mutants.nursery", self._place],
