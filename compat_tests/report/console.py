@@ -74,7 +74,7 @@ class Console:
     def result(self, result: Result) -> None:
         """Count a result, and say at once what is not as it should be."""
         self._counts[result.verdict] += 1
-        if result.verdict in IN_FULL:
+        if result.verdict in IN_FULL or self._verbose:
             self._out.print(_line(result))
         if self._progress is not None:
             self._progress.update(self._task, advance=1, said=_counted(self._counts))
@@ -138,6 +138,10 @@ class Console:
             some = [result for result in run.results if result.verdict is verdict]
             if some:
                 self._out.print()
+            if verdict is Verdict.NOT_REACHED and len(some) > LINES_SHOWN:
+                for reason, number in Counter(result.message for result in some).most_common(LINES_SHOWN):
+                    self._out.print(f"{LOOKS[verdict].sign} {number} {LOOKS[verdict].word}  {reason}")
+                continue
             for result in some[:LINES_SHOWN]:
                 self._out.print(_line(result))
             if len(some) > LINES_SHOWN:

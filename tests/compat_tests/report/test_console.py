@@ -84,3 +84,13 @@ def test_a_target_that_supports_nothing_does_not_conform() -> None:
     idle = run([result("BKW-READ-001", Verdict.UNSUPPORTED)], [case(1)])
     assert not idle.succeeded
     assert "nothing is supported" in shown(idle)
+
+
+def test_many_results_that_were_not_reached_are_summed_up() -> None:
+    lost = [result(f"BKW-READ-{n:03}", Verdict.NOT_REACHED, message="BKW-BASE-001: fail") for n in range(100)]
+    assert "100 not reached  BKW-BASE-001: fail" in shown(run(lost, [case(1)]))
+    assert "BKW-READ-007" not in shown(run(lost, [case(1)]))
+
+
+def test_every_case_is_shown_when_wanted() -> None:
+    assert "BKW-READ-001" in shown(run([result("BKW-READ-001", Verdict.PASS)], [case(1)]), verbose=True)
