@@ -56,9 +56,7 @@ class Mutants:
         """How they were tried."""
         if self.full:
             return "Each met all cases of its role, but those that restart a bookie only if it is about crashes."
-        return (
-            "In the short form: each met the cases that are about it, and the first that found it ended its trial."
-        )
+        return "In the short form: each met the cases that are about it, and the first that found it ended its trial."
 
     def kills_of(self, case: str) -> list[str]:
         """Return the names of those that a case finds."""
