@@ -30,6 +30,8 @@ def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) ->
         raise click.UsageError("ask for a report: --html, --junit, --badge, --markdown or --pcap")
     try:
         found = read_all(runs)
+        if options["case"] and not any(options["case"] == result.case for run in found for result in run.results):
+            raise click.UsageError(f"--case: no result of {options['case']} in these runs")
         write_reports(found, options, mutants_path)
     except NotARun as error:
         raise click.UsageError(str(error)) from None

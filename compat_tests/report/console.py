@@ -176,7 +176,7 @@ def _line(result: Result) -> Text:
     look = LOOKS[result.verdict]
     name = f"{result.case} {result.dialect}".rstrip()
     reason = f"{result.known.code}: {result.known.text}" if result.known else result.message or result.note
-    reason = _last_line(reason) if result.verdict is Verdict.ERROR else reason.strip().partition("\n")[0]
+    reason = reason.strip().partition("\n")[0]
     return Text.assemble((f"{look.sign} {look.word:11}", look.colour), " ", (name, "bold"), f"  {reason}".rstrip())
 
 
@@ -184,13 +184,9 @@ def _because(result: Result, verbose: bool) -> str:
     """Return what was looked at; where the suite itself failed, no more than a line unless it is wanted."""
     if result.verdict is not Verdict.ERROR:
         return result.message.removesuffix(f": expected {result.expected}, seen {result.seen}")
-    if verbose or "\n" not in result.message.strip():
+    if not result.note:
         return result.message
-    return f"{_last_line(result.message)} (--verbose shows where)"
-
-
-def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2]
+    return f"{result.message}\n{result.note}" if verbose else f"{result.message} (--verbose shows where)"
 
 
 def _counted(counts: Counter[Verdict]) -> str:

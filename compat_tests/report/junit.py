@@ -60,7 +60,7 @@ def _test(run: Run, result: Result, case: Mapping[str, Any]) -> Any:
     if result.verdict is Verdict.FAIL:
         test.result = [_with_text(Failure(why, "fail"), run, result, case)]
     elif result.verdict is Verdict.ERROR:
-        test.result = [_with_text(Error(why.strip().rpartition("\n")[2], "error"), run, result, case)]
+        test.result = [_with_text(Error(why, "error"), run, result, case)]
     elif not result.verdict.fine:
         test.result = [Error(f"{look.word}: {why}", str(result.verdict))]
     elif result.verdict is Verdict.UNSUPPORTED:
@@ -76,6 +76,7 @@ def _with_text(outcome: Any, run: Run, result: Result, case: Mapping[str, Any]) 
         f"requires: {case.get('requirement', '')} ({case.get('level', '')}, {case.get('section', '')})",
         f"expected: {result.expected or case.get('accepts', '')}",
         f"seen: {result.seen}",
+        f"note: {_clean(result.note)}",
         f"again: {again(run, result.case)}",
     ]
     for shown in annotate(result.exchange, run.role)[-EXCHANGE_SHOWN:]:

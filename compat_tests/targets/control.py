@@ -10,6 +10,7 @@
 ``kill NAME``    end it at once, as ``kill -9`` does
 ``remove NAME``  end it, if it runs, and remove its directories
 
+``stop`` and ``kill`` end when the bookie is gone: the next ``start`` must not meet what is left of it.
 Exit code 0 says that it is done. A bookie that does not come up is exit code 1 of ``start``, with the reason on
 standard error; that may be what a case wants to see. Any other code says that the command itself is at fault.
 

@@ -55,7 +55,7 @@ def test_no_colours_and_no_bar_in_a_log() -> None:
 
 
 def test_where_the_suite_failed_is_shown_when_wanted_only() -> None:
-    broken = run([result("BKW-READ-001", Verdict.ERROR, message=TRACEBACK)], [case(1)])
+    broken = run([result("BKW-READ-001", Verdict.ERROR, message="KeyError: 'boo'", note=TRACEBACK)], [case(1)])
     assert "Traceback" not in shown(broken)
     assert "KeyError: 'boo' (--verbose shows where)" in shown(broken)
     assert "Traceback" in shown(broken, verbose=True)
