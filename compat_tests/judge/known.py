@@ -17,7 +17,8 @@ FOLDER = Path(__file__).parent.parent / "implementations"
 
 _FIRST, _LAST = "0", "999"
 _DIALECTS = ("V2", "V3")
-_FIELDS = {"case", "dialects", "since", "until", "code", "reference", "seen", "text"}
+_FIELDS = {"case", "dialects", "since", "until", "code", "reference", "seen", "text", "shows"}
+_ALWAYS, _SOMETIMES = "always", "sometimes"
 
 
 @frozen
@@ -33,13 +34,17 @@ class Divergence:
     dialects: tuple[str, ...] = _DIALECTS
     since: str = _FIRST
     until: str = _LAST
+    shows: str = _ALWAYS
+    """``sometimes``: in a race, so that a pass is no surprise."""
 
     def concerns(self, release: str) -> bool:
         """Whether it is on record for this release; for any, if the release is not known."""
         return within(release, self.since, self.until)
 
     def certain(self, release: str) -> bool:
-        """Whether it must show: not where some releases have it, and which one this is nobody has said."""
+        """Whether it must show: not in a race, nor where some releases have it and nobody said which one this is."""
+        if self.shows == _SOMETIMES:
+            return False
         return bool(release) or (self.since, self.until) == (_FIRST, _LAST)
 
     def excuses(self, failure: str) -> bool:
@@ -81,6 +86,8 @@ def parse(entries: Iterable[Mapping[str, Any]], source: str) -> list[Divergence]
         for name in entry.keys() - {"dialects"}:
             if not isinstance(values[name], str) or (name == "seen" and not values[name].strip()):
                 raise ValueError(f"{where}: {name} = {values[name]!r} is no text")
+        if values.get("shows", _ALWAYS) not in (_ALWAYS, _SOMETIMES):
+            raise ValueError(f"{where}: shows is {_ALWAYS} or {_SOMETIMES}")
         values.setdefault("text", "")
         values.setdefault("code", "")
         try:

@@ -272,6 +272,12 @@ USUAL = [INTERRUPTIONS[index] for index in (0, 8, 13)]
 """Each moment and each signal once."""
 
 
+def _mind_signals() -> None:
+    """As at a terminal: who runs the tests may have been told to ignore some, which children inherit."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("name", "at", "number"),
@@ -284,6 +290,7 @@ def test_interrupted(name: str, at: str, number: signal.Signals, own_temporary_d
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=REPOSITORY,
+        preexec_fn=_mind_signals,
     )
     assert process.stdout is not None
     if not at:  # while it starts: when it has files, and no site yet

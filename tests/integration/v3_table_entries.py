@@ -211,4 +211,4 @@ def many_requests_at_once(talk: Talk) -> None:
     talk.ask_together(reads)
     again = {f"read {entry_id} again": read(talk.ledger, 3, txn_id=900 + entry_id) for entry_id in range(10)}
     others = {"force": force(talk.ledger, txn_id=7), "last add confirmed": read_lac(talk.ledger, txn_id=8)}
-    talk.ask_together({**again, **others, "info": info(0, txn_id=7), "unknown ledger": read(-7, 0, txn_id=9)})
+    talk.ask_together({**again, **others, "info": info(0, txn_id=10), "unknown ledger": read(-7, 0, txn_id=9)})

@@ -1,6 +1,7 @@
 """Which verdict comes of what a case does."""
 
 import pytest
+from attrs import evolve
 
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import MAY, MUST, SHOULD, V2
@@ -133,3 +134,9 @@ def test_what_was_harmed_beside_the_case_counts(monkeypatch):
 def test_a_case_is_tried_on_the_releases_that_it_is_for(span, tried):
     verdict = result_of(mismatch, **span).verdict
     assert verdict is (Verdict.FAIL if tried else Verdict.UNSUPPORTED)
+
+
+def test_a_race_on_record_may_show_or_not():
+    race = evolve(ON_RECORD, shows="sometimes")
+    assert result_of(lambda attempt: None, measure=Measure(divergences=[race])).verdict is Verdict.PASS
+    assert result_of(mismatch, measure=Measure(divergences=[race])).verdict is Verdict.KNOWN_DIVERGENCE

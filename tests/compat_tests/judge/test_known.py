@@ -32,6 +32,7 @@ def test_lookup_by_case_and_dialect():
         ),
         ({"case": "BKW-X-001"}, "here: divergence of BKW-X-001"),
         ({}, r"here: divergence of \(no case\)"),
+        ({"case": "BKW-X-001", "seen": "EOK", "reference": "r", "shows": "never"}, "shows is always or sometimes"),
         ({"case": "BKW-X-001", "seen": "", "reference": "r"}, "seen = '' is no text"),
         ({"case": "BKW-X-001", "seen": 1, "reference": "r"}, "seen = 1 is no text"),
         ({"case": "BKW-X-001", "seen": "x", "reference": "r", "dialects": "V2"}, "dialects are a list of V2 and V3"),
