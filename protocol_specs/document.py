@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from protocol_specs.rendering import answers, byte_diagram, digests, examples, lanes, proto, tables
+from protocol_specs.rendering import answers, byte_diagram, command, digests, examples, lanes, proto, tables
 from protocol_specs.rendering.layout import declaration_of
 from protocol_specs.states import MACHINES
 
@@ -121,20 +121,7 @@ def _picture(root: Path, page: Path, kind: str, name: str, found: dict[Path, str
 def main(arguments: list[str]) -> int:
     """Write the generated parts, or with ``--check`` say which are stale; return the exit code."""
     root = Path(__file__).parent.parent
-    if not (root / "docs").is_dir():
-        print("there are no pages here: run this in a checkout of the repository", file=sys.stderr)
-        return 2
-    if arguments == ["--check"]:
-        wrong = stale(root)
-        for line in wrong:
-            print(f"{line}; run python -m protocol_specs.document", file=sys.stderr)
-        return 1 if wrong else 0
-    if arguments:
-        print("usage: python -m protocol_specs.document [--check]", file=sys.stderr)
-        return 2
-    for path in write(root):
-        print(path.relative_to(root))
-    return 0
+    return command.run("protocol_specs.document", root, arguments, stale=stale, write=write)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from compat_tests.report.markdown import cell, table, verdict_table
 from compat_tests.report.mutants import read_mutants
 from compat_tests.report.runs import read_json
 from compat_tests.report.sections import FILE, Section, origin
+from protocol_specs.rendering import command
 
 _MADE = "<!-- made by python -m compat_tests.report.pages; what is written here is lost -->"
 _ROLES = {Role.BOOKIE: "Cases for bookies", Role.CLIENT: "Cases for clients"}
@@ -207,20 +208,7 @@ def _matrix(folder: Path) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Write the pages, or with ``--check`` say which are stale; return the exit code."""
     root = Path(__file__).parent.parent.parent
-    if not (root / "docs").is_dir():
-        print("there are no pages here: run this in a checkout of the repository", file=sys.stderr)
-        return 2
-    if arguments == ["--check"]:
-        wrong = stale(root)
-        for line in wrong:
-            print(f"{line}; run python -m compat_tests.report.pages", file=sys.stderr)
-        return 1 if wrong else 0
-    if arguments:
-        print("usage: python -m compat_tests.report.pages [--check]", file=sys.stderr)
-        return 2
-    for path in write(root):
-        print(path.relative_to(root))
-    return 0
+    return command.run("compat_tests.report.pages", root, arguments, stale=stale, write=write)
 
 
 if __name__ == "__main__":
