@@ -9,8 +9,6 @@ import click
 
 from compat_tests.judge.result import Run
 
-DOCS_URL = ""
-
 _PATH = "_path"
 _NEEDS_EXTRA = ("html_path", "junit_path", "badge_path", "pcap_path")
 
@@ -76,7 +74,7 @@ def _writers(
         write_json(_one(runs, "--json"), path)
 
     def html(runs: Sequence[Run], path: Path) -> None:
-        write_page(runs, path, mutants_path, options.get("docs_url", DOCS_URL))
+        write_page(runs, path, mutants_path, options.get("docs_url", ""))
 
     def junit(runs: Sequence[Run], path: Path) -> None:
         from compat_tests.report.junit import write_junit
