@@ -1,5 +1,6 @@
 """What every test may use."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,13 @@ def failure_of(deferred: Deferred[Any], *errors: type[BaseException]) -> BaseExc
     with pytest.raises(errors or (Exception,)) as caught:
         result_of(deferred)
     return caught.value
+
+
+@pytest.fixture(scope="session")
+def kept_runs(request: pytest.FixtureRequest) -> Path | None:
+    """Where ``--keep-runs`` says that runs of whole targets are kept."""
+    kept = request.config.getoption("--keep-runs")
+    return kept.absolute() if kept else None
 
 
 @pytest.fixture(name="result_of", scope="session")

@@ -4,6 +4,7 @@
   all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
   it runs on all of these each time, ``newest`` in its place that it runs on 4.18.0 alone.
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
+* With ``--keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark``, ``crash``, ``node`` or ``docker``.
@@ -41,10 +42,13 @@ def in_ci() -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The two options."""
+    """The options."""
     group = parser.getgroup("bookkeeper", "BookKeeper releases")
     group.addoption("--full", action="store_true", help="the long forms too, every case on every release")
     group.addoption("--java-releases", metavar="R,R", help="run on exactly these BookKeeper releases")
+    group.addoption(
+        "--keep-runs", metavar="DIR", type=Path, help="keep the runs of the conformance suite and the score of mutants"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

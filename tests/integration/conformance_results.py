@@ -1,6 +1,8 @@
 """Results of a run as the tests look at them."""
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from compat_tests.judge.case import Case
 from compat_tests.judge.ground import Ground
@@ -9,15 +11,24 @@ from compat_tests.judge.known import of_implementation
 from compat_tests.judge.result import Result
 from compat_tests.judge.run import Order, perform
 from compat_tests.judge.verdict import Verdict
+from compat_tests.report.runs import write_json
 
 Results = dict[str, list[Result]]
 """By case."""
 
 
-def results_of(ground: Ground, cases: Sequence[Case]) -> Results:
-    """Judge a target by these cases."""
-    order = Order(cases, Measure(divergences=of_implementation(ground.info.implementation)))
-    run = perform(ground, order)
+_SEED = 1
+"""Of runs that are kept: equal exchanges are then published once."""
+
+
+def results_of(ground: Ground, cases: Sequence[Case], name: str, kept: Path | None) -> Results:
+    """Judge a target by these cases; keep the run in the directory ``kept``, if there is to be one."""
+    command = shlex.join(["bookkeeper-conformance", ground.role, "--target", name])
+    measure = Measure(divergences=of_implementation(ground.info.implementation))
+    run = perform(ground, Order(cases, measure, _SEED if kept else None, command=command))
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        write_json([run], kept / f"{ground.role}-{name.replace(':', '-')}.json")
     assert run.not_checked is None, run.not_checked
     found: Results = {}
     for result in run.results:

@@ -14,15 +14,18 @@ CASES = load(Role.BOOKIE)
 
 
 @pytest.fixture(scope="module")
-def ours():
-    with parse("ours", TargetOptions(with_metadata=True)) as target:
-        return results_of(BookieGround(target), CASES)
+def ours(kept_runs):
+    return _judged("ours", kept_runs)
 
 
 @pytest.fixture(scope="module")
-def javas(java_release):
-    with parse(f"java:{java_release}") as target:
-        return results_of(BookieGround(target), CASES)
+def javas(java_release, kept_runs):
+    return _judged(f"java:{java_release}", kept_runs)
+
+
+def _judged(name, kept_runs):
+    with parse(name, TargetOptions(with_metadata=True)) as target:
+        return results_of(BookieGround(target), CASES, name, kept_runs)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

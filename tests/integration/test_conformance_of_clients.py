@@ -14,15 +14,18 @@ CASES = load(Role.CLIENT)
 
 
 @pytest.fixture(scope="module")
-def ours():
-    with ClientGround(parse_client("ours")) as ground:
-        return results_of(ground, CASES)
+def ours(kept_runs):
+    return _judged("ours", kept_runs)
 
 
 @pytest.fixture(scope="module")
-def javas(java_release):
-    with ClientGround(parse_client(f"java:{java_release}")) as ground:
-        return results_of(ground, CASES)
+def javas(java_release, kept_runs):
+    return _judged(f"java:{java_release}", kept_runs)
+
+
+def _judged(name, kept_runs):
+    with ClientGround(parse_client(name)) as ground:
+        return results_of(ground, CASES, name, kept_runs)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

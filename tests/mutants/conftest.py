@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.mutants.mutant import BOOKIE, CLIENT, Mutant
-from tests.mutants.scoring import AT_ONCE, Judge, Outcome
+from tests.mutants.scoring import AT_ONCE, Judge, Outcome, report
 
 
 class Trial:
@@ -29,23 +30,33 @@ class Trial:
         """Try no more."""
         self._pool.shutdown(cancel_futures=True)
 
+    def known(self) -> list[Outcome]:
+        """What came of those that were tried to their end."""
+        return [each.result() for each in self._outcomes.values() if not each.cancelled() and not each.exception()]
 
-def _trial(request: pytest.FixtureRequest, role: str, metadata: str | None) -> Iterator[Trial]:
+
+def _trial(request: pytest.FixtureRequest, role: str, metadata: str | None, kept: Path | None) -> Iterator[Trial]:
     chosen = [item.callspec.params.get("mutant") for item in request.session.items if hasattr(item, "callspec")]
     mutants = [mutant for mutant in chosen if isinstance(mutant, Mutant) and mutant.role == role]
     with Judge(metadata) as judge:
-        trial = Trial(judge, mutants, request.config.getoption("--full"))
+        full = request.config.getoption("--full")
+        trial = Trial(judge, mutants, full)
         yield trial
         trial.end()
+        if kept:
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / f"mutants-{role}.json").write_text(json.dumps(report(trial.known(), full), indent=1))
 
 
 @pytest.fixture(scope="module")
-def bookie_trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    yield from _trial(request, BOOKIE, None)
+def bookie_trial(request: pytest.FixtureRequest, kept_runs: Path | None) -> Iterator[Trial]:
+    yield from _trial(request, BOOKIE, None, kept_runs)
 
 
 @pytest.fixture(scope="module")
-def client_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def client_trial(
+    request: pytest.FixtureRequest, kept_runs: Path | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Trial]:
     folder: Path = tmp_path_factory.mktemp("metadata")
     with ZooKeeper(folder / "zookeeper") as zookeeper:
-        yield from _trial(request, CLIENT, f"zk+hierarchical://{zookeeper.hosts}/ledgers")
+        yield from _trial(request, CLIENT, f"zk+hierarchical://{zookeeper.hosts}/ledgers", kept_runs)
