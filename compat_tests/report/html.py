@@ -12,7 +12,6 @@ from compat_tests.report.console import lines
 from compat_tests.report.looks import LOOKS
 from compat_tests.report.matrix import matrices
 from compat_tests.report.mutants import Mutants
-from compat_tests.report.sections import origin
 
 TITLE = "BookKeeper conformance"
 
@@ -41,7 +40,6 @@ def page(runs: Iterable[Run], mutants: Mutants | None = None, docs_url: str = ""
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["day"] = _day
-    environment.filters["origin"] = origin
     return environment.get_template("matrix.html").render(
         title=title,
         matrices=matrices(found),

@@ -20,7 +20,7 @@ from compat_tests.report.docs_sections import sections_of
 from compat_tests.report.markdown import cell, table, verdict_table
 from compat_tests.report.mutants import read_mutants
 from compat_tests.report.runs import read_json
-from compat_tests.report.sections import FILE, Section, origin
+from compat_tests.report.sections import FILE, Section
 from protocol_specs.rendering import command
 
 _MADE = "<!-- made by python -m compat_tests.report.pages; what is written here is lost -->"
@@ -96,7 +96,7 @@ def _case_row(case: Case, section: Section | None) -> str:
     dialects = "" if len(case.dialects) != 1 else f" ({case.dialects[0]})"
     where = _link(section) if section is not None else f"`{case.section}`"
     level = f"{case.level}{_releases(case)}"
-    cells = (f"{case.id}{dialects}", level, cell(case.requirement), where, cell(origin(case.provenance)))
+    cells = (f"{case.id}{dialects}", level, cell(case.requirement), where, cell(case.provenance))
     return f"| {' | '.join(cells)} |"
 
 

@@ -1,7 +1,6 @@
 """The sections of the reference that cases are of: their titles, and where they stand on the web."""
 
 import json
-import re
 from functools import cache
 from importlib import resources
 
@@ -41,14 +40,3 @@ def sections() -> dict[str, Section]:
 def section(label: str) -> Section:
     """Return a section; one that is not known has its label for a title."""
     return sections().get(label) or Section(label, "", label, label)
-
-
-_NOTES = re.compile(r"facts: wire\.md( §\d+(, §\d+)*)?")
-
-
-def origin(provenance: str) -> str:
-    """Return where a requirement comes from, in words of which a reader has something.
-
-    Cases name the notes that were taken of running bookies and clients, which are not published.
-    """
-    return _NOTES.sub("seen on running bookies", provenance)

@@ -8,7 +8,7 @@ from compat_tests.judge import known
 from compat_tests.report import pages, publish
 from compat_tests.report.docs_sections import sections_of
 from compat_tests.report.markdown import cell, summary, write_markdown
-from compat_tests.report.sections import origin, section, sections
+from compat_tests.report.sections import section, sections
 from tests.compat_tests.report.sample import case, every_verdict, run
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -62,11 +62,6 @@ def test_a_section_knows_where_it_stands() -> None:
     assert section("sec-read-entry-v2").link("") == ""
     assert section("nowhere").text == "nowhere"
     assert section("nowhere").link("..") == ""
-
-
-def test_notes_that_nobody_can_read_are_not_named() -> None:
-    assert origin("facts: wire.md §2, §3; capture") == "seen on running bookies; capture"
-    assert origin("BK#3783") == "BK#3783"
 
 
 # The matrix ----------------------------------------------------------------------------------------------------------
