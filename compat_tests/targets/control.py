@@ -16,12 +16,16 @@ standard error; that may be what a case wants to see. Any other code says that t
 
 In Docker, for example::
 
+    #!/usr/bin/env bash
     case $1 in
       start)  docker start "$2" >/dev/null 2>&1 || docker run -d --name "$2" --network host my-bookie >/dev/null
-              until nc -z 127.0.0.1 3181; do sleep 0.1; done
+              until (: </dev/tcp/127.0.0.1/3181) 2>/dev/null; do
+                [ "$(docker inspect -f '{{.State.Running}}' "$2")" = true ] || { docker logs "$2" >&2; exit 1; }
+                sleep 0.1
+              done
               echo 127.0.0.1:3181 ;;
       stop)   docker stop "$2" ;;
-      kill)   docker kill "$2" ;;
+      kill)   docker kill "$2" && docker wait "$2" ;;
       remove) docker rm -f "$2" ;;
     esac
 """
