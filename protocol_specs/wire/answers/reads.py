@@ -40,6 +40,41 @@ _HOLE = changed(entry=Entry.HOLE)
 _LAST = changed(entry=Entry.LAST)
 _UNSPOKEN = changed(version=Version.OTHER)
 
+_OF_KEYS = (
+    Line("no-key", "no key (V3)", (_HERE, _REFUSED), change=changed(key=Key.ABSENT), dialects=(V3,)),
+    Line(
+        "no-key-unknown",
+        "no key (V3), and the ledger unknown",
+        (_NO_LEDGER, _REFUSED_UNKNOWN),
+        Ledger.UNKNOWN,
+        change=changed(key=Key.ABSENT),
+        dialects=(V3,),
+    ),
+    Line(
+        "no-key-v2",
+        "no key (V2), in a packet version that has one: the frame is too short",
+        (None, Answer(None, (Effect.NOT_FENCED,))),
+        change=changed(key=Key.ABSENT),
+        dialects=(V2,),
+    ),
+    Line(
+        "no-key-by-version",
+        "packet version 1 (V2), which carries no key",
+        (_HERE, _REFUSED),
+        change=changed(version=Version.KEYLESS),
+        dialects=(V2,),
+    ),
+    Line("other-key", "another key", (_HERE, _REFUSED), change=changed(key=Key.OTHER)),
+    Line(
+        "other-key-fenced",
+        "another key, and fenced",
+        (_HERE, Answer(status.EUA, (Effect.FENCED,))),
+        Ledger.FENCED,
+        change=changed(key=Key.OTHER),
+    ),
+)
+"""What comes of a key, wrong or missing: the same of a single read and a batch."""
+
 
 def _shared(first: str) -> tuple[Line, ...]:
     """Return the lines that single and batch reads have in common, with the name of the entry that they look for."""
@@ -62,37 +97,7 @@ def _shared(first: str) -> tuple[Line, ...]:
         ),
         Line("fenced", f"fenced, {first} there", (_HERE, _HERE_FENCED), Ledger.FENCED),
         Line("fenced-absent", f"fenced, {first} absent", (_NO_ENTRY, _NO_ENTRY_FENCED), Ledger.FENCED, change=_HOLE),
-        Line("no-key", "no key (V3)", (_HERE, _REFUSED), change=changed(key=Key.ABSENT), dialects=(V3,)),
-        Line(
-            "no-key-unknown",
-            "no key (V3), and the ledger unknown",
-            (_NO_LEDGER, _REFUSED_UNKNOWN),
-            Ledger.UNKNOWN,
-            change=changed(key=Key.ABSENT),
-            dialects=(V3,),
-        ),
-        Line(
-            "no-key-v2",
-            "no key (V2), in a packet version that has one: the frame is too short",
-            (None, Answer(None, (Effect.NOT_FENCED,))),
-            change=changed(key=Key.ABSENT),
-            dialects=(V2,),
-        ),
-        Line(
-            "no-key-by-version",
-            "packet version 1 (V2), which carries no key",
-            (_HERE, _REFUSED),
-            change=changed(version=Version.KEYLESS),
-            dialects=(V2,),
-        ),
-        Line("other-key", "another key", (_HERE, _REFUSED), change=changed(key=Key.OTHER)),
-        Line(
-            "other-key-fenced",
-            "another key, and fenced",
-            (_HERE, Answer(status.EUA, (Effect.FENCED,))),
-            Ledger.FENCED,
-            change=changed(key=Key.OTHER),
-        ),
+        *_OF_KEYS,
         Line(
             "below",
             "an entry id below -1",
