@@ -5,10 +5,11 @@ import pytest
 from compat_tests.bookie import states
 from compat_tests.bookie.state_ids import NUMBERS
 from compat_tests.bookie.state_requests import frame_of
-from compat_tests.judge.case import CATALOGUE, Dialect
+from compat_tests.judge.case import CATALOGUE, SHOULD, Dialect, Role
+from compat_tests.judge.catalogue import load
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire import v3_pb2
-from protocol_specs.wire.answers.row import Row
+from protocol_specs.wire.answers.row import Body, Row
 from protocol_specs.wire.answers.tables import ROWS
 
 REACHABLE = [row for row in ROWS.values() if row.bookie in states.SITES]
@@ -47,3 +48,11 @@ def test_what_is_sent_and_accepted_is_told_in_words() -> None:
         "A request: recovery add of a new entry with another key. To a bookie, a fenced ledger with entries 0, 1 and 3."
     )
     assert case.accepts == "EUA; nothing is stored."
+
+
+def test_how_much_a_request_without_its_part_binds_is_said_once() -> None:
+    """Java 4.18 closes on it, and no client sends one: it binds no more here than there."""
+    rows = [row for row in REACHABLE if row.request.body is Body.WITHOUT_PART]
+    ids = ["BKW-DETECT-010", "BKW-LIST-014", *(states.case_id(row) for row in rows)]
+    assert len(rows) == 2
+    assert {case.id: case.level for case in load(Role.BOOKIE) if case.id in ids} == dict.fromkeys(ids, SHOULD)
