@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,7 +59,8 @@ def read_features(path: Path | None) -> FeatureFile:
 
 
 def order_of(role: Role, said: FeatureFile, implementation: str, chosen: dict[str, Any]) -> Order:
-    """What to run."""
+    """What to run; a usage error names what is there to choose from, or of a feature file what is not."""
+    _demand_cases(role, said)
     try:
         cases = select(load(role), chosen["only"], chosen["skip"])
     except ValueError as error:
@@ -73,6 +75,18 @@ def order_of(role: Role, said: FeatureFile, implementation: str, chosen: dict[st
         said.features,
         chosen["first_failure"],
     )
+
+
+def _demand_cases(role: Role, said: FeatureFile) -> None:
+    """Want every divergence to be of a case of the role: of another one it would be of no effect."""
+    ids = {case.id for case in load(role)}
+    for wrong in (each.case for each in said.divergences if each.case not in ids):
+        where = f"{said.source}: divergence of {wrong}"
+        if other := next((case.role for case in load() if case.id == wrong), None):
+            raise click.UsageError(f"{where}: that is a case for a {other.value}, and this is a {role.value}")
+        near = get_close_matches(wrong.upper(), sorted(ids), n=3)
+        meant = f"did you mean {' or '.join(near)}" if near else "`bookkeeper-conformance list` shows what there is"
+        raise click.UsageError(f"{where}: there is no such case; {meant}")
 
 
 def command() -> str:

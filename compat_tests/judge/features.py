@@ -38,6 +38,8 @@ class FeatureFile:
     release: str = ""
     features: Mapping[str, str] = field(factory=dict)
     divergences: Sequence[Divergence] = ()
+    source: str = ""
+    """The path of the file."""
 
 
 def read(path: Path) -> FeatureFile:
@@ -62,4 +64,5 @@ def read(path: Path) -> FeatureFile:
     except ValueError as error:
         raise BadFeatureFile(str(error)) from None
     said = {name: "yes" if value else f"no: {path.name} says so" for name, value in features.items()}
-    return FeatureFile(str(data.get("implementation", "")), str(data.get("release", "")), said, divergences)
+    implementation, release = (str(data.get(key, "")) for key in ("implementation", "release"))
+    return FeatureFile(implementation, release, said, divergences, str(path))

@@ -1,0 +1,41 @@
+"""What is made of the options: usage errors that say what to change."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from compat_tests.cli.main import main
+
+_COMMANDS = {
+    "bookie": ["bookie", "--address", "127.0.0.1:1"],
+    "client": ["client", "--listen", "127.0.0.1"],
+}
+_DRIVER = {"bookie": [], "client": ["--", "no-such-driver"]}
+
+
+@pytest.mark.parametrize(
+    ("role", "case", "said"),
+    [
+        ("bookie", "BKW-READ-0014", "there is no such case; did you mean BKW-READ-014"),
+        ("bookie", "bkw-read-014", "there is no such case; did you mean BKW-READ-014"),
+        ("bookie", "x", "there is no such case; `bookkeeper-conformance list` shows what there is"),
+        ("bookie", "BKW-CREAD-002", "that is a case for a client, and this is a bookie"),
+        ("client", "BKW-READ-014", "that is a case for a bookie, and this is a client"),
+    ],
+)
+def test_a_divergence_of_a_case_that_is_not_judged_is_a_mistake(
+    role: str, case: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[[divergence]]\ncase = "{case}"\nreference = "1"\nseen = "EIO"\n')
+    done = CliRunner().invoke(main, [*_COMMANDS[role], "--features", str(path), *_DRIVER[role]])
+    assert done.exit_code == 2
+    assert " ".join(f"{path}: divergence of {case}: {said}".split()) in " ".join(done.output.split())
+
+
+def test_a_divergence_that_is_not_among_the_cases_to_run_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[[divergence]]\ncase = "BKW-READ-014"\nreference = "1"\nseen = "EIO"\n')
+    done = CliRunner().invoke(main, [*_COMMANDS["bookie"], "--only", "BKW-BASE-001", "--features", str(path)])
+    assert done.exit_code != 2, done.output
