@@ -14,6 +14,8 @@ from compat_tests.targets.target import Target
 _PROBE_LEDGER = 1 << 61
 """Above all ledger ids of cases; the seed stands below it."""
 
+_NO_METADATA = "no: this run has no ZooKeeper to look into; --metadata names one"
+
 
 class BookieGround:
     """A target that was entered, as the schedule sees it."""
@@ -33,7 +35,7 @@ class BookieGround:
         """Start the plain bookie and find out its features."""
         site = self.target.site("plain")
         found = dict(probe(site, _PROBE_LEDGER | seed, stop))
-        found["metadata"] = "yes" if site.cluster is not None else "no: this run has no ZooKeeper to look into"
+        found["metadata"] = "yes" if site.cluster is not None else _NO_METADATA
         return found
 
     @contextmanager

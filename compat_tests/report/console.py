@@ -30,6 +30,9 @@ HEX_WIDTH = 16
 LINES_SHOWN = 25
 """Results of one verdict that are shown in short."""
 
+REASONS_SHOWN = 12
+"""Reasons why cases are unsupported that are shown, the most common ones."""
+
 LOG_WIDTH = 200
 """Where there is no terminal lines are not broken, unless they are very long."""
 
@@ -92,6 +95,7 @@ class Console:
         if run.results:
             self._out.print()
             self._out.print(self._table(run, cases))
+            self._by_reason(run, Verdict.UNSUPPORTED, REASONS_SHOWN)
         for line in _conclusion(run):
             self._out.print(line)
 
@@ -139,13 +143,21 @@ class Console:
             if some:
                 self._out.print()
             if verdict is Verdict.NOT_REACHED and len(some) > LINES_SHOWN:
-                for reason, number in Counter(result.message for result in some).most_common(LINES_SHOWN):
-                    self._out.print(f"{LOOKS[verdict].sign} {number} {LOOKS[verdict].word}  {reason}")
+                self._by_reason(run, verdict, LINES_SHOWN)
                 continue
             for result in some[:LINES_SHOWN]:
                 self._out.print(_line(result))
             if len(some) > LINES_SHOWN:
                 self._out.print(f"  … and {len(some) - LINES_SHOWN} more {LOOKS[verdict].word}; the reports have all")
+
+    def _by_reason(self, run: Run, verdict: Verdict, at_most: int) -> None:
+        reasons = Counter(_first_line(result.message) for result in run.results if result.verdict is verdict)
+        look, shown = LOOKS[verdict], reasons.most_common(at_most)
+        for reason, number in shown:
+            self._out.print(Text(f"{look.sign} {number} {look.word}  {reason}".rstrip(), style=look.colour))
+        if len(reasons) > len(shown):
+            left = reasons.total() - sum(number for _, number in shown)
+            self._out.print(f"  … and {left} more {look.word} for {len(reasons) - len(shown)} other reasons")
 
     def _table(self, run: Run, cases: dict[str, Any]) -> Table:
         areas: dict[str, Counter[Verdict]] = {}
@@ -176,8 +188,12 @@ def _line(result: Result) -> Text:
     look = LOOKS[result.verdict]
     name = f"{result.case} {result.dialect}".rstrip()
     reason = f"{result.known.code}: {result.known.text}" if result.known else result.message or result.note
-    reason = reason.strip().partition("\n")[0]
-    return Text.assemble((f"{look.sign} {look.word:11}", look.colour), " ", (name, "bold"), f"  {reason}".rstrip())
+    said = f"  {_first_line(reason)}".rstrip()
+    return Text.assemble((f"{look.sign} {look.word:11}", look.colour), " ", (name, "bold"), said)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
 
 
 def _because(result: Result, verbose: bool) -> str:

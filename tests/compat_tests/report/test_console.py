@@ -7,7 +7,7 @@ from attrs import evolve
 
 from compat_tests.judge.result import Run
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.console import Console
+from compat_tests.report.console import REASONS_SHOWN, Console
 from compat_tests.report.looks import LOOKS
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
@@ -94,3 +94,26 @@ def test_many_results_that_were_not_reached_are_summed_up() -> None:
 
 def test_every_case_is_shown_when_wanted() -> None:
     assert "BKW-READ-001" in shown(run([result("BKW-READ-001", Verdict.PASS)], [case(1)]), verbose=True)
+
+
+def test_why_cases_are_unsupported_is_summed_up() -> None:
+    why = ["no metadata: none was given"] * 3 + ["no scopes"] * 2
+    lacking = [
+        result(f"BKW-READ-{n:03}", Verdict.UNSUPPORTED, message=reason) for n, reason in enumerate([*why, *why], 1)
+    ]
+    lines = shown(run(lacking, [case(1)])).splitlines()
+    assert "○ 6 unsupported  no metadata: none was given" in lines
+    assert "○ 4 unsupported  no scopes" in lines
+
+
+def test_of_many_reasons_the_most_common_are_shown() -> None:
+    numbers = [n for n in range(40) for _ in range(40 - n)]
+    lacking = [result("BKW-READ-001", Verdict.UNSUPPORTED, message=f"reason {n}\nat length") for n in numbers]
+    lines = [line for line in shown(run(lacking, [case(1)])).splitlines() if "unsupported  reason" in line]
+    assert lines == [f"○ {40 - n} unsupported  reason {n}" for n in range(REASONS_SHOWN)]
+    left = sum(40 - n for n in range(REASONS_SHOWN, 40))
+    assert f"… and {left} more unsupported for {40 - REASONS_SHOWN} other reasons" in shown(run(lacking, [case(1)]))
+
+
+def test_nothing_is_said_of_what_is_unsupported_where_nothing_is() -> None:
+    assert "unsupported" not in shown(run([result("BKW-READ-001", Verdict.PASS)], [case(1)]))
