@@ -72,6 +72,13 @@ def test_every_verdict_has_its_colour_sign_and_word() -> None:
     assert all(f".v.{verdict}" in css.read_text(encoding="utf-8") for verdict in Verdict)
 
 
+def test_each_count_says_what_it_counts() -> None:
+    """On a phone the counts of a target stand below its name, without the heads of the columns."""
+    text = page([every_verdict()])
+    for verdict, look in LOOKS.items():
+        assert f'<td class="{verdict}" data-label="{look.sign} {look.word.lower()}">1</td>' in text
+
+
 def test_what_a_target_says_is_no_markup() -> None:
     odd = result("BKW-READ-001", Verdict.FAIL, message="<script>alert(1)</script>", seen="</pre><b>", expected='"&')
     text = page([run([odd], [case(1, title="<i>")], "<b>", not_checked=None)])
