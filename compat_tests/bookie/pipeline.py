@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import Reply, answers
+from protocol_specs.wire.status import ETOOMANYREQUESTS
 
 
 def ask_all(line: Line, frames: Iterable[bytes]) -> list[Reply]:
@@ -28,6 +29,16 @@ def collect(line: Line, frames: Sequence[bytes]) -> list[Reply]:
         open_indices.remove(index)
         found[index] = reply
     return [found[index] for index in range(len(frames))]
+
+
+def ask_until_served(line: Line, frames: Iterable[bytes]) -> list[Reply]:
+    """Do what :func:`ask_all` does, and ask once more, one by one, for what the bookie refused as too much at once."""
+    frames = list(frames)
+    replies = ask_all(line, frames)
+    return [
+        ask_all(line, [frame])[0] if reply.status is ETOOMANYREQUESTS else reply
+        for frame, reply in zip(frames, replies, strict=True)
+    ]
 
 
 def statuses(replies: Iterable[Reply]) -> list[str]:
