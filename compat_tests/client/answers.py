@@ -13,7 +13,7 @@ from compat_tests.judge.case import V2, Dialect
 from protocol_specs import codecs
 from protocol_specs.ledger_id import split
 from protocol_specs.wire import framing, v2, v3, v3_pb2
-from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
+from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN, SASL_PLUGIN
 from protocol_specs.wire.operations import Operation, V3Operation
 from protocol_specs.wire.status import EBADREQ, EOK, Status
 
@@ -44,6 +44,8 @@ class Answer:
     total_bytes: int | None = None
     free_bytes: int | None = None
     updated_ms: int | None = None
+    token: bytes | None = None
+    """What the plugin ``sasl`` answers; None: that nothing is to authenticate."""
     part: bool = True
     """Whether a V3 reply has the part of its operation."""
 
@@ -62,7 +64,8 @@ def _code(answer: Answer, dialect: Dialect) -> int:
 def _v2(asked: Asked, answer: Answer) -> bytes:
     header = framing.join_header(asked.version, _V2_CODES.get(asked.operation, 0))
     if asked.operation == names.AUTH:
-        message = v3_pb2.AuthMessage(auth_plugin_name=AUTH_DISABLED_PLUGIN, payload=b"")
+        plugin, token = _token(answer)
+        message = v3_pb2.AuthMessage(auth_plugin_name=plugin, payload=token)
         return _AUTH.pack(header, message.SerializeToString())
     ledger_id = asked.ledger_id if answer.ledger_id is None else answer.ledger_id
     entry_id = asked.entry_id if answer.entry_id is None else answer.entry_id
@@ -86,12 +89,16 @@ def _v3(asked: Asked, answer: Answer) -> bytes:
     part: Any = getattr(reply, v3.PARTS[operation].response)
     part.SetInParent()
     if operation == V3Operation.AUTH:
-        part.auth_plugin_name, part.payload = AUTH_DISABLED_PLUGIN, b""
+        part.auth_plugin_name, part.payload = _token(answer)
         return reply.SerializePartialToString()
     _fill(part, asked, answer)
     if "status" in part.DESCRIPTOR.fields_by_name:
         _set_status(part, 1, _code(answer, asked.dialect))
     return reply.SerializePartialToString()
+
+
+def _token(answer: Answer) -> tuple[str, bytes]:
+    return (AUTH_DISABLED_PLUGIN, b"") if answer.token is None else (SASL_PLUGIN, answer.token)
 
 
 def _set_status(message: Any, field_number: int, code: int) -> None:

@@ -69,6 +69,8 @@ class Asked:
     """The entry of an add, the body of a write lac, the payload of an auth."""
     max_count: int = 0
     max_size: int = 0
+    secured: bool = False
+    """Whether it came inside TLS."""
     number: int = 0
     """Transaction id of V3, request id of a V2 batch read."""
     previous_lac: int | None = None

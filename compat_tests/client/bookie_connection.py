@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 import traceback
 from typing import TYPE_CHECKING
 
+import attrs
+
 from compat_tests.client import asked as names
 from compat_tests.client.answers import Answer, encode
 from compat_tests.client.asked import Asked, understand
 from compat_tests.client.rules import Exchange
+from compat_tests.client.tls_side import TlsSide
 from compat_tests.judge.case import V2
 from protocol_specs import codecs, fields
 
@@ -24,6 +28,7 @@ _CHUNK = 1 << 18
 _LINGER_NONE = struct.pack("ii", 1, 0)
 _SEND_WITHIN = struct.pack("ll", 10, 0)
 """Seconds and microseconds that a client may leave a reply unread: nobody is to wait for it for ever."""
+_GOODBYE_WITHIN_S = 0.1
 
 
 class BookieConnection:
@@ -35,6 +40,9 @@ class BookieConnection:
         self._socket = connected
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WITHIN)  # and no time-out for what is read
         self._sending = threading.Lock()
+        self._buffer = b""
+        self._agreed_to_tls = False
+        self._tls: TlsSide | None = None
 
     def start(self) -> None:
         """Begin to read."""
@@ -46,21 +54,42 @@ class BookieConnection:
         self.send_bytes(b"".join(_LENGTH.pack_fixed(len(frame)) + frame for frame in frames))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are; nothing happens if the connection is gone."""
+        """Send bytes as they are, within TLS as one record; nothing happens if the connection is gone."""
         with self._sending, contextlib.suppress(OSError):
             self.bookie.recording.sent(self.name, data)
-            try:
-                self._socket.sendall(data)
-            except BlockingIOError:  # no frame can follow half of one
-                self.bookie.recording.note(self.name, "the target reads nothing")
-                self.close()
+            self._put(data if self._tls is None else self._tls.seal(data))
+
+    def break_off(self, data: bytes = b"", missing: int = 0) -> None:
+        """Close behind bytes, the last ``missing`` of which are kept back on the wire, and without a word of TLS."""
+        with self._sending, contextlib.suppress(OSError):
+            self.bookie.recording.sent(self.name, data)
+            wire = data if self._tls is None or not data else self._tls.seal(data)
+            self._put(wire[: len(wire) - missing])
+        kept = f": the last {missing} bytes of the wire are kept back" if missing else ""
+        self.bookie.recording.note(self.name, f"broken off by the suite{kept}")
+        self._end()
 
     def close(self) -> None:
         """Close in order: what was sent arrives first."""
         self.bookie.recording.note(self.name, "closed by the suite")
+        if self._tls is not None and self._sending.acquire(timeout=_GOODBYE_WITHIN_S):
+            with contextlib.suppress(OSError):
+                self._socket.sendall(self._tls.goodbye())
+            self._sending.release()
+        self._end()
+
+    def _end(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+
+    def _put(self, wire: bytes) -> None:
+        """Send bytes of the wire; the lock is held."""
+        try:
+            self._socket.sendall(wire)
+        except BlockingIOError:  # no frame can follow half of one
+            self.bookie.recording.note(self.name, "the target reads nothing")
+            self._end()
 
     def reset(self) -> None:
         """Close with RST."""
@@ -74,6 +103,9 @@ class BookieConnection:
 
     def carry_out(self, asked: Asked) -> bytes:
         """Do what is asked and give the frame of the reply."""
+        if asked.operation == names.START_TLS and self.bookie.tls is not None and not asked.secured:
+            self._agreed_to_tls = True
+            return encode(asked, Answer())
         return encode(asked, self.bookie.carry_out(asked))
 
     def frame(self, asked: Asked, answer: Answer) -> bytes:
@@ -81,38 +113,71 @@ class BookieConnection:
         return encode(asked, answer)
 
     def _read(self) -> None:
-        buffer = b""
-        while True:
-            try:
-                data = self._socket.recv(_CHUNK)
-            except ConnectionResetError:
-                self.bookie.recording.note(self.name, "reset by the target")
-                return
-            except OSError:
-                return
-            if not data:
-                self.bookie.recording.note(self.name, "closed by the target")
-                with contextlib.suppress(OSError):
-                    self._socket.close()
-                return
-            buffer += data
-            while len(buffer) >= _LENGTH.size:
-                (length,) = _LENGTH.unpack_fixed(buffer)
-                if not 0 <= length <= fields.FRAME_SIZE_MAX:
-                    self.bookie.recording.received(self.name, buffer)
-                    self.close()
-                    return
-                end = _LENGTH.size + length
-                if len(buffer) < end:
-                    break
-                self.bookie.recording.received(self.name, buffer[:end])
-                frame, buffer = buffer[_LENGTH.size : end], buffer[end:]
+        while (data := self._receive()) is not None:
+            self._buffer += data if self._tls is None else self._opened(data)
+            while (frame := self._next_frame()) is not None:
                 try:
-                    self._take(understand(frame))
+                    self._take(attrs.evolve(understand(frame), secured=self._tls is not None))
                 except Exception:  # a rule is wrong: the case must say so, and not blame the client
                     self.bookie.troubles.append(traceback.format_exc())
                     self.close()
                     return
+
+    def _receive(self) -> bytes | None:
+        """Bytes of the wire; None when no more come."""
+        try:
+            data = self._socket.recv(_CHUNK)
+        except ConnectionResetError:
+            self.bookie.recording.note(self.name, "reset by the target")
+            return None
+        except OSError:
+            return None
+        if not data:
+            self.bookie.recording.note(self.name, "closed by the target")
+            with contextlib.suppress(OSError):
+                self._socket.close()
+            return None
+        if self._agreed_to_tls and self._tls is None and self.bookie.tls is not None:
+            self._tls = TlsSide(self.bookie.tls)
+        return data
+
+    def _opened(self, data: bytes) -> bytes:
+        """What was inside TLS; the handshake goes on by the way."""
+        tls, inside = self._tls, b""
+        assert tls is not None
+        was_up = tls.up
+        with self._sending, contextlib.suppress(OSError):
+            try:
+                inside = tls.receive(data)
+            except ssl.SSLError as error:
+                self.bookie.recording.note(self.name, f"{'broken' if was_up else 'no'} TLS: {error}")
+                self._put(tls.wire())
+                self._end()
+                return b""
+            if tls.up and not was_up:
+                self.bookie.certificates.append(tls.certificate)
+                self.bookie.recording.note(
+                    self.name, f"TLS is up ({tls.about}): from here on the bytes inside are shown"
+                )
+            self._put(tls.wire())
+        return inside
+
+    def _next_frame(self) -> bytes | None:
+        """The next whole frame without its length, if it is there; a length that no frame has ends the connection."""
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_fixed(self._buffer)
+        if not 0 <= length <= fields.FRAME_SIZE_MAX:
+            self.bookie.recording.received(self.name, self._buffer)
+            self._buffer = b""
+            self.close()
+            return None
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        self.bookie.recording.received(self.name, self._buffer[:end])
+        frame, self._buffer = self._buffer[_LENGTH.size : end], self._buffer[end:]
+        return frame
 
     def _take(self, asked: Asked) -> None:
         rule = self.bookie.rule_for(asked)

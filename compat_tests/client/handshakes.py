@@ -1,23 +1,18 @@
 """What a client sends before its first request: START_TLS, a ClientHello, AUTH; and what must not follow."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from compat_tests.client import asked as names
-from compat_tests.client.driven import Client, ClientError, Pending
+from compat_tests.client.driven import Client, Pending
+from compat_tests.client.identities import FIRST_USE_S, authenticating, authority, trusting
 from compat_tests.client.readable import Readable, readable
-from compat_tests.client.stage import Stage
+from compat_tests.client.stage import IMPATIENT_MS, Stage
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.judge.recording import TARGET
-from compat_tests.targets.certificates import Secrets
 from protocol_specs.wire.status import EBADREQ, EIO, EOK, EUA
 
 PAYLOADS = (b"zero", b"one")
-FIRST_USE_S = 25.0
-"""What a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
-
 _RECORD_START = b"\x16\x03"
 """How a TLS record of a handshake begins."""
 
@@ -25,9 +20,8 @@ _RECORD_START = b"\x16\x03"
 @contextmanager
 def _trusting(stage: Stage) -> Iterator[Client]:
     """A client that is to speak TLS."""
-    with tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-") as folder:
-        files = Secrets.make(Path(folder)).client_files
-        yield stage.impatient_client(1500, tls_trust=files.ca)
+    with authority() as secrets:
+        yield trusting(stage, secrets, read_timeout_ms=IMPATIENT_MS, add_timeout_ms=IMPATIENT_MS)
 
 
 def _begin_read(stage: Stage, client: Client, ledger: Readable) -> Pending:
@@ -110,14 +104,6 @@ def _hello(stage: Stage) -> bool:
     return any(data.startswith(_RECORD_START) for data in sent)
 
 
-def _authenticating(stage: Stage) -> Client:
-    try:
-        return stage.fresh_client(auth_user="bookkeeper-reader", auth_password="secret")
-    except ClientError as error:
-        stage.fail("a client that authenticates", expected="that it is made", seen=str(error))
-        raise
-
-
 @case(
     "BKW-CCONN-026",
     MUST,
@@ -131,7 +117,7 @@ def requests_wait_for_authentication(stage: Stage) -> None:
     """A client with a plugin MUST send its first token first, and its requests only when authentication is over."""
     ledger = readable(stage, PAYLOADS, ensemble=1)
     gate = ledger.bookies[0].on(names.AUTH).hold()
-    reading = _begin_read(stage, _authenticating(stage), ledger)
+    reading = _begin_read(stage, authenticating(stage), ledger)
     gate.wait(1, FIRST_USE_S)
     stage.wait(0.5)
     stage.check("what was sent before the answer", set(_operations(ledger)), {names.AUTH})
@@ -156,5 +142,5 @@ def a_refused_token_fails_what_waits(stage: Stage) -> None:
         rule.answer(EUA, part=False)
     else:
         rule.close()
-    _begin_read(stage, _authenticating(stage), ledger).error()
+    _begin_read(stage, authenticating(stage), ledger).error()
     stage.check("operations asked for", set(_operations(ledger)), {names.AUTH})

@@ -37,6 +37,12 @@ class Exchange:
         self._connection = connection
 
     @property
+    def line(self) -> str:
+        """The name of the connection."""
+        name: str = self._connection.name
+        return name
+
+    @property
     def bookie(self) -> ScriptedBookie:
         """Who was asked."""
         bookie: ScriptedBookie = self._connection.bookie
@@ -63,6 +69,10 @@ class Exchange:
     def close(self) -> None:
         """Close the connection in order."""
         self._connection.close()
+
+    def break_off(self, data: bytes = b"", missing: int = 0) -> None:
+        """Send bytes but for the last ``missing`` that they are on the wire, and close; TLS is told nothing."""
+        self._connection.break_off(data, missing)
 
     def reset(self) -> None:
         """Close the connection with RST."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -34,6 +35,10 @@ class ScriptedBookie:
         self.stored = Stored()
         self.troubles: list[str] = []
         """What went wrong in its own rules, which is no fault of the client."""
+        self.tls: ssl.SSLContext | None = None
+        """With it START_TLS is agreed to, and what follows is inside TLS; see :mod:`compat_tests.wire.tls`."""
+        self.certificates: list[bytes | None] = []
+        """What clients have shown in their TLS handshakes, DER."""
         self.lock = threading.RLock()
         self.recording = recording
         self._rules: list[Rule] = []

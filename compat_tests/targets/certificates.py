@@ -50,6 +50,11 @@ class Secrets:
         return TlsFiles(self.directory / "authority.pem", self.directory / "client.pem", self.directory / "client.key")
 
     @property
+    def bookie_files(self) -> tuple[Path, Path]:
+        """The certificate and the key of a bookie."""
+        return self.directory / "bookie.pem", self.directory / "bookie.key"
+
+    @property
     def jaas(self) -> dict[str, object]:
         """Where the passwords are."""
         return {JAAS_PROPERTY: self.directory / "jaas.conf"}

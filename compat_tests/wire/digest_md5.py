@@ -1,4 +1,5 @@
-"""The client's side of SASL DIGEST-MD5 (RFC 2831, "auth", md5-sess), with every value open to be wrong on purpose."""
+"""SASL DIGEST-MD5 (RFC 2831, "auth", md5-sess): a client's response, with every value open to be wrong on purpose, and
+what a bookie needs to challenge and to judge one."""
 
 import re
 from collections.abc import Mapping
@@ -49,9 +50,27 @@ def response(challenge: Mapping[str, str], user: str, password: str, cnonce: str
     return ",".join(words).encode(), _proof(values, password, "")
 
 
+def challenge(nonce: str) -> bytes:
+    """What a bookie answers a client's first token."""
+    return f'realm="{SASL_NAME}",nonce="{nonce}",qop="auth",charset=utf-8,algorithm=md5-sess'.encode()
+
+
+def proofs(response: Mapping[str, str], password: str) -> tuple[str, str]:
+    """What a response must have as ``response``, and the bookie's ``rspauth`` to it, if this is the password.
+
+    Raises ValueError for a response that lacks a directive.
+    """
+    values = {"realm": "", "qop": "auth", **{name.replace("-", "_"): value for name, value in response.items()}}
+    try:
+        return _proof(values, password, "AUTHENTICATE"), _proof(values, password, "")
+    except KeyError as error:
+        raise ValueError(f"a response without {error}") from None
+
+
 def _proof(values: Mapping[str, str], password: str, method: str) -> str:
     secret = _md5(f"{values['username']}:{values['realm']}:{password}".encode())
-    a1 = _md5(secret + f":{values['nonce']}:{values['cnonce']}".encode()).hex()
+    acting_for = f":{values['authzid']}" if values.get("authzid") else ""  # Java's client always says it
+    a1 = _md5(secret + f":{values['nonce']}:{values['cnonce']}{acting_for}".encode()).hex()
     a2 = _md5(f"{method}:{values['digest_uri']}".encode()).hex()
     chain = (a1, values["nonce"], values["nc"], values["cnonce"], values["qop"], a2)
     return _md5(":".join(chain).encode()).hex()

@@ -39,6 +39,24 @@ def client_context(
     return context
 
 
+def bookie_context(
+    certificate: Path, key: Path, *, clients_of: Path | None = None, version: ssl.TLSVersion | None = None
+) -> ssl.SSLContext:
+    """A bookie's side.
+
+    :param clients_of: the authority of clients whose certificate is asked for; a client may have none to show
+    :param version: the only one that is spoken
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    if clients_of is not None:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(clients_of)
+    if version is not None:
+        context.minimum_version = context.maximum_version = version
+    return context
+
+
 def shake_hands(line: Line, context: ssl.SSLContext) -> str | None:
     """Do the handshake; give why it failed, or None.
 

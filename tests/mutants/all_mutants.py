@@ -7,6 +7,7 @@ from tests.mutants import (
     bookie_fencing,
     bookie_replies,
     bookie_strangers,
+    client_connections,
     client_reads,
     client_writes,
     table_rows,
@@ -22,6 +23,7 @@ MUTANTS: dict[str, Mutant] = {
         *bookie_replies.DEFECTS.mutants,
         *bookie_connections.DEFECTS.mutants,
         *bookie_strangers.DEFECTS.mutants,
+        *client_connections.DEFECTS.mutants,
         *client_reads.DEFECTS.mutants,
         *client_writes.DEFECTS.mutants,
     )

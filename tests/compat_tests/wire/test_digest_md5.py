@@ -29,3 +29,40 @@ def test_quotes_in_values_are_read() -> None:
 def test_what_is_no_token_is_refused() -> None:
     with pytest.raises(ValueError, match="no directive"):
         digest_md5.parse(b"hello")
+
+
+def test_a_bookie_knows_the_proofs_of_the_example_of_the_rfc() -> None:
+    challenge = digest_md5.parse(CHALLENGE)
+    token, rspauth = digest_md5.response(
+        challenge, "chris", "secret", "OA6MHXh6VqTrRk", digest_uri="imap/elwood.innosoft.com"
+    )
+    said = digest_md5.parse(token)
+    assert digest_md5.proofs(said, "secret") == (said["response"], rspauth)
+    assert digest_md5.proofs(said, "other")[0] != said["response"]
+
+
+def test_whom_a_client_acts_for_is_proven_too() -> None:
+    # As the client of Java 4.18.0 with OpenJDK 17 answered this nonce.
+    said = {
+        "username": "bookkeeper-reader",
+        "realm": "bookkeeper",
+        "nonce": "22ef83503c53329239f51d4b440ab00e",
+        "nc": "00000001",
+        "cnonce": "HasX5JrShWKQLpNnP/TjbtG6lWzR62g5QPgeHmts",
+        "digest-uri": "bookkeeper/bookkeeper",
+        "qop": "auth",
+        "authzid": "bookkeeper-reader",
+    }
+    assert digest_md5.proofs(said, "secret")[0] == "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
+    del said["authzid"]
+    assert digest_md5.proofs(said, "secret")[0] != "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
+
+
+def test_a_challenge_can_be_answered() -> None:
+    said = digest_md5.parse(digest_md5.challenge("some-nonce"))
+    assert (said["nonce"], said["realm"], said["algorithm"]) == ("some-nonce", "bookkeeper", "md5-sess")
+
+
+def test_a_response_that_lacks_something_is_named() -> None:
+    with pytest.raises(ValueError, match="nonce"):
+        digest_md5.proofs({"username": "chris"}, "secret")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.targets.sites import TlsFiles
-from compat_tests.wire.tls import client_context, stranger
+from compat_tests.wire.tls import bookie_context, client_context, stranger
 
 
 def test_a_stranger_has_a_certificate_and_its_key_while_he_is_needed() -> None:
@@ -33,3 +33,11 @@ def test_one_version_can_be_asked_for() -> None:
 def test_an_authority_that_is_not_there_is_named_by_the_error() -> None:
     with pytest.raises(FileNotFoundError):
         client_context(TlsFiles(Path("/nowhere/authority.pem")))
+
+
+def test_a_bookie_asks_for_no_certificate_unless_it_is_to() -> None:
+    with stranger() as (certificate, key):
+        assert bookie_context(certificate, key).verify_mode is ssl.CERT_NONE
+        asking = bookie_context(certificate, key, clients_of=certificate, version=ssl.TLSVersion.TLSv1_3)
+    assert asking.verify_mode is ssl.CERT_OPTIONAL
+    assert asking.minimum_version == asking.maximum_version == ssl.TLSVersion.TLSv1_3

@@ -1,0 +1,54 @@
+"""Clients that are to speak TLS, or to authenticate, and bookies that can; what the cases about either share."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from compat_tests.client.driven import Client, ClientError
+from compat_tests.client.scripted_bookie import ScriptedBookie
+from compat_tests.client.stage import Stage
+from compat_tests.targets.certificates import PASSWORD, USER, Secrets
+from compat_tests.wire.tls import bookie_context
+
+FIRST_USE_S = 25.0
+"""What a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
+
+PATIENT_S = 40.0
+"""The limit of a case that may be the first to use them."""
+
+
+@contextmanager
+def authority() -> Iterator[Secrets]:
+    """An authority of one's own, with a bookie and a client that it knows; its files are there while it is needed."""
+    with tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-") as folder:
+        yield Secrets.make(Path(folder))
+
+
+def trusting(stage: Stage, secrets: Secrets, **settings: object) -> Client:
+    """A client that speaks TLS with bookies of this authority."""
+    return stage.fresh_client(tls_trust=secrets.client_files.ca, **settings)
+
+
+def authenticating(stage: Stage, **settings: object) -> Client:
+    """A client that authenticates."""
+    try:
+        return stage.fresh_client(auth_user=USER, auth_password=PASSWORD, **settings)
+    except ClientError as error:
+        stage.fail("a client that authenticates", expected="that it is made", seen=str(error))
+        raise
+
+
+def secured(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool = False) -> None:
+    """Have bookies speak TLS; ``clients``: and ask clients for the certificate that they have."""
+    files = secrets.client_files
+    context = bookie_context(*secrets.bookie_files, clients_of=files.ca if clients else None)
+    for bookie in bookies:
+        bookie.tls = context
+
+
+def asked_inside(bookies: Iterable[ScriptedBookie]) -> set[tuple[str, bool]]:
+    """Which operations bookies were asked for, and whether that came inside TLS."""
+    return {(each.operation, each.secured) for bookie in bookies for each in bookie.requests()}

@@ -1,0 +1,91 @@
+"""A client that speaks TLS, in memory."""
+
+import ssl
+import threading
+from pathlib import Path
+
+from compat_tests.targets.certificates import Secrets
+from compat_tests.wire.tls import client_context
+
+
+class TlsPeer:
+    """What a bookie sends goes in; what the client says comes out.
+
+    As a socket it first says ``clear``, then carries out the handshake, then says ``inside`` in one record, and ends.
+    """
+
+    def __init__(self, secrets: Secrets, clear: bytes = b"", inside: bytes = b"", shows: bool = False) -> None:
+        self.arriving, self.leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = client_context(secrets.client_files, show_certificate=shows)
+        self.tls = context.wrap_bio(self.arriving, self.leaving)
+        self.clear, self.inside = clear, inside
+        self.heard_in_clear = b""
+        self.wire = b""
+        """All that came behind the agreement."""
+        self.ended = threading.Event()
+        self._begun = self._up = False
+
+    def answer(self) -> bytes:
+        """What the client says next in the handshake; nothing if it is done and all was said."""
+        self._begun = True
+        try:
+            if not self._up:
+                self.tls.do_handshake()
+                self._up = True
+            if self.inside:
+                self.tls.write(self.inside)
+                self.inside = b""
+        except ssl.SSLWantReadError:
+            pass
+        return self.leaving.read()
+
+    def heard(self) -> bytes:
+        """What came inside TLS."""
+        found = b""
+        try:
+            while data := self.tls.read(1 << 16):
+                found += data
+        except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+            pass
+        return found
+
+    # As a socket -----------------------------------------------------------------------------------------------------
+
+    def recv(self, size: int) -> bytes:
+        said, self.clear = self.clear, b""
+        said = said or self.answer()
+        if not said:
+            self.ended.set()
+        return said
+
+    def sendall(self, data: bytes) -> None:
+        if not self._begun:
+            self.heard_in_clear += data
+            return
+        self.wire += data
+        self.arriving.write(data)
+
+    def setsockopt(self, *options: object) -> None:
+        pass
+
+    def shutdown(self, how: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def records(wire: bytes) -> list[int]:
+    """The sizes of the records of TLS that bytes consist of."""
+    found, position = [], 0
+    while position < len(wire):
+        size = int.from_bytes(wire[position + 3 : position + 5], "big")
+        found.append(size)
+        position += 5 + size
+    return found
+
+
+def secrets_in(folder: Path, name: str) -> Secrets:
+    """An authority of its own."""
+    (folder / name).mkdir()
+    return Secrets.make(folder / name)
