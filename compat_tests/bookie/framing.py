@@ -90,7 +90,7 @@ def what_is_in_front_of_a_frame_too_long_is_carried_out(talk: Talk) -> None:
         outcome = line.receive()
     talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
     read = talk.requests.read(ledger, 0)
-    talk.wait_until(lambda: talk.ask(read).status is EOK, "the add in front of the bad frame")
+    talk.wait_until(lambda: talk.ask(read).status is EOK, "the add in front of the bad frame", timeout_s=4.0)
     talk.expect(talk.requests.read(ledger, 0), EOK, body=body)
     talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any, Self
+from unittest.mock import patch
 
 from attrs import frozen
 
@@ -22,6 +23,7 @@ from compat_tests.judge.schedule import Pace
 from compat_tests.judge.verdict import Verdict
 from compat_tests.targets.options import TargetOptions
 from compat_tests.targets.ours import OurTarget
+from compat_tests.wire import line
 from tests.mutants.grounds import KnownBookie, KnownClient
 from tests.mutants.launch import AS_IT_IS
 from tests.mutants.mutant import BOOKIE, Mutant
@@ -33,6 +35,8 @@ AT_ONCE = 3
 _DRIVER = OURS[-1]
 _STRICT = Measure(strict=True)
 """What may be passed by a real target must not hide a defect here."""
+_SILENT_S = 3.0
+"""How long a bookie may be silent here; a real one gets more time, and many a mutant never answers."""
 _FEW = Pace(jobs=4)
 _SEED = 1
 _SEEDS_OF_THE_HEALTHY = (2, 3, 4)
@@ -82,6 +86,7 @@ class Judge:
 
     def __enter__(self) -> Self:
         self._nursery = self._started.enter_context(NurseryProcess())
+        self._started.enter_context(patch.object(line, "REPLY_TIMEOUT_S", _SILENT_S))
         return self
 
     def __exit__(self, *ended: object) -> None:
