@@ -8,7 +8,11 @@ from compat_tests.judge.catalogue import load
 from compat_tests.targets.target import TargetOptions, parse
 from tests.integration.conformance_results import not_fine, not_passed, results_of
 
-pytestmark = [pytest.mark.java, pytest.mark.one_row]
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.one_row,
+    pytest.mark.timeout(1200),
+]  # the first test waits for the whole run
 
 CASES = load(Role.BOOKIE)
 
