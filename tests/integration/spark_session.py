@@ -1,0 +1,37 @@
+"""One Spark session for all integration tests that need one: the fixture ``spark``.
+
+    from tests.integration.spark_session import spark  # noqa: F401
+
+It is local, two tasks at a time, each tried three times.  The JVM and the Python workers see the repository first.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A SparkSession, stopped at the end of the run."""
+    pytest.importorskip("pyspark")
+    from bookkeeper_tx.spark.session import local_session
+
+    # Functions of test modules are sent to the workers by name.
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    directory = tmp_path_factory.mktemp("spark")
+    session = local_session(
+        "tests",
+        settings={
+            "spark.local.dir": str(directory / "local"),
+            "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        },
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
