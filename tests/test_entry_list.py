@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx import entry_list
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.entry_list import GROUP, HEADER, EntryList, Group, encode, encode_ranges
+from bookkeeper_tx.quorum import Quorum
 from protocol_specs import fields, vectors
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import entry_list as spec

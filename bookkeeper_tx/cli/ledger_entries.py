@@ -13,10 +13,10 @@ from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.connect import config_for, connected
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerMetadata
+from bookkeeper_tx.quorum import Quorum
 
 RANGES_MAX = 1000
 """Ranges shown of one bookie: its few bytes may stand for more than fit any screen, or memory."""

@@ -16,7 +16,6 @@ from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
 from bookkeeper_tx.client.pending_add import PendingAdd, Slot
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookKeeperError,
@@ -27,6 +26,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.quorum import Quorum
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -14,6 +13,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
 )
 from bookkeeper_tx.model import BookieId, Fragment, ledger_name
+from bookkeeper_tx.quorum import Quorum
 from protocol_specs import fields
 
 

@@ -13,7 +13,6 @@ from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.open_ledger import open_ledger
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.client.recovery import RULES, RecoveryRules
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -26,6 +25,7 @@ from bookkeeper_tx.errors import (
     UnknownLedgerState,
 )
 from bookkeeper_tx.model import DigestType, LedgerState
+from bookkeeper_tx.quorum import Quorum
 from tests.client.puppets import Cluster
 
 SIZES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (2, 2, 1), (3, 3, 3), (5, 3, 2), (1, 1, 1)]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from attrs import frozen
 
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.quorum import Quorum
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.cluster import Cluster

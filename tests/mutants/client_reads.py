@@ -5,7 +5,6 @@ from typing import Any
 from bookkeeper_tx.client import batch_read, ledger_reader
 from bookkeeper_tx.client.batch_read import BatchAttempt
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
-from bookkeeper_tx.client.quorum import Quorum
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_prefix import PrefixRead
 from bookkeeper_tx.client.read_range import RangeRead
@@ -13,6 +12,7 @@ from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BadRequest, BadVersion, BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.protocol import v2_client
+from bookkeeper_tx.quorum import Quorum
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
 from tests.mutants.mutant import CLIENT, Defects, instead_of

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.client.quorum import Quorum, mask_of
+from bookkeeper_tx.quorum import Quorum, mask_of
 
 SIZES = st.integers(1, 6).flatmap(
     lambda ensemble: st.integers(1, ensemble).flatmap(
