@@ -3,7 +3,8 @@
 A field is an option; its name in Spark is the field's, spelt ``likeThis``.  :meth:`Options.from_spark` reads them, and
 ``python -m bookkeeper_tx.spark.document`` puts the table into docs/guides/spark.md.
 """
-# ruff: noqa: RUF009: the calls declare fields, as attrs' own do
+# The calls declare fields, as attrs' own do.
+# ruff: noqa: RUF009
 
 from collections.abc import Mapping
 from enum import Enum
@@ -73,7 +74,7 @@ class Options:
     )
     scope: int | None = option(
         SCOPE,
-        Use.ENTRIES | _TABLES | Use.ENTRYLOG,
+        Use.ENTRIES | _TABLES,
         "Where `ledgers` and `ledgerMetadata.` look (BP-34): 0 is what Java knows",
         0,
     )
@@ -140,8 +141,16 @@ class Options:
         False,
     )
 
+    per_entry: bool = option(
+        BOOLEAN, Use.REPLICAS, "A row for each copy of each entry, and not for each bookie's part of a ledger", False
+    )
+
     # How it is spread and read
-    min_partitions: int | None = option(COUNT, _READERS, "Cut into at least so many tasks, if there are entries enough")
+    min_partitions: int | None = option(
+        COUNT,
+        _READERS | Use.LEDGERS | Use.ENTRYLOG,
+        "Cut into at least so many tasks, if there is enough to read",
+    )
     max_entries_per_partition: int = option(COUNT, _READERS, "Entries of one task", 1_000_000)
     max_bytes_per_partition: int = option(
         SIZE, _READERS, "About how many payload bytes of one task", 128 * MIB, shown="`128m`"
@@ -150,7 +159,9 @@ class Options:
         BOOLEAN, Use.READ | _TABLES, "Filters on `ledger_id` and `entry_id` decide what is read at all", True
     )
     batch: bool = option(BOOLEAN, _READERS, "Ask bookies for many entries at once (BP-62) where they can", True)
-    batch_rows: int = option(number(1, 1_000_000), _READERS | Use.ENTRYLOG, "Rows of one Arrow batch", 10_000)
+    batch_rows: int = option(
+        number(1, 1_000_000), _READERS | Use.LEDGERS | Use.ENTRYLOG, "Rows of one Arrow batch", 10_000
+    )
     batch_bytes: int = option(SIZE, _READERS | Use.ENTRYLOG, "Payload bytes of one Arrow batch", 8 * MIB, shown="`8m`")
     pipeline_window: int = option(COUNT, _READERS | Use.SINK, "Requests that wait for one bookie's answer", 512)
     max_entries_per_second_per_bookie: int | None = option(
@@ -170,9 +181,9 @@ class Options:
     )
     digest_type: DigestType | None = option(
         DIGEST,
-        _READERS | Use.SINK,
-        "How entries are protected. Needed to read ledgers only whose metadata does not say it",
-        shown="as the metadata says; `crc32c` to write",
+        _READERS | Use.SINK | Use.ENTRYLOG,
+        "How entries are protected. Needed to read ledgers only whose metadata does not say it, and entry logs",
+        shown="as the metadata says; `crc32c` to write and for entry logs",
     )
     read_timeout_ms: int = option(
         COUNT, _READERS, "How long a bookie may take to answer; then the next is asked", 10_000
