@@ -3,7 +3,7 @@
 from kazoo import exceptions
 
 from bookkeeper_tx.errors import MetadataConflict
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, create_with_parents
 from bookkeeper_tx.model import BookieId
 from protocol_specs.metadata import layout as spec
@@ -22,6 +22,13 @@ class ZooKeeperCookies:
         except exceptions.NoNodeError:
             return None
         return cookie, stat.version
+
+    async def bookie_ids(self) -> frozenset[BookieId]:
+        """Return all bookies that have a cookie, whether they live or not."""
+        try:
+            return frozenset(await self._requests.insist("get_children", self._folder))
+        except exceptions.NoNodeError:
+            return frozenset()
 
     async def write(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> int:
         """Create or compare and set.  After a lost answer, finding this very cookie means that it was written."""

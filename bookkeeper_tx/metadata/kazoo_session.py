@@ -7,7 +7,7 @@ What kazoo does, and what is done about it here:
 - while the connection is down it queues requests without limit in time: here they wait outside, until it is up or until
   their caller cancels them, and the late result of a cancelled one is dropped;
 - ``start`` and ``stop`` block, and join threads: each runs in a thread of its own that ends with it;
-- a request in flight when the connection breaks fails with unknown outcome: :class:`ConnectionLost`;
+- a request in flight when the connection breaks fails with unknown outcome: ``kazoo_client.ConnectionLost``;
 - on reconnecting it may wait for a minute: the delay is capped;
 - after ``stop`` a request would never be answered: here it fails at once.
 
@@ -15,37 +15,18 @@ Its watches all fire when the connection breaks and are not set again; that is l
 fork after ``start``: the threads would be missing in the child.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from kazoo import exceptions
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.errors import MetadataUnavailable
-
-# Without a handler of any kind Python prints kazoo's warnings, one for each attempt to connect, to stderr.
-logging.getLogger("kazoo").addHandler(logging.NullHandler())
-
-_UNKNOWN_OUTCOME = (
-    exceptions.ConnectionLoss,
-    exceptions.SessionExpiredError,
-    exceptions.ConnectionClosedError,
-    exceptions.OperationTimeoutError,
-    exceptions.SessionMovedError,
-)
-
-_CONNECTION_RETRY = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 2.0}
-"""Try again for ever, soon at first, then every 2 s."""
-
-
-class ConnectionLost(MetadataUnavailable):
-    """The connection to ZooKeeper was lost; whether the request was carried out is unknown."""
+from bookkeeper_tx.metadata.kazoo_client import CONNECTION_RETRY, not_reached, translated
 
 
 class _State(Enum):
@@ -71,7 +52,7 @@ class KazooSession:
         """Called on each connection after the first, in the same session or a new one."""
         self._reactor = reactor
         self._connect_timeout_s = connect_timeout_s
-        self._client = make_client(hosts=self.hosts, timeout=session_timeout_s, connection_retry=_CONNECTION_RETRY)
+        self._client = make_client(hosts=self.hosts, timeout=session_timeout_s, connection_retry=CONNECTION_RETRY)
         self._state = _State.NEW
         self._waiting: list[Deferred[None]] = []
         self._shutdown_trigger: Any = None
@@ -136,7 +117,7 @@ class KazooSession:
         try:
             result = request()
         except Exception as error:
-            return fail(_translated(error))
+            return fail(translated(error))
         result.rawlink(lambda each: self._reactor.callFromThread(_deliver, each, done))
         return done
 
@@ -181,9 +162,7 @@ class KazooSession:
             self._client.start(self._connect_timeout_s)
         except KazooTimeoutError:
             self._disconnect()
-            raise MetadataUnavailable(
-                f"no ZooKeeper at {self.hosts} answered within {self._connect_timeout_s:g} s"
-            ) from None
+            raise not_reached(self.hosts, self._connect_timeout_s) from None
 
     def _disconnect(self) -> None:
         self._client.stop()
@@ -234,10 +213,6 @@ def _deliver(result: Any, done: Deferred[Any]) -> None:
     if done.called:
         return  # cancelled, or kazoo reports a broken connection twice
     if result.exception is not None:
-        done.errback(_translated(result.exception))
+        done.errback(translated(result.exception))
     else:
         done.callback(result.value)
-
-
-def _translated(error: Exception) -> Exception:
-    return ConnectionLost() if isinstance(error, _UNKNOWN_OUTCOME) else error

@@ -6,7 +6,7 @@ and from then on for ever, 64-bit ids come from parents that hold the upper half
 
 from kazoo import exceptions
 
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, create_with_parents
 from protocol_specs.metadata import layout as spec
 

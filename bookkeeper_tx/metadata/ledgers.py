@@ -1,14 +1,14 @@
 """Ledger metadata in ZooKeeper: a node per ledger."""
 
 from collections.abc import Callable
+from typing import Any
 
 from kazoo import exceptions
-from twisted.internet.defer import Deferred, FirstError, gatherResults
 
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, NoSuchLedger
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.ledger_serialization import as_created, as_update, parse, serialize
-from bookkeeper_tx.metadata.zookeeper_paths import Branch, LedgerTree
+from bookkeeper_tx.metadata.zookeeper_paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, create_with_parents
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from protocol_specs.metadata import ledger as ledger_spec
@@ -56,15 +56,15 @@ class ZooKeeperLedgers:
     async def read(self, ledger_id: int) -> Versioned:
         stored = await self._read(ledger_id)
         if stored is None:
-            raise _no_such(ledger_id)
+            raise no_such(ledger_id)
         return stored
 
     async def _read(self, ledger_id: int) -> Versioned | None:
         try:
-            record, stat = await self._requests.insist("get", self._tree().path(ledger_id))
+            answer = await self._requests.insist("get", self._tree().path(ledger_id))
         except exceptions.NoNodeError:
             return None
-        return Versioned(parse(record, ledger_id), stat.version)
+        return versioned(ledger_id, answer)
 
     async def write(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
         """Compare and set.  After a lost answer, finding these very bytes in the next version means that it was set."""
@@ -78,7 +78,7 @@ class ZooKeeperLedgers:
             except ConnectionLost:
                 repeated = True
             except exceptions.NoNodeError:
-                raise _no_such(ledger_id) from None
+                raise no_such(ledger_id) from None
             except exceptions.BadVersionError:
                 if repeated and await self._holds(path, record, version + 1):
                     return Versioned(updated, version + 1)
@@ -106,7 +106,7 @@ class ZooKeeperLedgers:
             except exceptions.NoNodeError:
                 if repeated:
                     break
-                raise _no_such(ledger_id) from None
+                raise no_such(ledger_id) from None
         for parent in self._tree().parents(path):
             try:
                 await self._requests.insist("delete", parent)
@@ -127,7 +127,8 @@ class ZooKeeperLedgers:
         while branches:
             # From the end, so that the branches that wait are those beside a few paths, and not a whole level.
             some, branches = branches[-_LISTED_AT_ONCE:], branches[:-_LISTED_AT_ONCE]
-            for branch, names in zip(some, await self._children_of(some), strict=True):
+            listed = await self._requests.children_of_each([branch.path for branch in some])
+            for branch, names in zip(some, listed, strict=True):
                 if branch.holds_ledgers:
                     ids = (tree.id_of(f"{branch.path}/{name}") for name in names)
                     found += [ledger_id for ledger_id in ids if ledger_id is not None]
@@ -135,23 +136,13 @@ class ZooKeeperLedgers:
                     branches += [branch.child(name) for name in names if branch.form.is_range(name, branch.depth)]
         return sorted(found)
 
-    async def _children_of(self, branches: list[Branch]) -> list[list[str]]:
-        asking = [self._children(branch.path) for branch in branches]
-        try:
-            return await gatherResults(asking, consumeErrors=True)
-        except FirstError as error:
-            error.subFailure.raiseException()
 
-    def _children(self, path: str) -> Deferred[list[str]]:
-        async def ask() -> list[str]:
-            try:
-                children: list[str] = await self._requests.insist("get_children", path)
-            except exceptions.NoNodeError:
-                return []  # deleted in the meantime, or there never was a ledger of this scope
-            return children
-
-        return self._requests.within(ask())
+def versioned(ledger_id: int, answer: tuple[bytes, Any]) -> Versioned:
+    """Return what the answer to a ``get`` says of a ledger; raises MetadataCorrupt."""
+    record, stat = answer
+    return Versioned(parse(record, ledger_id), stat.version)
 
 
-def _no_such(ledger_id: int) -> NoSuchLedger:
+def no_such(ledger_id: int) -> NoSuchLedger:
+    """Return the error for a ledger that has no node."""
     return NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)}")

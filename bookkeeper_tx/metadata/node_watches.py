@@ -12,8 +12,8 @@ from kazoo import exceptions
 from twisted.logger import Logger
 
 from bookkeeper_tx.errors import MetadataError
+from bookkeeper_tx.metadata.twisted_requests import TwistedRequests
 from bookkeeper_tx.metadata.watches import Key, Watches
-from bookkeeper_tx.metadata.zookeeper_requests import Requests
 
 _AGAIN_AFTER_S = 1.0
 """How long to wait after a look that failed."""
@@ -24,7 +24,7 @@ class NodeWatches:
 
     _log = Logger()
 
-    def __init__(self, requests: Requests, reactor: Any) -> None:
+    def __init__(self, requests: TwistedRequests, reactor: Any) -> None:
         self._requests = requests
         self._reactor = reactor
         self._watches = Watches()

@@ -8,12 +8,13 @@ from kazoo import exceptions
 from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
-from bookkeeper_tx.errors import BookieIdInUse, BookieUnavailable, MetadataError
+from bookkeeper_tx.errors import BookieIdInUse, MetadataError
 from bookkeeper_tx.metadata import service_info
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
-from bookkeeper_tx.metadata.zookeeper_requests import Requests, ensure
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.registered_bookies import RegisteredBookies
+from bookkeeper_tx.metadata.twisted_requests import TwistedRequests
+from bookkeeper_tx.metadata.zookeeper_requests import ensure
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
-from protocol_specs.metadata import layout as spec
 
 VANISH_FACTOR = 1.2
 """A dead process's node may outlive its session timeout by a tick of the server."""
@@ -33,13 +34,12 @@ class Registration:
 
 
 class ZooKeeperRegistrations:
-    """The registrations below one root: those made here, and a view of all."""
+    """The registrations below one root that are made here."""
 
     _log = Logger()
 
-    def __init__(self, requests: Requests, root: str, reactor: Any, session_timeout_s: float) -> None:
-        self.writable_folder = f"{root}/{spec.AVAILABLE}"
-        self.read_only_folder = f"{root}/{spec.AVAILABLE}/{spec.READ_ONLY}"
+    def __init__(self, requests: TwistedRequests, root: str, reactor: Any, session_timeout_s: float) -> None:
+        self._bookies = RegisteredBookies(requests, root)
         self.patience_s = session_timeout_s * VANISH_FACTOR
         """How long to wait for the node of a dead session to vanish."""
         self._requests = requests
@@ -47,8 +47,6 @@ class ZooKeeperRegistrations:
         self._wanted: dict[BookieId, Registration] = {}
         self._session_id: int | None = None
         self._lock = DeferredLock()
-
-    # Our own ------------------------------------------------------------------------------------------------------
 
     async def register(self, bookie_id: BookieId, wanted: Registration) -> None:
         """Make the node, or move it between writable and read-only: the new one first, then the old one goes."""
@@ -65,7 +63,7 @@ class ZooKeeperRegistrations:
         await self._lock.acquire()
         try:
             if self._wanted.pop(bookie_id, None) is not None:
-                for path in self._paths(bookie_id, False):
+                for path in self._bookies.paths(bookie_id, False):
                     await self._delete_own(path)
         finally:
             self._lock.release()
@@ -106,7 +104,7 @@ class ZooKeeperRegistrations:
             self._register_all()
 
     async def _register(self, bookie_id: BookieId, wanted: Registration) -> None:
-        path, other = self._paths(bookie_id, wanted.read_only)
+        path, other = self._bookies.paths(bookie_id, wanted.read_only)
         data = service_info.serialize(wanted.info)
         await self._until_not_foreign(other, bookie_id)
         while True:
@@ -121,7 +119,7 @@ class ZooKeeperRegistrations:
                 continue
             except exceptions.NoNodeError:
                 if owner is None and wanted.read_only:
-                    await ensure(self._requests, self.read_only_folder)
+                    await ensure(self._requests, self._bookies.read_only_folder)
                 elif owner is None:
                     raise
         await self._delete_own(other)
@@ -150,31 +148,3 @@ class ZooKeeperRegistrations:
                 await self._requests.insist("delete", path)
             except exceptions.NoNodeError:
                 pass
-
-    def _paths(self, bookie_id: BookieId, read_only: bool) -> tuple[str, str]:
-        folders = (self.writable_folder, self.read_only_folder)
-        first, second = reversed(folders) if read_only else folders
-        return f"{first}/{bookie_id}", f"{second}/{bookie_id}"
-
-    # All ----------------------------------------------------------------------------------------------------------
-
-    async def writable(self) -> frozenset[BookieId]:
-        return await self._children(self.writable_folder) - {spec.READ_ONLY}
-
-    async def read_only(self) -> frozenset[BookieId]:
-        return await self._children(self.read_only_folder)
-
-    async def _children(self, folder: str) -> frozenset[BookieId]:
-        try:
-            return frozenset(await self._requests.insist("get_children", folder))
-        except exceptions.NoNodeError:
-            return frozenset()
-
-    async def info(self, bookie_id: BookieId) -> BookieServiceInfo:
-        for path in self._paths(bookie_id, False):
-            try:
-                data, _ = await self._requests.insist("get", path)
-            except exceptions.NoNodeError:
-                continue
-            return service_info.parse(data, bookie_id)
-        raise BookieUnavailable(f"bookie {bookie_id} is not registered")

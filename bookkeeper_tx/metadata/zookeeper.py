@@ -14,11 +14,12 @@ from bookkeeper_tx.metadata.kazoo_session import KazooSession
 from bookkeeper_tx.metadata.ledger_ids import LedgerIds
 from bookkeeper_tx.metadata.ledgers import ZooKeeperLedgers
 from bookkeeper_tx.metadata.node_watches import NodeWatches
+from bookkeeper_tx.metadata.registered_bookies import RegisteredBookies
 from bookkeeper_tx.metadata.registration import Registration, ZooKeeperRegistrations
+from bookkeeper_tx.metadata.twisted_requests import TwistedRequests
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper_cluster import ZooKeeperCluster
 from bookkeeper_tx.metadata.zookeeper_paths import LedgerTree
-from bookkeeper_tx.metadata.zookeeper_requests import Requests
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 
 SESSION_TIMEOUT_S = 10.0
@@ -46,11 +47,12 @@ class ZooKeeperMetadataStore:
         self._root = root
         self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s)
         self._session.connected_again = self._connected_again
-        self._requests = Requests(self._session, reactor, operation_timeout_s)
+        self._requests = TwistedRequests(self._session, reactor, operation_timeout_s)
         self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
         self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
         self._ids = LedgerIds(self._requests, root)
         self._cookies = ZooKeeperCookies(self._requests, root)
+        self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
         self._watches = NodeWatches(self._requests, reactor)
 
@@ -125,16 +127,16 @@ class ZooKeeperMetadataStore:
         return self._operate(self._registrations.unregister(bookie_id))
 
     def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
-        return self._operate(self._registrations.writable())
+        return self._operate(self._bookies.writable())
 
     def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
-        return self._operate(self._registrations.read_only())
+        return self._operate(self._bookies.read_only())
 
     def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
-        return self._operate(self._registrations.info(bookie_id))
+        return self._operate(self._bookies.info(bookie_id))
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        folders = (self._registrations.writable_folder, self._registrations.read_only_folder)
+        folders = (self._bookies.writable_folder, self._bookies.read_only_folder)
         return _end_all([self._watches.children(folder, changed) for folder in folders])
 
     def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:

@@ -6,7 +6,7 @@ import construct
 from kazoo import exceptions
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataUnavailable
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.zookeeper_paths import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper_requests import Requests, ensure
 from protocol_specs.metadata import layout as spec
@@ -35,7 +35,7 @@ class ZooKeeperCluster:
             self.layouts = (self._checked_layout(record),)
         elif await self._requests.insist("exists", f"{self._root}/{spec.AVAILABLE}") is None:
             raise MetadataUnavailable(
-                f"there is no cluster at {self._root} in ZooKeeper at {self._requests.session.hosts}: "
+                f"there is no cluster at {self._root} in ZooKeeper at {self._requests.hosts}: "
                 "make one with `bktx cluster init`"
             )
         else:
@@ -62,7 +62,7 @@ class ZooKeeperCluster:
             await self.check_if_there()
             missing, is_new = await self._missing(instance_id)
             try:
-                results = await self._requests.session.commit(missing) if missing else []
+                results = await self._requests.commit(missing) if missing else []
             except ConnectionLost:
                 await self._requests.insist("sync", self._root)
                 if await self._get(spec.INSTANCE_ID) == instance_id:
@@ -107,7 +107,7 @@ class ZooKeeperCluster:
             raise MetadataCorrupt(f"{self._root}/{spec.LAYOUT} is {record[:80]!r}: {error}") from error
         names = {factory: name for name, factory in spec.FACTORY_CLASS_OF.items()}
         name: str = names.get(parts.factory_class, parts.factory_class.decode("ascii", "replace"))
-        where = f"the cluster at {self._root} in ZooKeeper at {self._requests.session.hosts}"
+        where = f"the cluster at {self._root} in ZooKeeper at {self._requests.hosts}"
         if self._wanted_layout is not None and name != self._wanted_layout:
             raise InvalidConfig(f"{where} has the layout {name!r}, the metadata URI asks for {self._wanted_layout!r}")
         if name not in LAYOUTS:

@@ -1,81 +1,39 @@
-"""Requests to ZooKeeper over broken connections: repeated where that does no harm, else their fate is unknown."""
+"""Requests to ZooKeeper over broken connections: repeated where that does no harm, else their fate is unknown.
 
-from typing import Any
+What is made of them here and in the files of ledgers, ids, cookies and so on, is written as coroutines that know of no
+reactor.  ``twisted_requests`` lets them wait, ``blocking_requests`` blocks inside each request, so that there is one of
+each sequence for both kinds of store.
+"""
+
+from collections.abc import Awaitable, Coroutine, Iterable, Sequence
+from typing import Any, Protocol
 
 from kazoo import exceptions
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import deferLater
-from twisted.python.failure import Failure
 
-from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
-
-_PAUSE_AFTER_LOSS_S = 0.05
-"""kazoo tells of the loss of a request before it knows that the connection is down."""
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 
 
-class Requests:
+class Requests(Protocol):
     """The requests of one session.  They wait and repeat without limit; :meth:`within` gives a sequence its limit."""
 
-    def __init__(self, session: Any, reactor: Any, operation_timeout_s: float) -> None:
-        self.session = session
-        self._reactor = reactor
-        self._operation_timeout_s = operation_timeout_s
-        self.stopped = False
-        self._running: set[Deferred[Any]] = set()
+    @property
+    def hosts(self) -> str:
+        """The servers, for the text of errors."""
 
-    async def once(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def once(self, name: str, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
-        try:
-            return await self.session.submit(name, *args, **kwargs)
-        except ConnectionLost:
-            await self.pause(_PAUSE_AFTER_LOSS_S)
-            raise
 
-    async def insist(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def insist(self, name: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         """Make a request until there is an answer: for what does no harm if done twice."""
-        while True:
-            try:
-                return await self.once(name, *args, **kwargs)
-            except ConnectionLost:
-                continue
 
-    async def pause(self, delay_s: float) -> None:
-        await deferLater(self._reactor, delay_s, lambda: None)
+    def commit(self, creates: Iterable[tuple[str, bytes]]) -> Awaitable[list[Any]]:
+        """Create all these nodes or none, once; gives a list of paths, or of the errors if there is one."""
 
-    def within(self, coroutine: Any, extra_timeout_s: float = 0) -> Deferred[Any]:
-        """Run ``coroutine``; after the operation timeout, or when stopped, it fails with MetadataUnavailable."""
-        timeout_s = self._operation_timeout_s + extra_timeout_s
-        running = Deferred.fromCoroutine(coroutine)
-        self._running.add(running)
+    def children_of_each(self, paths: Sequence[str]) -> Awaitable[list[list[str]]]:
+        """Return the children of each node, none of one that is gone; the time limit holds for each."""
 
-        def ended(result: Any) -> Any:
-            self._running.discard(running)
-            return result
-
-        def timed_out(result: Any, timeout_s: float) -> Any:
-            if not (isinstance(result, Failure) and result.check(CancelledError)):  # type: ignore[no-untyped-call]
-                return result
-            raise MetadataUnavailable(
-                f"ZooKeeper at {self.session.hosts} did not answer within {timeout_s:g} s; "
-                "a change that was asked for may be made or not"
-            )
-
-        running.addTimeout(timeout_s, self._reactor, timed_out)
-        return running.addBoth(ended).addErrback(self._explain)
-
-    def stop(self) -> None:
-        """Fail all that runs."""
-        self.stopped = True
-        for running in list(self._running):
-            running.cancel()
-
-    def _explain(self, failure: Any) -> Any:
-        if self.stopped and failure.check(CancelledError):
-            raise MetadataUnavailable("the metadata store was stopped")
-        if failure.check(exceptions.KazooException):
-            raise MetadataError(f"ZooKeeper at {self.session.hosts} refused: {failure.value!r}")
-        return failure
+    def within(self, coroutine: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Awaitable[Any]:
+        """Run ``coroutine``; after the operation timeout it fails with MetadataUnavailable."""
 
 
 async def create_with_parents(requests: Requests, path: str, data: bytes, parents: list[str], **kwargs: Any) -> Any:
@@ -98,9 +56,8 @@ async def _ensure_all(requests: Requests, chain: list[str]) -> None:
     """
     while chain:
         try:
-            results = await requests.session.commit([(path, b"") for path in chain])
+            results = await requests.commit([(path, b"") for path in chain])
         except ConnectionLost:
-            await requests.pause(_PAUSE_AFTER_LOSS_S)
             continue  # whatever was made is there when the next one comes
         there = [isinstance(result, exceptions.NodeExistsError) for result in results]
         if True not in there:

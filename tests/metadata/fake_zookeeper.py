@@ -13,7 +13,7 @@ from kazoo import exceptions
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.kazoo_session import ConnectionLost
+from bookkeeper_tx.metadata.kazoo_client import ConnectionLost
 
 
 @frozen

@@ -1,0 +1,50 @@
+"""What kazoo is told, and what its errors mean here: for the session of the reactor and for the blocking one."""
+
+import logging
+
+from kazoo import exceptions
+
+from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
+
+# Without a handler of any kind Python prints kazoo's warnings, one for each attempt to connect, to stderr.
+logging.getLogger("kazoo").addHandler(logging.NullHandler())
+
+CONNECTION_RETRY = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 2.0}
+"""Try again for ever, soon at first, then every 2 s."""
+
+PAUSE_AFTER_LOSS_S = 0.05
+"""kazoo tells of the loss of a request before it knows that the connection is down."""
+
+_UNKNOWN_OUTCOME = (
+    exceptions.ConnectionLoss,
+    exceptions.SessionExpiredError,
+    exceptions.ConnectionClosedError,
+    exceptions.OperationTimeoutError,
+    exceptions.SessionMovedError,
+)
+
+
+class ConnectionLost(MetadataUnavailable):
+    """The connection to ZooKeeper was lost; whether the request was carried out is unknown."""
+
+
+def translated(error: Exception) -> Exception:
+    """Return ConnectionLost for an error of kazoo that leaves the outcome open, any other error as it is."""
+    return ConnectionLost() if isinstance(error, _UNKNOWN_OUTCOME) else error
+
+
+def not_reached(hosts: str, timeout_s: float) -> MetadataUnavailable:
+    """Return the error for servers to which no connection could be made."""
+    return MetadataUnavailable(f"no ZooKeeper at {hosts} answered within {timeout_s:g} s")
+
+
+def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
+    """Return the error for an operation that took too long."""
+    return MetadataUnavailable(
+        f"ZooKeeper at {hosts} did not answer within {timeout_s:g} s; a change that was asked for may be made or not"
+    )
+
+
+def refused(hosts: str, error: BaseException) -> MetadataError:
+    """Return the error for an answer of the server that nobody here expects."""
+    return MetadataError(f"ZooKeeper at {hosts} refused: {error!r}")
