@@ -1,0 +1,38 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.spark.id_ranges import IdRanges
+
+IDS = st.sets(st.integers(0, 40) | st.integers(2**64 - 3, 2**64 + 3) | st.integers(2**127, 2**128 - 1))
+
+
+@given(IDS, IDS)
+def test_it_is_a_set(one: set[int], other: set[int]) -> None:
+    first, second = IdRanges.of(one), IdRanges.of(other)
+    assert first | second == IdRanges.of(one | other)
+    assert first - second == IdRanges.of(one - other)
+    assert all((each in first) == (each in one) for each in one | other)
+    assert bool(first) == bool(one)
+    assert first.last == max(one, default=-1)
+
+
+@given(IDS)
+def test_text_goes_and_comes_back(ids: set[int]) -> None:
+    assert IdRanges.of_text(IdRanges.of(ids).text) == IdRanges.of(ids)
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_missing_are_those_below_the_highest(ids: set[int]) -> None:
+    assert IdRanges.of(ids).missing() == IdRanges.of(set(range(max(ids, default=0))) - ids)
+
+
+def test_neighbours_are_one_range() -> None:
+    assert IdRanges.of([5, 3, 4, 9]).text == "3-5,9"
+    assert IdRanges().text == ""
+
+
+@pytest.mark.parametrize("text", ["a", "1,", "5-3", "-1", "1-", "1 ,2", "٣"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"id|ends before"):
+        IdRanges.of_text(text)
