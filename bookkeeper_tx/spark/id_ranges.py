@@ -34,7 +34,7 @@ class IdRanges:
 
     @classmethod
     def of_text(cls, text: str) -> "IdRanges":
-        """Return the set written as ``1,5-9``; the empty text is the empty set.  Raises ValueError for anything else."""
+        """Return the set written as ``1,5-9``; the empty text is the empty set.  Raises ValueError for others."""
         ranges = []
         for part in text.split(",") if text else ():
             found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part)
@@ -75,6 +75,9 @@ class IdRanges:
         ends = [-1, *(last for _, last in self.ranges)]
         gaps = zip(ends, (first for first, _ in self.ranges), strict=False)
         return IdRanges((end + 1, first - 1) for end, first in gaps if end + 1 < first)
+
+
+NO_IDS = IdRanges()
 
 
 def _first(each: IdRange) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 from attrs import field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.spark.id_ranges import IdRanges
+from bookkeeper_tx.spark.id_ranges import NO_IDS, IdRanges
 
 VERSION = 1
 _KEYS = ("closed", "closedThrough", "open", "unread", "v")
@@ -35,7 +35,7 @@ def _positions(positions: Mapping[int, int]) -> dict[int, int]:
 class StreamOffset:
     """What a stream has read of each ledger."""
 
-    finished: IdRanges = IdRanges()
+    finished: IdRanges = NO_IDS
     """Ledgers of which nothing is read any more: they were read to their end, or were none of ours."""
     open: Mapping[int, int] = field(factory=dict, converter=_positions)
     """The entry that comes next, by ledger, of ledgers begun."""

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.spark.id_ranges import IdRanges
+from bookkeeper_tx.spark.id_ranges import NO_IDS, IdRanges
 from bookkeeper_tx.spark.offsets import Edge, Offsets
 from bookkeeper_tx.spark.stream_offsets import StreamOffset
 
@@ -64,7 +64,7 @@ class _Backlog:
 
 
 def plan_end(
-    start: StreamOffset, known: Sequence[LedgerEnd], limit: Limit = NO_LIMIT, passed: IdRanges = IdRanges()
+    start: StreamOffset, known: Sequence[LedgerEnd], limit: Limit = NO_LIMIT, passed: IdRanges = NO_IDS
 ) -> StreamOffset:
     """Return where the batch that begins at ``start`` ends.
 
@@ -160,7 +160,7 @@ def entries_between(start: StreamOffset, end: StreamOffset) -> list[EntriesOfLed
     return found
 
 
-def first_offset(known: Sequence[LedgerEnd], offsets: Offsets, passed: IdRanges = IdRanges()) -> StreamOffset:
+def first_offset(known: Sequence[LedgerEnd], offsets: Offsets, passed: IdRanges = NO_IDS) -> StreamOffset:
     """Return where a stream begins; ledgers that are not known yet are read from their first entry.
 
     ``known`` and ``passed`` as in :func:`plan_end`.  Raises InvalidConfig for offsets of ledgers that are not known.

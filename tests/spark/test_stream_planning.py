@@ -139,7 +139,7 @@ def test_a_stream_from_offsets_by_ledger() -> None:
 
 
 def test_offsets_of_a_ledger_that_is_not_there() -> None:
-    with pytest.raises(InvalidConfig, match="startingOffsets names ledgers that are not there.*: 7, 8"):
+    with pytest.raises(InvalidConfig, match=r"startingOffsets names ledgers that are not there.*: 7, 8"):
         first_offset(KNOWN, Offsets(Edge.EARLIEST, {8: 1, 7: 1, 1: 0}))
 
 
