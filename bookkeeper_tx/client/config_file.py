@@ -7,7 +7,7 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.properties_file import Setting, read_properties
 from bookkeeper_tx.security.config_keys import CLIENT_KEYS, Warn, client_security
 
-_MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
+MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
     "useV2WireProtocol": ("protocol", lambda setting: WireProtocol.V2 if setting.boolean() else WireProtocol.V3),
     "addEntryTimeoutSec": ("add_timeout_s", lambda setting: setting.integer(1)),
     "readEntryTimeoutSec": ("read_timeout_s", lambda setting: setting.integer(1)),
@@ -29,8 +29,8 @@ def read_client_config_file(path: str, warn: Warn) -> ClientConfig:
     for setting in settings.values():
         if not setting.value:
             continue
-        if setting.key in _MAPPED:
-            field, read = _MAPPED[setting.key]
+        if setting.key in MAPPED:
+            field, read = MAPPED[setting.key]
             values[field] = read(setting)
         elif setting.key not in CLIENT_KEYS:
             warn(f"{setting.where} is not implemented and does nothing")

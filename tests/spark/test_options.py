@@ -1,0 +1,122 @@
+"""Options as Spark hands them over: names in small letters, values as text."""
+
+import pytest
+from attrs import fields
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.model import DigestType, LedgerId
+from bookkeeper_tx.spark.offsets import Edge
+from bookkeeper_tx.spark.option import Use, option_name, option_of
+from bookkeeper_tx.spark.options import Options, ReadMode
+
+CLUSTER = {"metadataserviceuri": "sqlite:///meta.db"}
+
+
+def parsed(use: Use = Use.READ, **values: str) -> Options:
+    return Options.from_spark({**CLUSTER, **values}, use)
+
+
+def refused(use: Use = Use.READ, **values: str) -> str:
+    with pytest.raises(InvalidConfig) as caught:
+        parsed(use, **values)
+    return str(caught.value)
+
+
+def test_names_are_taken_in_small_letters_and_as_documented() -> None:
+    small = parsed(ledger="7", batchbytes="64k", readmode="CLOSED", includelastaddconfirmed="True")
+    assert small == parsed(ledger="7", batchBytes="65536", readMode="closed", includeLastAddConfirmed="true")
+    assert (small.ledger, small.batch_bytes, small.read_mode) == (7, 65536, ReadMode.CLOSED)
+    assert small.include_last_add_confirmed
+    assert parsed(Use.STREAM, ledger="7", maxoffsetspertrigger="5").max_entries_per_trigger == 5
+
+
+def test_what_is_under_a_prefix_is_a_mapping() -> None:
+    found = parsed(**{"ledgermetadata.owner": "me", "ledgerMetadata.kind": "log", "bookkeeper.client.a": "1"})
+    assert found.ledger_metadata == {"owner": "me", "kind": "log"}
+    assert found.client_keys == {"a": "1"}
+
+
+def test_ledgers_are_numbers_ranges_and_qualified_names() -> None:
+    assert parsed(ledgers="1, 5-9 ,20-").ledgers == ((1, 1), (5, 9), (20, None))
+    scoped = LedgerId(7, 12)
+    assert parsed(ledger=scoped.qualified_name).ledger == scoped
+    assert parsed(ledgers="0-", scope="all").scope is None
+    assert parsed(ledgers="0-", scope="-3").scope == -3
+
+
+def test_offsets_are_words_or_json() -> None:
+    assert parsed(ledger="7", startingoffsets="Latest").starting_offsets.of(7) is Edge.LATEST
+    found = parsed(ledger="7", endingoffsets='{"7": 10, "8": "earliest"}').ending_offsets
+    assert (found.of(7), found.of(8), found.of(9)) == (10, Edge.EARLIEST, Edge.LATEST)
+
+
+def test_digests_have_the_names_of_their_types() -> None:
+    assert parsed(ledger="7", digesttype="mac").digest_type is DigestType.MAC
+
+
+def test_a_sink_needs_no_ledgers() -> None:
+    assert parsed(Use.STREAM_WRITE, sinkId="a", checkpointlocation="x").sink_id == "a"
+
+
+WRONG = [
+    ({}, "no ledgers are named: give one of ledger, ledgers"),
+    ({"leger": "3"}, "option leger is not known; did you mean ledger"),
+    ({"ledger": "x"}, "option ledger = 'x': 'x' is no ledger id; write a ledger id: a decimal number, or 32"),
+    ({"ledger": "-1"}, "'-1' is no ledger id"),
+    ({"ledger": "9223372036854775808"}, "is no ledger id"),
+    ({"ledger": "1", "manifest": "m"}, "options ledger and manifest exclude each other"),
+    ({"ledgers": "9-5"}, "'9-5' ends before it begins"),
+    ({"ledgers": ""}, "option ledgers = ''"),
+    ({"ledger": "1", "scope": "x"}, "write the number of a scope, or `all`"),
+    ({"ledger": "1", "minpartitions": "0"}, "option minPartitions = '0': write a whole number, 1 or more"),
+    ({"ledger": "1", "batchbytes": "8q"}, "option batchBytes = '8q': write bytes, as in `8388608`"),
+    ({"ledger": "1", "batchrows": "2000000"}, "option batchRows = '2000000'"),
+    ({"ledger": "1", "readmode": "all"}, "write one of `lac`, `closed`"),
+    ({"ledger": "1", "batch": "yes"}, "option batch = 'yes': write `true` or `false`"),
+    ({"ledger": "1", "startingoffsets": "begin"}, "neither a word that is known nor JSON; write `earliest`"),
+    ({"ledger": "1", "startingoffsets": "[1]"}, "must be an object"),
+    ({"ledger": "1", "startingoffsets": '{"1": -1}'}, "the offset of ledger 1, -1, is no entry id"),
+    ({"ledger": "1", "startingoffsets": '{"1": 2, "1": 3}'}, "a ledger is named twice"),
+    ({"ledger": "1", "startingoffsets": '{"a": 2}'}, "'a' is no ledger id"),
+    ({"ledger": "1", "sinkid": "s"}, "option sinkId does nothing here: leave it out"),
+    ({"ledger": "1", "maxentriespertrigger": "5"}, "option maxEntriesPerTrigger does nothing here"),
+    ({"ledger": "1", "includelost": "true"}, "includeLost does nothing unless failOnDataLoss is false"),
+    ({"ledger": "1", "readmode": "closed", "allowrecovery": "true"}, "contradict each other"),
+    ({"ledger": "1", "numretries": "many"}, "option numRetries = 'many': write a whole number, 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("values", "text"), WRONG, ids=[text for _, text in WRONG])
+def test_a_wrong_option_is_named_with_what_to_write(values: dict[str, str], text: str) -> None:
+    assert text in refused(**values)
+
+
+def test_where_the_cluster_is_must_be_said() -> None:
+    with pytest.raises(InvalidConfig, match="option metadataServiceUri is missing"):
+        Options.from_spark({"ledger": "1"}, Use.READ)
+
+
+def test_a_stream_has_one_limit() -> None:
+    both = {"maxEntriesPerTrigger": "5", "maxBytesPerTrigger": "5m"}
+    assert "exclude each other" in refused(Use.STREAM, ledger="1", **both)
+    twice = {"maxEntriesPerTrigger": "5", "maxOffsetsPerTrigger": "5"}
+    assert "given twice" in refused(Use.STREAM, ledger="1", **twice)
+
+
+def test_quorums_of_a_sink_go_together() -> None:
+    assert "does not hold" in refused(Use.WRITE, ensembleSize="2")
+    assert "belong together" in refused(Use.WRITE, txnAppId="a")
+
+
+@pytest.mark.parametrize("name", ["password", "ledgerPassword", "passwordFil", "secret"])
+def test_no_error_shows_what_may_be_a_password(name: str) -> None:
+    assert "hunter2" not in refused(ledger="1", **{name: "hunter2"})
+    assert "passwordFile" in refused(ledger="1", password="hunter2")
+
+
+def test_every_option_is_documented_and_has_a_name_of_its_own() -> None:
+    names = [option_name(each).lower() for each in fields(Options)]
+    assert len(set(names)) == len(names)
+    for each in fields(Options):
+        assert option_of(each).text
+        assert option_of(each).uses
