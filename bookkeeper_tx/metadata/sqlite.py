@@ -1,7 +1,6 @@
 """The metadata store in an SQLite file: the embedded default, for any number of processes on one machine."""
 
 import secrets
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +9,11 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from bookkeeper_tx.errors import BookieUnavailable, MetadataCorrupt, MetadataError, MetadataUnavailable
+from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
 from bookkeeper_tx.interfaces import IMetadataStore
 from bookkeeper_tx.metadata import service_info
-from bookkeeper_tx.metadata.bookie_locks import BookieLocks
-from bookkeeper_tx.metadata.ledger_serialization import as_created, as_update, parse, serialize
-from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.metadata.sqlite_errors import translated
+from bookkeeper_tx.metadata.sqlite_records import SqliteRecords
 from bookkeeper_tx.metadata.watches import Watches
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 from bookkeeper_tx.worker import Worker
@@ -45,11 +43,10 @@ class SqliteMetadataStore:
         self.path = path
         self._reactor = reactor
         self._make_worker = make_worker
-        self._draw_token = draw_token
         self._worker: Any = None
         self._stopped = False
-        self._tables = Tables(path)
-        self._locks = BookieLocks(path + ".bookies")
+        self._records = SqliteRecords(path, draw_token=draw_token)
+        self._tables = self._records.tables
         self._watches = Watches()
         self._poll = LoopingCall(self._look)
         self._poll.clock = reactor
@@ -64,7 +61,7 @@ class SqliteMetadataStore:
             return succeed(None)
         self._watches.clear()
         self._poll_if_watched()
-        done = self._run(self._give_up).addErrback(lambda failure: self._log.failure("closing", failure))
+        done = self._run(self._records.close).addErrback(lambda failure: self._log.failure("closing", failure))
         self._stopped = True
         return done.addBoth(lambda _: self._worker.stop())
 
@@ -80,19 +77,13 @@ class SqliteMetadataStore:
         return self._run(self._tables.next_ledger_id)
 
     def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
-        check_ledger_id(ledger_id)
-        created = as_created(metadata, self._draw_token)
-        done = self._change(self._tables.insert_ledger, ledger_id, serialize(created))
-        return done.addCallback(lambda version: Versioned(created, version))
+        return self._change(self._records.create_ledger, check_ledger_id(ledger_id), metadata)
 
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
-        done = self._run(self._tables.ledger, ledger_id)
-        return done.addCallback(lambda row: Versioned(parse(row[0], ledger_id), row[1]))
+        return self._run(self._records.read_ledger, ledger_id)
 
     def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
-        updated = as_update(metadata)
-        done = self._change(self._tables.update_ledger, ledger_id, serialize(updated), version)
-        return done.addCallback(lambda after: Versioned(updated, after))
+        return self._change(self._records.write_ledger, ledger_id, metadata, version)
 
     def delete_ledger(self, ledger_id: int) -> Deferred[None]:
         return self._change(self._tables.delete_ledger, ledger_id)
@@ -113,25 +104,19 @@ class SqliteMetadataStore:
         lost: Callable[[BaseException], None] | None = None,
     ) -> Deferred[None]:
         service_info.check_bookie_id(bookie_id)
-        return self._change(self._register, bookie_id, service_info.serialize(info), read_only)
+        return self._change(self._records.register, bookie_id, info, read_only)
 
     def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
-        return self._change(self._unregister, bookie_id)
+        return self._change(self._records.unregister, bookie_id)
 
     def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
-        return self._run(self._registered).addCallback(lambda rows: _ids(rows, read_only=False))
+        return self._run(self._records.writable_bookies)
 
     def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
-        return self._run(self._registered).addCallback(lambda rows: _ids(rows, read_only=True))
+        return self._run(self._records.read_only_bookies)
 
     def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
-        def find(rows: tuple[tuple[BookieId, bool, bytes], ...]) -> BookieServiceInfo:
-            for each, _, info in rows:
-                if each == bookie_id:
-                    return service_info.parse(info, bookie_id)
-            raise BookieUnavailable(f"bookie {bookie_id} is not registered")
-
-        return self._run(self._registered).addCallback(find)
+        return self._run(self._records.bookie_info, bookie_id)
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
         return self._watch(_BOOKIES, changed)
@@ -148,41 +133,13 @@ class SqliteMetadataStore:
 
     # On the store's thread ----------------------------------------------------------------------------------------
 
-    def _register(self, bookie_id: BookieId, info: bytes, read_only: bool) -> None:
-        fresh = self._locks.acquire(bookie_id)
-        try:
-            self._tables.put_bookie(bookie_id, read_only, info)
-        except BaseException:
-            if fresh:
-                self._locks.release(bookie_id)
-            raise
-
-    def _unregister(self, bookie_id: BookieId) -> None:
-        if bookie_id in self._locks.held:
-            try:
-                self._tables.delete_bookie(bookie_id)
-            finally:
-                self._locks.release(bookie_id)
-
-    def _registered(self) -> tuple[tuple[BookieId, bool, bytes], ...]:
-        return tuple(row for row in self._tables.bookies() if self._locks.is_held(row[0]))
-
-    def _give_up(self) -> None:
-        try:
-            for bookie_id in self._locks.held:
-                self._unregister(bookie_id)
-        finally:
-            for bookie_id in self._locks.held:
-                self._locks.release(bookie_id)
-            self._tables.close()
-
     def _observe(self, keys: frozenset[Any], only_if_changed: bool) -> dict[Any, Any]:
         stamps: dict[Any, Any] = {}
         try:
             if self._tables.changed_by_others() or not only_if_changed:
                 stamps.update(self._tables.ledger_versions(key for key in keys if key != _BOOKIES))
             if _BOOKIES in keys:  # a killed bookie changes no table
-                stamps[_BOOKIES] = self._registered()
+                stamps[_BOOKIES] = self._records.registered()
         except BaseException:
             self._tables.look_again()
             raise
@@ -193,7 +150,7 @@ class SqliteMetadataStore:
     def _run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         if self._stopped or self._worker is None:
             return fail(MetadataUnavailable(f"the metadata store {self.path} is not started, or stopped"))
-        done: Deferred[Any] = self._worker.run(_translated, self.path, function, *args)
+        done: Deferred[Any] = self._worker.run(translated, self.path, function, *args)
         return done
 
     def _change(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
@@ -231,18 +188,3 @@ class SqliteMetadataStore:
             self._log.debug("looking for changes in {path}: {error}", path=self.path, error=failure.value)
         else:
             self._log.failure("looking for changes in {path}", failure, path=self.path)
-
-
-def _translated(path: str, function: Callable[..., Any], *args: Any) -> Any:
-    try:
-        return function(*args)
-    except sqlite3.OperationalError as error:  # locked too long, disk full, no permission
-        raise MetadataUnavailable(f"metadata store {path}: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise MetadataCorrupt(f"metadata store {path}: {error}") from error
-    except OSError as error:
-        raise MetadataUnavailable(f"metadata store {path}: {error}") from error
-
-
-def _ids(rows: tuple[tuple[BookieId, bool, bytes], ...], read_only: bool) -> frozenset[BookieId]:
-    return frozenset(bookie_id for bookie_id, is_read_only, _ in rows if is_read_only is read_only)

@@ -51,8 +51,9 @@ same file, which to them has the ledgers of scope 0.
 class Tables:
     """The database file at ``path``; opened when first needed, created by :meth:`create` only."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, busy_timeout_s: float | None = None) -> None:
         self._path = path
+        self._busy_timeout_s = BUSY_TIMEOUT_S if busy_timeout_s is None else busy_timeout_s
         self._connection: sqlite3.Connection | None = None
         self._data_version: int | None = None
         self._has_scopes = False
@@ -67,7 +68,7 @@ class Tables:
             if _is_ours(connection, self._path):  # looked at before anything is changed: it may be somebody else's
                 return False
             _turn_on_wal(connection)
-            with _transaction(connection):
+            with transaction(connection):
                 if _is_ours(connection, self._path):
                     return False
                 for statement in _SCHEMA:
@@ -84,7 +85,8 @@ class Tables:
             self._connection.close()
             self._connection = None
 
-    def _opened(self) -> sqlite3.Connection:
+    def opened(self) -> sqlite3.Connection:
+        """Return the connection, opened if need be; raises MetadataUnavailable if there is no store."""
         if self._connection is None:
             if not os.path.exists(self._path):
                 raise MetadataUnavailable(f"no metadata store at {self._path}: make one with `bktx cluster init`")
@@ -100,16 +102,16 @@ class Tables:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"file:{quote(os.path.abspath(self._path))}?mode={mode}"
-        # isolation_level None: transactions begin where _transaction says so, and as writers.
-        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        # isolation_level None: transactions begin where :func:`transaction` says so, and as writers.
+        connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        return self._opened().execute(statement, values).fetchall()
+        return self.opened().execute(statement, values).fetchall()
 
     def _row(self, statement: str, *values: Any) -> Any:
-        return self._opened().execute(statement, values).fetchone()
+        return self.opened().execute(statement, values).fetchone()
 
     # The cluster --------------------------------------------------------------------------------------------------
 
@@ -117,7 +119,7 @@ class Tables:
         return str(self._row("SELECT value FROM cluster WHERE name = 'instance_id'")[0])
 
     def next_ledger_id(self) -> int:
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             (ledger_id,) = self._row("SELECT value FROM cluster WHERE name = 'next_ledger_id'")
             connection.execute("UPDATE cluster SET value = value + 1 WHERE name = 'next_ledger_id'")
             return int(ledger_id)
@@ -126,7 +128,7 @@ class Tables:
 
     def insert_ledger(self, ledger_id: int, record: bytes) -> int:
         table, _, key = _place(ledger_id)
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             if ledger_id >= ids.SCOPED_MIN:
                 connection.execute(_SCOPED_SCHEMA)
             if self._ledger("1", ledger_id):
@@ -142,7 +144,7 @@ class Tables:
 
     def update_ledger(self, ledger_id: int, record: bytes, version: int) -> int:
         table, column, key = _place(ledger_id)
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             current = self.ledger(ledger_id)[1]
             if current != version:
                 raise MetadataConflict(
@@ -155,7 +157,7 @@ class Tables:
 
     def delete_ledger(self, ledger_id: int) -> None:
         table, column, key = _place(ledger_id)
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             self.ledger(ledger_id)
             connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
 
@@ -197,15 +199,19 @@ class Tables:
         row = self._row("SELECT cookie, version FROM cookies WHERE bookie_id = ?", bookie_id)
         return (bytes(row[0]), int(row[1])) if row else None
 
+    def cookie_bookies(self) -> list[BookieId]:
+        """Return the bookies that have a cookie."""
+        return [bookie_id for (bookie_id,) in self._rows("SELECT bookie_id FROM cookies")]
+
     def put_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> int:
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             self._expect_cookie(bookie_id, version)
             after = 0 if version is None else version + 1
             connection.execute("REPLACE INTO cookies VALUES (?, ?, ?)", (bookie_id, after, cookie))
             return after
 
     def delete_cookie(self, bookie_id: BookieId, version: int) -> None:
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             self._expect_cookie(bookie_id, version)
             connection.execute("DELETE FROM cookies WHERE bookie_id = ?", (bookie_id,))
 
@@ -218,11 +224,11 @@ class Tables:
     # Bookies ------------------------------------------------------------------------------------------------------
 
     def put_bookie(self, bookie_id: BookieId, read_only: bool, info: bytes) -> None:
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             connection.execute("REPLACE INTO bookies VALUES (?, ?, ?)", (bookie_id, int(read_only), info))
 
     def delete_bookie(self, bookie_id: BookieId) -> None:
-        with _transaction(self._opened()) as connection:
+        with transaction(self.opened()) as connection:
             connection.execute("DELETE FROM bookies WHERE bookie_id = ?", (bookie_id,))
 
     def bookies(self) -> list[tuple[BookieId, bool, bytes]]:
@@ -250,7 +256,8 @@ def _place(ledger_id: int) -> tuple[str, str, int | str]:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Write in one transaction, all or nothing."""
     # IMMEDIATE: what is read in the transaction cannot change before it is written.
     connection.execute("BEGIN IMMEDIATE")
     try:

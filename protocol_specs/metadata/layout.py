@@ -70,6 +70,10 @@ layouts a child of the root that starts with ID_PREFIX is no ledger: lists, garb
 while the commands that nuke a cluster and, since 4.10, format it delete it.  LAYOUT stays Java's, which serves scope 0
 beside it."""
 
+DOCUMENTS = "ID-spark-sinks"
+"""Persistent, made with the first document below it: what Spark sinks have published; ours.  Named so that Java passes
+it by, as it does SCOPED: it takes other children of the root for ranges of ledgers."""
+
 SCOPED_GROUPS = (4, 4, 4, 4, 4, 4, 4, 4)
 """Below SCOPED an id is cut into groups of so many hexadecimal digits: four levels of scope, four of ledger id.  No
 level can get more than 2^16 children, whichever bits of the ids differ, so that the answer that lists them stays below

@@ -86,7 +86,7 @@ def test_a_bookie_whose_process_ended_is_told_by_the_poll(stores: Stores) -> Non
     store.watch_bookies(lambda: calls.append(1))
     stores.poll()
     assert not calls
-    dying._locks.release("a:1")  # what the kernel does for a killed process
+    dying._records.locks.release("a:1")  # what the kernel does for a killed process
     stores.poll()
     assert calls == [1]
     assert result_of(store.writable_bookies()) == frozenset()
@@ -188,7 +188,7 @@ def test_corrupt_metadata_names_the_ledger(stores: Stores) -> None:
 
 def test_commits_are_synced(stores: Stores) -> None:
     stores.initialized()
-    connection = Tables(stores.path)._opened()
+    connection = Tables(stores.path).opened()
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
@@ -202,7 +202,7 @@ def test_not_started(stores: Stores) -> None:
 def test_a_failed_registration_gives_the_lock_back(stores: Stores) -> None:
     store = stores.open()
     failure_of(store.register_bookie("a:1", INFO), MetadataUnavailable)
-    assert not store._locks.held
+    assert not store._records.locks.held
 
 
 # A file of the release before ledger scopes ---------------------------------------------------------------------------
