@@ -1,0 +1,99 @@
+"""The format ``bookkeeper-entrylog``: the records of entry logs, ours or Java's (docs/guides/spark-tables.md)."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.entrylog_columns import COLUMNS, PAYLOAD, LogColumns
+from bookkeeper_tx.spark.entrylog_files import LogPart, find_logs, log_id_of, share_out
+from bookkeeper_tx.spark.entrylog_scan import Header, Problem, parse_header, scan
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
+from protocol_specs.disk import entry_log as spec
+
+
+class EntryLogTable(DataSource):
+    """A row for each record: every entry, and what else lies between them."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(dict(options))
+        self._options = Options.from_spark(options, Use.ENTRYLOG)
+        self._columns = COLUMNS.append(PAYLOAD) if self._options.include_payload else COLUMNS
+
+    @classmethod
+    def name(cls) -> str:
+        return "bookkeeper-entrylog"
+
+    def schema(self) -> Any:
+        return spark_schema(self._columns)
+
+    def reader(self, schema: Any) -> "EntryLogReader":
+        return EntryLogReader(self._options, wanted_columns(self._columns, schema))
+
+
+class LogInput(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, parts: Sequence[LogPart]) -> None:
+        super().__init__(tuple(parts))
+
+
+@frozen
+class EntryLogReader(DataSourceReader):
+    """Reads the parts of the logs that there are when the query is planned."""
+
+    options: Options
+    names: list[str]
+
+    def partitions(self) -> list[InputPartition]:
+        """Share the files out; the driver looks at their sizes only."""
+        paths = [*self.options.paths, *([self.options.path] if self.options.path else [])]
+        if not paths:
+            raise InvalidConfig("no entry log is named: give a path, as in load('/var/bookkeeper/ledgers')")
+        logs = [(path, os.path.getsize(path)) for path in find_logs(paths)]
+        return [LogInput(parts) for parts in share_out(logs, self.options.min_partitions)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Give the rows of a task's parts."""
+        for part in partition.value or ():
+            yield from read_part(part, self.options, self.names)
+
+
+def read_part(part: LogPart, options: Options, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Give the rows of one part; a file that cannot be read is a row with a problem."""
+    digest_type = options.digest_type or DigestType.CRC32C
+    columns = LogColumns(part.path, log_id_of(part.path), False, digest_type)
+    try:
+        with open(part.path, "rb", buffering=0) as file:
+            descriptor, size = file.fileno(), os.fstat(file.fileno()).st_size
+
+            def read_at(offset: int, count: int) -> bytes:
+                return os.pread(descriptor, count, offset)
+
+            header = _header(read_at(0, spec.HEADER_SIZE), size)
+            if isinstance(header, Problem):
+                if part.first == 0:
+                    yield columns.problem(header, names)
+                return
+            columns = LogColumns(part.path, log_id_of(part.path), header.scoped, digest_type)
+            for found in scan(read_at, size, part.first, part.end):
+                if isinstance(found, Problem):
+                    yield columns.problem(found, names)
+                else:
+                    yield from columns.batches(found, names, options.batch_rows, options.batch_bytes)
+    except OSError as error:
+        yield columns.problem(Problem(part.first, 0, f"cannot be read: {error}"), names)
+
+
+def _header(data: bytes, size: int) -> Header | Problem:
+    try:
+        return parse_header(data)
+    except ValueError as error:
+        return Problem(0, size, str(error))
