@@ -1,0 +1,206 @@
+"""What there is to read: ledgers as they were at one moment, and the entries that a query wants of them."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.blocking.rate_limit import RateLimit
+from bookkeeper_tx.blocking.recover import recover_ledger
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, InvalidArgument, InvalidConfig, Unauthorized
+from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.service_info import parse
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
+from bookkeeper_tx.spark.client_config import client_config
+from bookkeeper_tx.spark.filters import EntryFilter
+from bookkeeper_tx.spark.ledger_selection import SelectedLedger, select_ledgers
+from bookkeeper_tx.spark.offsets import Offsets
+from bookkeeper_tx.spark.options import Options, ReadMode
+from bookkeeper_tx.spark.partitions import SizedRange
+from bookkeeper_tx.spark.secret import Secret
+from protocol_specs.metadata.bookie import BATCH_READ_V3
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class KnownLedger:
+    """A ledger as it was when it was looked at."""
+
+    ledger_id: int
+    metadata: LedgerMetadata
+    """Without password and custom metadata, and always with a digest type."""
+    end: int
+    """The entry id behind the last that can be read; 0 if there is none."""
+
+    @property
+    def closed(self) -> bool:
+        return self.metadata.closed
+
+    @property
+    def entry_bytes(self) -> float:
+        """Payload bytes of an entry on average; 0 if that is not known."""
+        return self.metadata.length / self.end if self.end else 0.0
+
+    def entries(self, first: int, last: int) -> LedgerRange:
+        """Return the range of the entries ``first`` … ``last``."""
+        return LedgerRange.of_metadata(self.ledger_id, self.metadata, first, last)
+
+
+@frozen
+class Snapshot:
+    """What a query reads, fixed when it was planned first: planning it again finds the same."""
+
+    ledgers: tuple[KnownLedger, ...]
+    bookies: Mapping[BookieId, BookieServiceInfo]
+    """The bookies of these ledgers; those of which nobody knows where they listen are left out."""
+
+
+def take_snapshot(options: Options, password: Secret) -> Snapshot:
+    """Look at the ledgers that ``options`` select, and at the end of those that are open.
+
+    With ``allowRecovery`` open ledgers are closed first.  Raises NoSuchLedger, Unauthorized (wrong password), and what
+    the metadata store and bookies of open ledgers answer.
+    """
+    with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
+        selected = select_ledgers(store, options)
+        for each in selected:
+            check_password(each, password, options.digest_type)
+        if options.allow_recovery:
+            selected = [_recovered(each, options, password) for each in selected]
+        if options.read_mode is ReadMode.CLOSED:
+            selected = [each for each in selected if each.metadata.closed]
+        bookies = bookies_of(store, (each.metadata for each in selected))
+    open_ledgers = [each for each in selected if not each.metadata.closed]
+    ends = _ends_of_open(open_ledgers, bookies, options, password)
+    known = (_known(each, ends.get(each.ledger_id), options.digest_type) for each in selected)
+    return Snapshot(tuple(known), bookies)
+
+
+def check_password(ledger: SelectedLedger, password: Secret, digest_type: DigestType | None) -> None:
+    """Raise Unauthorized, DigestMismatch or InvalidConfig if the ledger cannot be read with these."""
+    metadata, name = ledger.metadata, ledger_name(ledger.ledger_id)
+    if metadata.digest_type is None:
+        if digest_type is None:
+            raise InvalidConfig(f"ledger {name}: its metadata names no digest type, so give option digestType")
+        return
+    if metadata.password is not None and metadata.password != password.value:
+        raise Unauthorized(f"ledger {name}: wrong password; option passwordFile names the file with the right one")
+    if digest_type is not None and digest_type is not metadata.digest_type:
+        raise DigestMismatch(
+            f"ledger {name} is protected by {metadata.digest_type.name}, option digestType says {digest_type.name}: "
+            "leave the option out"
+        )
+
+
+def _recovered(ledger: SelectedLedger, options: Options, password: Secret) -> SelectedLedger:
+    if ledger.metadata.closed:
+        return ledger
+    digest_type = options.digest_type or ledger.metadata.digest_type or DigestType.CRC32C
+    metadata = recover_ledger(options.metadata_service_uri, ledger.ledger_id, password.value, digest_type)
+    return evolve(ledger, versioned=evolve(ledger.versioned, metadata=metadata))
+
+
+def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[BookieId, BookieServiceInfo]:
+    """Return what is known of the bookies of ``ledgers``; one that is not registered may be reached by its id still."""
+    wanted = {bookie for each in ledgers for fragment in each.fragments for bookie in fragment.ensemble}
+    found: dict[BookieId, BookieServiceInfo] = {}
+    for bookie in sorted(wanted):
+        try:
+            found[bookie] = store.bookie_info(bookie)
+        except BookieUnavailable as error:
+            log.warning("%s", error)
+            with suppress(BookieUnavailable):
+                found[bookie] = parse(b"", bookie)
+    return found
+
+
+def channels_to(
+    bookies: Mapping[BookieId, BookieServiceInfo], options: Options, limits: RateLimit | None = None
+) -> BookieChannels:
+    """Return channels to these bookies; none is open yet."""
+    return BookieChannels(
+        {bookie: (info.host, info.port) for bookie, info in bookies.items()},
+        client_config(options),
+        limits,
+        batch_read_v3=[bookie for bookie, info in bookies.items() if BATCH_READ_V3 in (info.extensions or ())],
+    )
+
+
+def _ends_of_open(
+    ledgers: Sequence[SelectedLedger],
+    bookies: Mapping[BookieId, BookieServiceInfo],
+    options: Options,
+    password: Secret,
+) -> dict[int, int]:
+    """Return the end of each open ledger: behind its last add confirmed."""
+    found: dict[int, int] = {}
+    with channels_to(bookies, options) as channels:
+        for each in ledgers:
+            digest_type = each.metadata.digest_type or options.digest_type
+            assert digest_type is not None  # check_password has seen to it
+            digest = EntryDigest(digest_type, password.value)
+            found[each.ledger_id] = last_add_confirmed(channels, each.ledger_id, each.metadata, digest) + 1
+    return found
+
+
+def _known(ledger: SelectedLedger, end: int | None, digest_type: DigestType | None) -> KnownLedger:
+    metadata = ledger.metadata
+    bare = evolve(metadata, password=b"", custom_metadata={}, digest_type=metadata.digest_type or digest_type)
+    return KnownLedger(ledger.ledger_id, bare, metadata.last_entry_id + 1 if end is None else end)
+
+
+def wanted_ranges(snapshot: Snapshot, options: Options, wanted: EntryFilter) -> Iterator[SizedRange]:
+    """Yield what is to be read of each ledger, between the offsets and as the filter says.
+
+    Raises InvalidConfig for an offset of a ledger that is not selected, or behind the end of its ledger; the latter is
+    logged if data loss is not to fail.
+    """
+    starts = options.starting_offsets
+    ends = options.ending_offsets
+    _check_named(snapshot, starts, "startingOffsets")
+    _check_named(snapshot, ends, "endingOffsets")
+    for each in snapshot.ledgers:
+        first = _resolved(each, starts, "startingOffsets", options, 0)
+        end = _resolved(each, ends, "endingOffsets", options, each.end)
+        for low, high in wanted.spans(each.ledger_id, first, end - 1):
+            yield SizedRange(each.entries(low, high), each.entry_bytes)
+
+
+def _check_named(snapshot: Snapshot, offsets: Offsets | None, name: str) -> None:
+    there = {int(each.ledger_id) for each in snapshot.ledgers}
+    strange = [] if offsets is None else sorted(set(offsets.of_ledger) - there)
+    if strange:
+        names = ", ".join(ledger_name(each) for each in strange)
+        raise InvalidConfig(f"option {name} names ledger {names}, which is not among those to be read: leave it out")
+
+
+def _resolved(ledger: KnownLedger, offsets: Offsets | None, name: str, options: Options, default: int) -> int:
+    if offsets is None:
+        return default
+    found = offsets.resolved(ledger.ledger_id, ledger.end)
+    if found <= ledger.end:
+        return found
+    text = (
+        f"option {name}: ledger {ledger_name(ledger.ledger_id)} is asked for up to offset {found}, "
+        f"but {'it ends' if ledger.closed else 'what is confirmed ends'} at {ledger.end}"
+    )
+    if options.fail_on_data_loss:
+        raise InvalidConfig(f"{text}: write a smaller one, or give failOnDataLoss=false to read what there is")
+    log.warning("%s", text)
+    return ledger.end
+
+
+def check_scopes(snapshot: Snapshot, has_scope_column: bool) -> None:
+    """Raise InvalidArgument if rows of different ledgers could not be told apart."""
+    scopes = {LedgerId(each.ledger_id).scope_id for each in snapshot.ledgers}
+    if len(scopes) > 1 and not has_scope_column:
+        raise InvalidArgument(
+            "the ledgers are of more than one scope, and ledger_id is only the lower half of their ids: "
+            "give includeScope=true"
+        )

@@ -1,0 +1,106 @@
+"""Which ledgers the options name, as the metadata store has them."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.model import LedgerId, LedgerMetadata, Versioned, ledger_name
+from bookkeeper_tx.spark.manifest import read_manifest
+from bookkeeper_tx.spark.option import LedgerSpan
+from bookkeeper_tx.spark.options import Options
+from protocol_specs.ledger_id import SCOPED_MIN
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class SelectedLedger:
+    """A ledger that is to be looked at."""
+
+    ledger_id: int
+    versioned: Versioned
+
+    @property
+    def metadata(self) -> LedgerMetadata:
+        return self.versioned.metadata
+
+
+def select_ledgers(store: BlockingStore, options: Options) -> list[SelectedLedger]:
+    """Return the ledgers that ``options`` name, in the order of their ids, those of a manifest in that of its epochs.
+
+    Without a name they are all of the scope.  A ledger that is named by its id and is not there, or whose metadata
+    cannot be understood, raises NoSuchLedger or MetadataCorrupt, or is logged and left out if data loss is not to fail.
+    """
+    named, found = chosen_ids(store, options)
+    ids = list(dict.fromkeys([*named, *found]))
+    if options.manifest is None:
+        ids.sort()
+    selected = list(_read(store, ids, frozenset(named), options.fail_on_data_loss))
+    if options.ledger_metadata:
+        wanted = options.ledger_metadata
+        selected = [each for each in selected if has_custom_metadata(each.metadata, wanted)]
+    return selected
+
+
+def chosen_ids(store: BlockingStore, options: Options) -> tuple[list[int], list[int]]:
+    """Return the ledgers that must be there, and those that are there."""
+    if options.ledger is not None:
+        return [in_scope(options.ledger, options.scope)], []
+    if options.manifest is not None:
+        return _published(store, options.manifest), []
+    if options.ledgers is None:
+        return [], store.list_ledgers(options.scope)
+    spans = [(in_scope(first, options.scope), last, first) for first, last in options.ledgers]
+    named = [first for first, last, raw in spans if last == raw]
+    ranges = [(raw, last) for _, last, raw in spans if last != raw]
+    listed = store.list_ledgers(options.scope) if ranges else []
+    return named, [each for each in listed if _is_in(each, ranges, options.scope)]
+
+
+def _published(store: BlockingStore, sink_id: str) -> list[int]:
+    epochs = read_manifest(store, sink_id)
+    if not epochs:
+        log.warning("sink %s has published nothing so far", sink_id)
+    return [ledger.ledger_id for _, ledgers in epochs for ledger in ledgers]
+
+
+def in_scope(ledger_id: int, scope_id: int | None) -> int:
+    """Return the ledger that a number means in a scope; one that has a scope itself, or scope None, stays as it is."""
+    return LedgerId(ledger_id, scope_id) if scope_id and ledger_id < SCOPED_MIN else ledger_id
+
+
+def _is_in(ledger_id: int, ranges: Iterable[LedgerSpan], scope_id: int | None) -> bool:
+    return any(
+        in_scope(first, scope_id) <= ledger_id and (last is None or ledger_id <= in_scope(last, scope_id))
+        for first, last in ranges
+    )
+
+
+def _read(
+    store: BlockingStore, ids: Iterable[int], named: frozenset[int], fail_on_data_loss: bool
+) -> Iterator[SelectedLedger]:
+    for ledger_id, found in store.read_ledgers(ids):
+        if isinstance(found, Versioned):
+            yield SelectedLedger(ledger_id, found)
+        elif isinstance(found, NoSuchLedger) and ledger_id not in named:
+            continue  # it was deleted since it was listed, and nobody has asked for it by name
+        elif fail_on_data_loss:
+            raise _lost(ledger_id, found)
+        else:
+            log.warning("ledger %s is left out: %s", ledger_name(ledger_id), found)
+
+
+def _lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
+    return type(error)(
+        f"ledger {ledger_name(ledger_id)}: {error} Take it out of the options, "
+        "or give failOnDataLoss=false to read what there is."
+    )
+
+
+def has_custom_metadata(metadata: LedgerMetadata, wanted: Mapping[str, str]) -> bool:
+    """Return whether each wanted key has the wanted value; Spark hands keys over in small letters."""
+    held = {key.lower(): value for key, value in metadata.custom_metadata.items()}
+    return all(held.get(key.lower()) == value.encode() for key, value in wanted.items())

@@ -1,0 +1,70 @@
+"""What one task reads: ranges of entries, cut by how much there is of them."""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+
+
+@frozen
+class SizedRange:
+    """A range of entries, and how large its entries are on average."""
+
+    entries: LedgerRange
+    entry_bytes: float = 0.0
+    """0 if it is not known."""
+
+
+def partition(
+    ranges: Iterable[SizedRange], target_entries: int, target_bytes: int, min_partitions: int | None = None
+) -> list[list[LedgerRange]]:
+    """Return what each task reads, in the order given.
+
+    Each gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes`` of payload;
+    there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones are cut.
+    No range goes over a change of the ensemble.
+    """
+    pieces = [piece for each in ranges for piece in by_fragment(each)]
+    weights = [_weight(piece, target_entries, target_bytes) for piece in pieces]
+    total = sum(weight * piece.entries.count for weight, piece in zip(weights, pieces, strict=True))
+    count = min(max(_ceil(total), min_partitions or 1), sum(piece.entries.count for piece in pieces))
+    if not count:
+        return []
+    parts: list[list[LedgerRange]] = [[]]
+    used, boundary = 0.0, total / count
+    for piece, weight in zip(pieces, weights, strict=True):
+        first, last = piece.entries.first, piece.entries.last
+        while first <= last:
+            if parts[-1] and used + weight / 2 >= boundary and len(parts) < count:
+                parts.append([])
+                boundary = total * len(parts) / count
+            taken = max(1, round((boundary - used) / weight)) if len(parts) < count else last - first + 1
+            taken = min(taken, last - first + 1)
+            parts[-1].append(evolve(piece.entries, first=first, last=first + taken - 1))
+            used += taken * weight
+            first += taken
+    return parts
+
+
+def _weight(piece: SizedRange, target_entries: int, target_bytes: int) -> float:
+    """Return what part of one task's measure an entry is."""
+    return max(1 / target_entries, piece.entry_bytes / target_bytes)
+
+
+def _ceil(total: float) -> int:
+    whole = int(total)
+    # A rounding error must not make a task of its own.
+    return whole + (total - whole > 1e-9 * max(total, 1))
+
+
+def by_fragment(piece: SizedRange) -> Iterator[SizedRange]:
+    """Yield the parts of ``piece`` that lie in one fragment each; each knows its own fragment only."""
+    fragments = piece.entries.fragments
+    ends = [*(fragment.first_entry_id - 1 for fragment in fragments[1:]), piece.entries.last]
+    for fragment, end in zip(fragments, ends, strict=True):
+        first = max(piece.entries.first, fragment.first_entry_id)
+        last = min(piece.entries.last, end)
+        if first <= last:
+            part = evolve(piece.entries, first=first, last=last, fragments=(fragment,))
+            yield SizedRange(part, piece.entry_bytes)

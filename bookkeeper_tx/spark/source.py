@@ -1,0 +1,83 @@
+"""Format ``bookkeeper``: entries of ledgers as rows, and rows as entries (docs/guides/spark.md)."""
+
+from typing import Any
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+from bookkeeper_tx.spark.columns import COLUMNS, included_columns
+from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, take_snapshot
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.planning import filters_can_be_pushed
+from bookkeeper_tx.spark.secret import read_password
+from bookkeeper_tx.spark.source_reader import FilteringLedgerReader, LedgerBatchReader
+from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
+
+
+class LedgerSource(DataSource):
+    """Reads and writes ledgers.
+
+    Spark makes one for each ``load`` and sends it, pickled, to where queries are planned.  The snapshot that it takes
+    before is what all actions on that DataFrame read.
+    """
+
+    _snapshot: Snapshot | None = None
+    _planned = False
+    """Whether a reader was made: nobody needs the snapshot any more."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "bookkeeper"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The ledgers as they were when this was first asked."""
+        if self._snapshot is None:
+            options = Options.from_spark(self.options, Use.ENTRIES)
+            self._snapshot = take_snapshot(options, read_password(options))
+        return self._snapshot
+
+    def schema(self) -> StructType:
+        columns = included_columns(Options.from_spark(self.options, Use.ENTRIES))
+        check_scopes(self.snapshot, "scope_id" in columns.names)
+        return spark_schema(columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take the snapshot along, also where the user's own schema has kept Spark from asking for ours."""
+        return {"options": self.options, "_snapshot": None if self._planned else self.snapshot}
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = Options.from_spark(self.options, Use.READ)
+        self._check_columns(schema)
+        shown = FilteringLedgerReader if options.pushdown and filters_can_be_pushed() else LedgerBatchReader
+        self._planned = True
+        return shown(options, self.snapshot, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from bookkeeper_tx.spark.stream_reader import make_stream_reader
+
+        options = Options.from_spark(self.options, Use.STREAM)
+        self._check_columns(schema)
+        self._planned = True
+        return make_stream_reader(options, self.snapshot, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from bookkeeper_tx.spark.sink import make_writer
+
+        return make_writer(Options.from_spark(self.options, Use.WRITE), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from bookkeeper_tx.spark.sink import make_stream_writer
+
+        return make_stream_writer(Options.from_spark(self.options, Use.STREAM_WRITE), schema, overwrite)
+
+    def _check_columns(self, schema: StructType) -> None:
+        names = wanted_columns(COLUMNS, schema)
+        check_scopes(self.snapshot, "scope_id" in names)
