@@ -32,15 +32,17 @@ def partition(
     if not count:
         return []
     parts: list[list[LedgerRange]] = [[]]
-    used, boundary = 0.0, total / count
+    used = 0.0
+    boundary = min(total / count, 1.0)
     for piece, weight in zip(pieces, weights, strict=True):
         first, last = piece.entries.first, piece.entries.last
         while first <= last:
-            if parts[-1] and used + weight / 2 >= boundary and len(parts) < count:
+            if parts[-1] and used + weight / 2 >= boundary:
                 parts.append([])
-                boundary = total * len(parts) / count
-            taken = max(1, round((boundary - used) / weight)) if len(parts) < count else last - first + 1
-            taken = min(taken, last - first + 1)
+                # Even shares, unless entries larger than a share have shifted them.
+                even = total * len(parts) / count
+                boundary = min(even, used + 1.0) if even > used else used + 1.0
+            taken = min(last - first + 1, max(1, round((boundary - used) / weight)))
             parts[-1].append(evolve(piece.entries, first=first, last=first + taken - 1))
             used += taken * weight
             first += taken
