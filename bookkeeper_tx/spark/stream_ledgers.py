@@ -1,0 +1,138 @@
+"""The ledgers of a stream: which there are, and how far each can be read, looked at again and again."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
+from bookkeeper_tx.spark.id_ranges import NO_IDS, IdRanges
+from bookkeeper_tx.spark.ledger_selection import SelectedLedger, chosen_ids, has_custom_metadata
+from bookkeeper_tx.spark.options import Options, ReadMode
+from bookkeeper_tx.spark.stream_offsets import StreamOffset
+from bookkeeper_tx.spark.stream_planning import LedgerEnd
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class View:
+    """What there was to read when somebody looked."""
+
+    ledgers: tuple[LedgerEnd, ...] = ()
+    """In the order of reading; ledgers that the stream is through with may be missing."""
+    passed: IdRanges = NO_IDS
+    """Ledgers that are none of the chosen, and never will be: custom metadata do not change."""
+
+
+EndsOfOpen = Callable[[BlockingStore, Sequence[SelectedLedger]], Iterable[LedgerEnd]]
+"""Finds how far ledgers that are not closed can be read."""
+
+
+class StreamLedgers:
+    """Looks at the ledgers that ``options`` choose.
+
+    What cannot change is remembered, so looking again costs a listing (if new ledgers may appear at all), and a
+    request for each ledger that is new or was open.  The listing comes first: when it shows a ledger, those closed
+    before that one was created are seen closed, which is what the order of reading rests upon.
+    """
+
+    def __init__(self, options: Options, check: Callable[[SelectedLedger], None], ends_of_open: EndsOfOpen) -> None:
+        self._options = options
+        self._check = check
+        self._ends_of_open = ends_of_open
+        self._sealed: dict[int, LedgerEnd] = {}
+        self._foreign: set[int] = set()
+        self._unread: set[int] = set()
+        """Ledgers seen that the stream is not through with: if one goes, entries are lost."""
+        self._said: set[int] = set()
+
+    def look(self, store: BlockingStore, start: StreamOffset) -> View:
+        """Return what there is for a stream that stands at ``start``.
+
+        Raises NoSuchLedger for a ledger that is gone although it was named, or was not read to its end, and
+        MetadataCorrupt, unless data loss is not to fail: then it is logged, once, and what is left is read.
+        """
+        named, found = chosen_ids(store, self._options)
+        needed = {*named, *start.open, *self._unread}
+        ids = list(dict.fromkeys([*named, *found, *start.open, *self._unread]))
+        if self._options.manifest is None:
+            ids.sort()
+        ids = [each for each in ids if not start.is_finished(each) and each not in self._foreign]
+        self._sealed = {each: self._sealed[each] for each in ids if each in self._sealed}
+        ends = self._ends(store, [each for each in ids if each not in self._sealed], needed, start)
+        ends.update(self._sealed)
+        self._unread = {each for each, end in ends.items() if end.end > start.position(each)}
+        ordered = tuple(ends[each] for each in ids if each in ends)
+        return View(ordered, IdRanges.of(self._foreign))
+
+    def _ends(
+        self, store: BlockingStore, ids: Sequence[int], needed: set[int], start: StreamOffset
+    ) -> dict[int, LedgerEnd]:
+        """Return how far ledgers can be read about which nothing is remembered."""
+        ends: dict[int, LedgerEnd] = {}
+        still_open = []
+        for ledger_id, answer in store.read_ledgers(ids):
+            if not isinstance(answer, Versioned):
+                if ledger_id in needed or not isinstance(answer, NoSuchLedger):
+                    self._missing(ledger_id, answer)
+                if ledger_id in start.open and isinstance(answer, NoSuchLedger):
+                    ends[ledger_id] = LedgerEnd(ledger_id, start.position(ledger_id), sealed=True)
+            elif ledger_id not in start.open and not self._is_chosen(answer.metadata):
+                self._foreign.add(ledger_id)
+            else:
+                ledger = SelectedLedger(ledger_id, answer)
+                self._check(ledger)
+                if answer.metadata.closed:
+                    self._sealed[ledger_id] = sealed_end(ledger)
+                elif self._options.read_mode is not ReadMode.CLOSED:
+                    still_open.append(ledger)
+        if still_open:
+            ends.update((each.ledger_id, each) for each in self._ends_of_open(store, still_open))
+        return ends
+
+    def _is_chosen(self, metadata: LedgerMetadata) -> bool:
+        wanted: Mapping[str, str] = self._options.ledger_metadata
+        return not wanted or has_custom_metadata(metadata, wanted)
+
+    def _missing(self, ledger_id: int, error: BookKeeperError) -> None:
+        if self._options.fail_on_data_loss:
+            raise data_lost(ledger_id, error)
+        if ledger_id not in self._said:
+            self._said.add(ledger_id)
+            log.warning("ledger %s is left out: %s", ledger_name(ledger_id), error)
+
+
+def sealed_end(ledger: SelectedLedger) -> LedgerEnd:
+    """Return how far a closed ledger can be read."""
+    metadata = ledger.metadata
+    end = metadata.last_entry_id + 1
+    return LedgerEnd(ledger.ledger_id, end, sealed=True, entry_bytes=average(metadata.length, end))
+
+
+def average(length: int, count: int) -> int:
+    """Return how many bytes each of ``count`` entries has, rounded up; 0 if there is none."""
+    return -(-length // count) if count else 0
+
+
+def data_lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
+    """Return the error for a ledger of a stream that cannot be read to its end."""
+    return type(error)(
+        f"ledger {ledger_name(ledger_id)}: {error} The stream did not read it to its end; restart the query with "
+        "failOnDataLoss=false to go on without the rest of it."
+    )
+
+
+def clipped(view: View, target: View, start: StreamOffset) -> View:
+    """Return of ``view`` what ``target`` has too, which is older, and ledgers that are gone from under ``start``."""
+    then = {each.ledger_id: each for each in target.ledgers}
+    kept = []
+    for each in view.ledgers:
+        if each.ledger_id in then:
+            end = min(each.end, then[each.ledger_id].end)
+            kept.append(evolve(each, end=end, sealed=each.sealed and end == each.end))
+        elif each.sealed and each.end <= start.position(each.ledger_id):
+            kept.append(each)
+    return View(tuple(kept), target.passed)
