@@ -1,0 +1,86 @@
+"""One connection to a bookie on which entries are added without waiting for their answers; V2, no Twisted."""
+
+import socket
+from collections import deque
+
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, IllegalOperation
+from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.protocol.v2_add_runs import AddReplies, AddReplyReader
+
+RECEIVE_SIZE = 256 * 1024
+
+
+class AddChannel:
+    """Sends frames and takes replies as far as the socket lets it, never waiting; a selector tells when to go on.
+
+    Not thread-safe, and not to be carried over a fork.  After an error the caller closes it.
+    """
+
+    def __init__(self, bookie_id: BookieId, address: tuple[str, int], config: ClientConfig) -> None:
+        """Connect, within ``config.connect_timeout_s``; raises CannotConnect."""
+        if config.tls is not None or config.auth is not None:
+            raise IllegalOperation(
+                "a blocking writer speaks neither TLS nor authenticates: take BookKeeper, the client on Twisted"
+            )
+        self.bookie_id = bookie_id
+        try:
+            self._socket = socket.create_connection(address, timeout=config.connect_timeout_s)
+        except OSError as error:
+            host, port = address
+            raise CannotConnect(f"cannot connect to bookie {bookie_id} at {host}:{port}: {error}") from error
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setblocking(False)
+        self._replies = AddReplyReader(config.frame_size_max)
+        self._unsent: deque[memoryview] = deque()
+
+    @property
+    def unsent(self) -> bool:
+        """Whether frames wait for the socket to take them."""
+        return bool(self._unsent)
+
+    @property
+    def closed(self) -> bool:
+        return self._socket.fileno() < 0
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def queue(self, frames: bytes) -> None:
+        """Have ``frames`` sent by :meth:`send`."""
+        self._unsent.append(memoryview(frames))
+
+    def send(self) -> None:
+        """Send what the socket takes; raises BookieUnavailable when the connection is lost."""
+        try:
+            while self._unsent:
+                frames = self._unsent[0]
+                count = self._socket.send(frames)
+                if count < len(frames):
+                    self._unsent[0] = frames[count:]
+                    return
+                self._unsent.popleft()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def receive(self) -> list[AddReplies]:
+        """Return the answers that have come; raises BookieUnavailable or ProtocolViolation."""
+        try:
+            data = self._socket.recv(RECEIVE_SIZE)
+        except BlockingIOError:
+            return []
+        except OSError as error:
+            raise self._lost(error) from error
+        if not data:
+            raise BookieUnavailable(f"bookie {self.bookie_id} closed the connection")
+        return self._replies.receive(data)
+
+    def close(self) -> None:
+        """Close the connection; what is in flight is given up."""
+        self._unsent.clear()
+        self._socket.close()
+
+    def _lost(self, error: OSError) -> BookieUnavailable:
+        return BookieUnavailable(f"the connection to bookie {self.bookie_id} is lost: {error}")

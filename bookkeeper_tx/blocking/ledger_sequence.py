@@ -1,0 +1,241 @@
+"""Entries in order over as many ledgers as it takes: the next begins when one is full, or its bookies fail.
+
+What happens when a bookie fails, and why:
+
+* There are other bookies for a whole ensemble: the ledger is closed at the last entry that *every* bookie of its write
+  set has acknowledged, and what follows is written again, to a new ledger on other bookies.  So each ledger is whole:
+  every entry is on its full write quorum, which no change of the ensemble in mid-ledger could promise for the entries
+  that had reached their ack quorum only.
+* There are none: the ledger goes on without the bookie as long as every write set keeps an ack quorum, and says so:
+  ``underReplicated`` in its custom metadata names who lacks entries, once it is closed.  Autorecovery, or the bookie's
+  return and a scrub, make it whole.  With fewer than an ack quorum, NotEnoughBookies.
+
+Order is kept: the ledgers in the order of :attr:`LedgerSequence.written`, the entries by their ids.
+"""
+
+import selectors
+import time
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from attrs import field, frozen
+
+from bookkeeper_tx.blocking.add_channel import AddChannel
+from bookkeeper_tx.blocking.create_ledger import create_ledger
+from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
+from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBookies
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.model import BookieId, DigestType
+from bookkeeper_tx.placement import Placement
+from bookkeeper_tx.protocol.v2 import ADD_REQUEST
+from bookkeeper_tx.quorum import Quorum
+
+CHUNK_ENTRIES = 2_000
+CHUNK_BYTES = 1024 * 1024
+"""Entries sealed and sent together: small enough that bookies work on one while the next is sealed."""
+AVOIDED_S = 30.0
+"""How long a bookie that failed is not written to, unless there is no other."""
+
+
+@frozen(kw_only=True)
+class LedgerPlan:
+    """What the ledgers of a sequence are like."""
+
+    quorum: Quorum
+    digest_type: DigestType = DigestType.CRC32C
+    password: bytes = field(default=b"", repr=False)
+    custom_metadata: Mapping[str, bytes] = field(factory=dict)
+    ledger_bytes_max: int | None = None
+    """Payload bytes after which another ledger begins; an entry is never split."""
+    ledger_entries_max: int | None = None
+
+
+Connect = Callable[[BookieId], AddChannel]
+
+
+class LedgerSequence:
+    """Writes entries; a context manager, which on an error leaves the last ledger open, for the sweeper to find.
+
+    ``connect`` makes the connection to a bookie and raises BookieUnavailable.
+    """
+
+    def __init__(
+        self,
+        store: BlockingStore,
+        plan: LedgerPlan,
+        config: ClientConfig | None = None,
+        connect: Connect | None = None,
+        random: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        make_selector: Callable[[], selectors.BaseSelector] = selectors.DefaultSelector,
+    ) -> None:
+        self.written: list[WrittenLedger] = []
+        self._store = store
+        self._plan = plan
+        self._config = config or ClientConfig()
+        self._connect = connect or self._connect_to
+        self._random = random or Random()
+        self._placement = Placement(self._random)
+        self._clock = clock
+        self._make_selector = make_selector
+        self._digest = EntryDigest(plan.digest_type, plan.password)
+        self._payload_size_max = (
+            self._config.frame_size_max - ADD_REQUEST.offsets["ledger_id"] - self._digest.payload_offset
+        )
+        self._channels: dict[BookieId, AddChannel] = {}
+        self._avoided_until: dict[BookieId, float] = {}
+        self._writer: LedgerWriter | None = None
+
+    def append_many(self, payloads: Sequence[bytes]) -> None:
+        """Write entries in this order; returns while the last of them are still on their way.
+
+        Raises InvalidArgument for one that is too large, NotEnoughBookies, LedgerFenced, Unauthorized, and what the
+        metadata store raises.
+        """
+        start = 0
+        while start < len(payloads):
+            writer = self._writer or self._begin()
+            stop = self._chunk_end(payloads, start, writer)
+            writer.append_many(payloads[start:stop])
+            start = stop
+            self._mend()
+            if self._full(self._writer):
+                self._finish()
+
+    def close(self) -> list[WrittenLedger]:
+        """Wait for all entries, close the last ledger; return all ledgers in order."""
+        self._finish()
+        return self.written
+
+    def abandon(self) -> None:
+        """Close the connections and leave the ledger open."""
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer = None
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.abandon()
+
+    # One ledger after the other --------------------------------------------------------------------------------------
+
+    def _begin(self) -> LedgerWriter:
+        """Create a ledger on bookies that can be connected to."""
+        plan = self._plan
+        channels = self._choose(plan.quorum.ensemble_size)
+        ensemble = tuple(each.bookie_id for each in channels)
+        ledger_id, versioned = create_ledger(
+            self._store, plan.quorum, ensemble, plan.digest_type, plan.password, plan.custom_metadata, self._random
+        )
+        adds = ReplicatedAdds(
+            ledger_id,
+            plan.quorum,
+            self._digest.master_key,
+            channels,
+            self._config.add_timeout_s,
+            self._clock,
+            self._make_selector(),
+        )
+        self._writer = LedgerWriter(ledger_id, versioned, self._digest, adds)
+        return self._writer
+
+    def _finish(self) -> None:
+        """Close the ledger that is written, if there is one, once all of it is confirmed."""
+        while self._writer is not None:
+            self._writer.settle()
+            if self._writer.broken:
+                self._mend()
+                continue
+            self._keep(self._writer)
+            self._writer = None
+
+    def _mend(self) -> None:
+        """Move on to other bookies, or go on without them, until none of the present ones is broken."""
+        while (writer := self._writer) is not None and writer.broken:
+            until = self._clock() + AVOIDED_S
+            self._avoided_until.update(dict.fromkeys(writer.broken, until))
+            try:
+                self._choose(self._plan.quorum.ensemble_size)
+            except NotEnoughBookies:
+                writer.go_on_without()
+                continue
+            rest = writer.take_back()
+            self._keep(writer)
+            self._writer = None
+            for start in range(0, len(rest), CHUNK_ENTRIES):
+                (self._writer or self._begin()).append_many(rest[start : start + CHUNK_ENTRIES])
+
+    def _keep(self, writer: LedgerWriter) -> None:
+        written = writer.close(self._store)
+        if written is not None:
+            self.written.append(written)
+
+    # Sizes -----------------------------------------------------------------------------------------------------------
+
+    def _chunk_end(self, payloads: Sequence[bytes], start: int, writer: LedgerWriter) -> int:
+        """Return where the entries end that are sent next: at a chunk's end, or where the ledger is full."""
+        plan = self._plan
+        stop = min(start + CHUNK_ENTRIES, len(payloads))
+        if plan.ledger_entries_max is not None:
+            stop = min(stop, start + plan.ledger_entries_max - writer.next_entry_id)
+        room = CHUNK_BYTES
+        if plan.ledger_bytes_max is not None:
+            room = min(room, plan.ledger_bytes_max - writer.length)
+        for index in range(start, stop):
+            size = len(payloads[index])
+            if size > self._payload_size_max:
+                raise InvalidArgument(
+                    f"a payload of {size} bytes: at most {self._payload_size_max} fit into a frame of "
+                    f"{self._config.frame_size_max} bytes (nettyMaxFrameSizeBytes of the bookies); split it"
+                )
+            room -= size
+            if room <= 0:
+                return index + 1
+        return stop
+
+    def _full(self, writer: LedgerWriter | None) -> bool:
+        if writer is None:
+            return False
+        entries, size = self._plan.ledger_entries_max, self._plan.ledger_bytes_max
+        return (entries is not None and writer.next_entry_id >= entries) or (size is not None and writer.length >= size)
+
+    # Bookies ---------------------------------------------------------------------------------------------------------
+
+    def _choose(self, size: int) -> list[AddChannel]:
+        """Return connections to an ensemble by the placement rule.  Raises NotEnoughBookies with all reasons."""
+        now = self._clock()
+        avoided = {each for each, until in self._avoided_until.items() if until > now}
+        reasons: dict[BookieId, str] = dict.fromkeys(avoided, "failed a moment ago")
+        while True:
+            try:
+                ensemble = self._placement.choose(size, self._store.writable_bookies(), reasons, self._avoided_until)
+            except NotEnoughBookies as error:
+                why = "".join(f"; {bookie_id}: {reason}" for bookie_id, reason in sorted(reasons.items()))
+                raise NotEnoughBookies(f"{error}{why}") from None
+            for bookie_id in ensemble:
+                channel = self._channels.get(bookie_id)
+                if channel is not None and not channel.closed:
+                    continue
+                try:
+                    self._channels[bookie_id] = self._connect(bookie_id)
+                except BookieUnavailable as error:
+                    reasons[bookie_id] = str(error)
+                    self._avoided_until[bookie_id] = now + AVOIDED_S
+            if not reasons.keys() & set(ensemble):
+                return [self._channels[bookie_id] for bookie_id in ensemble]
+
+    def _connect_to(self, bookie_id: BookieId) -> AddChannel:
+        info = self._store.bookie_info(bookie_id)
+        return AddChannel(bookie_id, (info.host, info.port), self._config)
