@@ -1,0 +1,182 @@
+"""The manifest of a sink: which ledgers each epoch has published, decided once and never changed.
+
+An epoch is one micro-batch of a query, or one batch write.  Its documents stand in the metadata store under
+``(sink id, query id, epoch // 1000, epoch)``, and each is created once and neither changed nor deleted::
+
+    {"v":1,"published_ms":…,"ledgers":[[ledger id, last entry id, payload bytes],…]}     published
+    {"v":1,"abandoned":[ledger id,…]}                                                    given up
+
+Publishing is creating the document, which is atomic.  Giving up has to win a race: a sweeper must not delete ledgers
+that a slow driver is just publishing.  So it creates the document itself, with the ledgers that it is about to delete;
+the driver that comes later with one of these ledgers is refused.  An epoch that is written anew, with other ledgers,
+goes on to the next document, ``epoch~1``, ``epoch~2``…: of these, the first that is not given up is the epoch, and
+whoever looks walks them in this order.
+"""
+
+import json
+import time
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt, RemoteError
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
+
+FORMAT_VERSION = 1
+EPOCHS_OF_NODE = 1000
+"""Epochs below one node: a million children of one node are more than ZooKeeper can list."""
+_AGAIN = "~"
+
+
+class EpochKey(NamedTuple):
+    """Names one epoch of a sink."""
+
+    query_id: str
+    """Spark's id of a streaming query, which its checkpoint keeps; ``batch-<txnAppId>``, or ``job-<random>``."""
+    epoch: int
+    """The micro-batch, or ``txnVersion``; 0 for a batch write without one."""
+
+
+class PublishedLedger(NamedTuple):
+    """A closed ledger."""
+
+    ledger_id: int
+    last_entry_id: int
+    length: int
+    """Payload bytes."""
+
+
+class EpochAbandoned(RemoteError):
+    """The ledgers of this epoch were given up and deleted meanwhile: write it again."""
+
+
+def publish(
+    store: BlockingStore, sink_id: str, key: EpochKey, ledgers: Sequence[PublishedLedger]
+) -> tuple[PublishedLedger, ...]:
+    """Make ``ledgers``, in this order, what the epoch has; return what it has, which is older if it was published.
+
+    Raises EpochAbandoned when a sweeper has deleted one of them, and InvalidArgument when they are too many for one
+    document.
+    """
+    document = {"v": FORMAT_VERSION, "published_ms": int(time.time() * 1000), "ledgers": ledgers}
+    data = json.dumps(document, separators=(",", ":")).encode()
+    if len(data) > DOCUMENT_SIZE_MAX:
+        raise InvalidArgument(
+            f"{len(ledgers)} ledgers in one epoch make a manifest of {len(data)} bytes, at most {DOCUMENT_SIZE_MAX} "
+            "fit: write fewer partitions (coalesce) or raise maxLedgerBytes and maxLedgerEntries"
+        )
+    mine = {each.ledger_id for each in ledgers}
+    for path in _paths(sink_id, key):
+        if store.create_document(path, data):
+            return tuple(ledgers)
+        found = _read_existing(store, path)
+        if not isinstance(found, frozenset):
+            return found[1]
+        if found & mine:
+            raise EpochAbandoned(
+                f"epoch {key.epoch} of {key.query_id}: ledgers {sorted(found & mine)} were older than the sweeper's "
+                "grace and are deleted; nothing was published. Write the epoch again, and let the sweeper wait longer"
+            )
+    raise AssertionError("there is always another path")
+
+
+def abandon(store: BlockingStore, sink_id: str, key: EpochKey, ledger_ids: Collection[int]) -> frozenset[int]:
+    """Return which of ``ledger_ids`` may be deleted: those that the epoch has not published, and never will."""
+    wanted = frozenset(ledger_ids)
+    data = json.dumps({"v": FORMAT_VERSION, "abandoned": sorted(wanted)}, separators=(",", ":")).encode()
+    unclaimed = wanted
+    for path in _paths(sink_id, key):
+        found = _read(store, path)
+        if found is None:
+            if store.create_document(path, data):
+                return wanted
+            found = _read_existing(store, path)
+        if not isinstance(found, frozenset):
+            return wanted - {each.ledger_id for each in found[1]}
+        unclaimed -= found
+        if not unclaimed:
+            return wanted
+    raise AssertionError("there is always another path")
+
+
+def published(store: BlockingStore, sink_id: str, key: EpochKey) -> tuple[PublishedLedger, ...] | None:
+    """Return the ledgers of an epoch in order, None if it is not published."""
+    found = _published(store, sink_id, key)
+    return None if found is None else found[1]
+
+
+def read_manifest(store: BlockingStore, sink_id: str) -> list[tuple[EpochKey, tuple[PublishedLedger, ...]]]:
+    """Return what a sink has published: queries in the order of their first publication, and their epochs in order.
+
+    The list is as long as the sink has epochs; each costs one request to the metadata store.
+    """
+    queries: list[tuple[int, str, list[tuple[EpochKey, tuple[PublishedLedger, ...]]]]] = []
+    for query_id in store.list_documents((sink_id,)):
+        epochs, first_ms = [], 0
+        for key in _epochs(store, sink_id, query_id):
+            found = _published(store, sink_id, key)
+            if found is not None:
+                first_ms = first_ms or found[0]
+                epochs.append((key, found[1]))
+        queries.append((first_ms, query_id, epochs))
+    return [epoch for _, _, epochs in sorted(queries, key=lambda query: query[:2]) for epoch in epochs]
+
+
+def check_sink_id(sink_id: str) -> str:
+    """Return ``sink_id`` if a sink may be called so; raises InvalidArgument."""
+    if not sink_id.strip() or len(sink_id) > 200:
+        raise InvalidArgument(f"sinkId {sink_id!r}: give the sink a name of 1 to 200 characters")
+    return sink_id
+
+
+def _paths(sink_id: str, key: EpochKey) -> Iterator[tuple[str, ...]]:
+    """Yield where the documents of an epoch stand, in the order in which they count."""
+    node = (sink_id, key.query_id, str(key.epoch // EPOCHS_OF_NODE))
+    yield (*node, str(key.epoch))
+    for again in count(1):
+        yield (*node, f"{key.epoch}{_AGAIN}{again}")
+
+
+def _epochs(store: BlockingStore, sink_id: str, query_id: str) -> Iterator[EpochKey]:
+    node = (sink_id, query_id)
+    for thousand in sorted(store.list_documents(node), key=int):
+        names = store.list_documents((*node, thousand))
+        for epoch in sorted(int(name) for name in names if _AGAIN not in name):
+            yield EpochKey(query_id, epoch)
+
+
+def _published(store: BlockingStore, sink_id: str, key: EpochKey) -> tuple[int, tuple[PublishedLedger, ...]] | None:
+    for path in _paths(sink_id, key):
+        found = _read(store, path)
+        if not isinstance(found, frozenset):
+            return found
+    raise AssertionError("there is always another path")
+
+
+_Document = frozenset[int] | tuple[int, tuple[PublishedLedger, ...]]
+"""The ids of a document that gives up; or time of publication in ms, and ledgers."""
+
+
+def _read_existing(store: BlockingStore, path: tuple[str, ...]) -> _Document:
+    found = _read(store, path)
+    if found is None:
+        raise MetadataCorrupt(f"manifest {'/'.join(path)} is gone, but documents of manifests are never deleted")
+    return found
+
+
+def _read(store: BlockingStore, path: tuple[str, ...]) -> _Document | None:
+    data = store.read_document(path)
+    if data is None:
+        return None
+    try:
+        document = json.loads(data)
+        if document["v"] != FORMAT_VERSION:
+            raise MetadataCorrupt(
+                f"manifest {'/'.join(path)}: version {document['v']} is not known here, only {FORMAT_VERSION}: update"
+            )
+        if "abandoned" in document:
+            return frozenset(map(int, document["abandoned"]))
+        return int(document["published_ms"]), tuple(PublishedLedger(*map(int, each)) for each in document["ledgers"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise MetadataCorrupt(f"manifest {'/'.join(path)} cannot be understood: {error!r}") from error
