@@ -3,31 +3,47 @@
 For programs without a reactor: Spark executors, scripts.
 """
 
+import math
 import selectors
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
-from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, IllegalOperation, RequestTimedOut
-from bookkeeper_tx.protocol.completion import Completion
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    IllegalOperation,
+    ProtocolViolation,
+    RequestTimedOut,
+)
+from bookkeeper_tx.protocol.client_connection import ClientConnection
+from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
+from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from protocol_specs.ledger_id import SCOPED_MIN
 
 RECEIVE_SIZE = 256 * 1024
 
+Token: TypeAlias = int
+"""Names a request in flight on one channel."""
+
 
 class BlockingChannel:
-    """Sends requests to the bookie at ``host:port`` and waits for their replies; V2 only.
+    """Sends requests to the bookie at ``host:port`` and waits for their replies, in the dialect of ``config.protocol``.
 
     Not thread-safe: one channel a thread.  After BookieUnavailable, RequestTimedOut or ProtocolViolation the channel is
     closed; make another.
+
+    The ``start_`` methods put requests in flight and return their tokens; :meth:`result` waits for one of them.  Every
+    token has to be given to :meth:`result` or to :meth:`forget`: what nobody waits for is dropped when it comes.
     """
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
-        """Connect; raises :class:`BookieUnavailable`, and IllegalOperation if ``config`` asks for TLS or a plugin."""
+        """Connect; raises :class:`CannotConnect`, and IllegalOperation if ``config`` asks for TLS or a plugin."""
         self._config = config or ClientConfig()
         if self._config.tls is not None or self._config.auth is not None:
             raise IllegalOperation(
@@ -37,12 +53,85 @@ class BlockingChannel:
         try:
             self._socket = socket.create_connection((host, port), timeout=self._config.connect_timeout_s)
         except OSError as error:
-            raise BookieUnavailable(f"cannot connect to bookie {self._peer}: {error}") from error
+            raise CannotConnect(f"cannot connect to bookie {self._peer}: {error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._socket, selectors.EVENT_READ)
-        self._connection = V2ClientConnection(self._config.frame_size_max)
+        self._watching_writes = False
+        self._v2 = self._config.protocol is WireProtocol.V2
+        self._connection: ClientConnection = (V2ClientConnection if self._v2 else V3ClientConnection)(
+            self._config.frame_size_max
+        )
+        self._unsent = memoryview(b"")
+        self._next_token = 1
+        self._awaited: set[Token] = set()
+        self._done: dict[Token, tuple[BookKeeperError | None, Any]] = {}
+        """What has come of requests that :meth:`result` was not asked about yet."""
+
+    @property
+    def closed(self) -> bool:
+        return self._socket.fileno() < 0
+
+    # Requests in flight ----------------------------------------------------------------------------------------------
+
+    def start_read(self, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> Token:
+        """Ask for one entry; its result is the bytes of the entry, not verified."""
+        token = self._new_token(ledger_id)
+        self._connection.read_entry(token, math.inf, ledger_id, entry_id, flags, master_key)
+        return token
+
+    def start_range_read(self, ledger_id: int, first: int, last: int) -> Token:
+        """Ask for the entries one by one; see :meth:`read_range` for the result."""
+        token = self._new_token(ledger_id)
+        self._connection.read_range(token, math.inf, ledger_id, first, last)
+        return token
+
+    def start_batch_read(
+        self,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> Token:
+        """Ask for a batch; see :meth:`batch_read` for the result."""
+        token = self._new_token(ledger_id)
+        self._connection.batch_read(token, math.inf, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        return token
+
+    def flush(self) -> None:
+        """Send the requests that were started as far as the bookie takes them, without waiting."""
+        self._check_open()
+        try:
+            self._send()
+        except OSError as error:
+            self._lose(error)
+
+    def result(self, token: Token, timeout_s: float | None = None) -> Any:
+        """Wait for a request; returns what came of it or raises the error that the bookie answered.
+
+        ``timeout_s`` is ``config.read_timeout_s`` unless given, and counts from this call on.
+        """
+        if token not in self._done:
+            self._wait((token,), self._config.read_timeout_s if timeout_s is None else timeout_s)
+        error, value = self._done.pop(token)
+        if error is not None:
+            raise error
+        return value
+
+    def done(self, token: Token) -> bool:
+        """Tell whether :meth:`result` would return, or raise, without waiting."""
+        return token in self._done
+
+    def forget(self, tokens: Collection[Token]) -> None:
+        """Drop what comes of these requests."""
+        self._awaited.difference_update(tokens)
+        for token in tokens:
+            self._done.pop(token, None)
+
+    # One at a time ---------------------------------------------------------------------------------------------------
 
     def add_entries(
         self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, flags: int = 0
@@ -51,25 +140,23 @@ class BlockingChannel:
 
         Raises the first error that the bookie answers, once every entry is answered.
         """
-        deadline = self._deadline(self._config.add_timeout_s)
+        tokens = []
         for entry_id, entry in enumerate(entries, first_entry_id):
-            self._connection.add_entry(entry_id, deadline, ledger_id, entry_id, entry, master_key, flags)
-        errors = [error for _, error, _ in self._wait(deadline, len(entries)) if error is not None]
+            token = self._new_token(ledger_id)
+            self._connection.add_entry(token, math.inf, ledger_id, entry_id, entry, master_key, flags)
+            tokens.append(token)
+        self._wait(tokens, self._config.add_timeout_s)
+        errors = [error for error, _ in map(self._done.pop, tokens) if error is not None]
         if errors:
             raise errors[0]
 
     def read_entry(self, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> bytes:
         """Return one entry, not verified."""
-        deadline = self._deadline(self._config.read_timeout_s)
-        # A token of None would mean that nobody waits.
-        self._connection.read_entry(entry_id, deadline, ledger_id, entry_id, flags, master_key)
-        return bytes(self._answer(deadline))
+        return bytes(self.result(self.start_read(ledger_id, entry_id, flags, master_key)))
 
     def read_range(self, ledger_id: int, first: int, last: int) -> EntryRun:
         """Return the entries, not verified, before the first that cannot be had; raises the error of the very first."""
-        deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.read_range(first, deadline, ledger_id, first, last)
-        run: EntryRun = self._answer(deadline)
+        run: EntryRun = self.result(self.start_range_read(ledger_id, first, last))
         return run
 
     def batch_read(
@@ -82,11 +169,8 @@ class BlockingChannel:
         master_key: bytes | None = None,
     ) -> EntryRun:
         """Return a run of entries, not verified."""
-        deadline = self._deadline(self._config.read_timeout_s)
-        self._connection.batch_read(
-            start_entry_id, deadline, ledger_id, start_entry_id, max_count, max_size, flags, master_key
-        )
-        run: EntryRun = self._answer(deadline)
+        token = self.start_batch_read(ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        run: EntryRun = self.result(token)
         return run
 
     def close(self) -> None:
@@ -102,45 +186,77 @@ class BlockingChannel:
     ) -> None:
         self.close()
 
-    @staticmethod
-    def _deadline(timeout_s: float) -> float:
-        return time.monotonic() + timeout_s
+    # The socket ------------------------------------------------------------------------------------------------------
 
-    def _answer(self, deadline: float) -> Any:
-        _, error, value = self._wait(deadline, 1)[0]
-        if error is not None:
-            raise error
-        return value
+    def _new_token(self, ledger_id: int) -> Token:
+        if self._v2 and ledger_id >= SCOPED_MIN:
+            raise out_of_reach(ledger_id)
+        token = self._next_token
+        self._next_token += 1
+        self._awaited.add(token)
+        return token
 
-    def _wait(self, deadline: float, count: int) -> list[Completion]:
-        """Send what was asked and return ``count`` completions."""
-        if self._socket.fileno() < 0:
+    def _check_open(self) -> None:
+        if self.closed:
             raise BookieUnavailable(
                 f"this channel to bookie {self._peer} was closed (an error closes it): make another"
             )
-        done: list[Completion] = []
-        unsent = memoryview(self._connection.data_to_send())
+
+    def _wait(self, tokens: Sequence[Token], timeout_s: float) -> None:
+        """Send what was asked and return when all of ``tokens`` are done."""
+        self._check_open()
+        deadline = time.monotonic() + timeout_s
+        missing = set(tokens).difference(self._done)
         try:
+            self._send()
             # Replies are taken while requests are sent, or both sides could wait for the other to read.
-            while len(done) < count:
-                readable, writable = self._ready(bool(unsent), deadline)
+            while missing:
+                readable, writable = self._ready(deadline)
                 if writable:
-                    unsent = unsent[self._socket.send(unsent) :]
+                    self._send()
                 if readable:
-                    done += self._connection.receive(self._receive())
+                    missing.difference_update(self._take(self._receive()))
         except OSError as error:
-            self.close()
-            raise BookieUnavailable(f"connection to bookie {self._peer} lost: {error}") from error
+            self._lose(error)
         except BaseException:
-            # An interrupt, too: the replies that it leaves behind would pass for those of the next requests.
+            # An interrupt, too: what it has left half done cannot be gone on with.
             self.close()
             raise
+
+    def _take(self, data: bytes) -> list[Token]:
+        """Keep what the replies in ``data`` complete, if it is waited for."""
+        try:
+            completions = self._connection.receive(data)
+        except ProtocolViolation as error:
+            raise ProtocolViolation(f"bookie {self._peer}: {error}") from error
+        done = []
+        for token, answer, value in completions:
+            if token in self._awaited:
+                self._awaited.discard(token)
+                self._done[token] = answer, value
+                done.append(token)
         return done
 
-    def _ready(self, sending: bool, deadline: float) -> tuple[bool, bool]:
-        """Wait until the socket can be read or, if ``sending``, written."""
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if sending else 0)
-        self._selector.modify(self._socket, events)
+    def _send(self) -> None:
+        """Send as much as the socket takes."""
+        while True:
+            if not self._unsent:
+                self._unsent = memoryview(self._connection.data_to_send())
+                if not self._unsent:
+                    return
+            try:
+                sent = self._socket.send(self._unsent)
+            except BlockingIOError:
+                return
+            self._unsent = self._unsent[sent:]
+
+    def _ready(self, deadline: float) -> tuple[bool, bool]:
+        """Wait until the socket can be read or, if something is to be sent, written."""
+        sending = bool(self._unsent)
+        if sending is not self._watching_writes:
+            self._watching_writes = sending
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if sending else 0)
+            self._selector.modify(self._socket, events)
         ready = self._selector.select(max(deadline - time.monotonic(), 0))
         if not ready:
             raise RequestTimedOut(f"bookie {self._peer} did not answer in time")
@@ -148,7 +264,14 @@ class BlockingChannel:
         return bool(mask & selectors.EVENT_READ), bool(mask & selectors.EVENT_WRITE)
 
     def _receive(self) -> bytes:
-        data = self._socket.recv(RECEIVE_SIZE)
+        try:
+            data = self._socket.recv(RECEIVE_SIZE)
+        except BlockingIOError:
+            return b""
         if not data:
             raise BookieUnavailable(f"bookie {self._peer} closed the connection")
         return data
+
+    def _lose(self, error: OSError) -> None:
+        self.close()
+        raise BookieUnavailable(f"connection to bookie {self._peer} lost: {error}") from error
