@@ -64,7 +64,7 @@ def _other_ids(ledger_id: int, entry_id: int | None, found_ledger: int, found_en
     return DigestMismatch(f"asked for {wanted}/{entry_id}, got {found}/{found_entry}")
 
 
-class _SealedFormat:
+class SealedFormat:
     """Entries of one format with digests of one type."""
 
     def __init__(self, entries: EntryFormat, digest_type: DigestType) -> None:
@@ -104,8 +104,8 @@ class EntryDigest:
         self.digest_type = digest_type
         self.size = digest_type.value.size
         self.master_key = master_key(password)
-        self._v1 = _SealedFormat(V1, digest_type)
-        self._v2 = _SealedFormat(V2, digest_type)
+        self._v1 = SealedFormat(V1, digest_type)
+        self._v2 = SealedFormat(V2, digest_type)
         self._flags = v2.flags_of(digest_type.value.number)
         self.payload_offset = self._v1.payload_offset
         """Bytes before the payload of an entry in scope 0."""
@@ -117,9 +117,18 @@ class EntryDigest:
             value = codecs.derive("digest", construct.Struct("value" / _VALUES[digest_type]))
             self._compute = _of(self._checksum, value.pack_fixed)
 
+    @property
+    def checksum(self) -> Checksum | None:
+        """What computes the digest of ``metadata + payload``; None where that takes more than their bytes."""
+        return self._checksum
+
+    def format_of(self, ledger_id: int) -> SealedFormat:
+        """Return the format of the entries of this ledger."""
+        return self._v1 if ledger_id < SCOPED_MIN else self._v2
+
     def payload_offset_of(self, ledger_id: int) -> int:
         """Return how many bytes stand before the payload in entries of this ledger."""
-        return (self._v1 if ledger_id < SCOPED_MIN else self._v2).payload_offset
+        return self.format_of(ledger_id).payload_offset
 
     def seal(self, ledger_id: int, entry_id: int, last_add_confirmed: int, length: int, payload: bytes) -> bytes:
         """Return the entry as it is sent and stored."""
@@ -213,7 +222,7 @@ class EntryDigest:
 
     def _verify_uneven(self, run: EntryRun) -> list[bytes]:
         """Verify entries of any size, their digests one by one and then the ids of all that are good."""
-        form = self._v1 if run.ledger_id < SCOPED_MIN else self._v2
+        form = self.format_of(run.ledger_id)
         buffer, offsets, prefix = run.buffer, run.offsets, run.prefix
         ends = offsets[1:]
         sizes = list(map(sub, ends, offsets))
@@ -233,17 +242,17 @@ class EntryDigest:
             payloads.append(payload)
             heads.append(metadata)
             start = end + prefix
-        del payloads[self._right_ids(form, run, b"".join(heads), 0, form.metadata_size, len(heads)) :]
+        del payloads[self.right_ids(form, run, b"".join(heads), 0, form.metadata_size, len(heads)) :]
         return payloads
 
     def _verify_equal(self, run: EntryRun, offsets: range) -> list[bytes]:
         """Verify entries of one size: their ids a byte column at a time, their digests in one pass."""
-        form = self._v1 if run.ledger_id < SCOPED_MIN else self._v2
+        form = self.format_of(run.ledger_id)
         start, stride, count, prefix = offsets.start, offsets.step, len(offsets) - 1, run.prefix
         payload_size = stride - prefix - form.payload_offset
         if payload_size < 0:
             return []
-        count = self._right_ids(form, run, run.buffer, start + prefix, stride, count)
+        count = self.right_ids(form, run, run.buffer, start + prefix, stride, count)
         payloads: list[bytes] = []
         append, checksum = payloads.append, self._checksum
         assert checksum is not None
@@ -254,7 +263,7 @@ class EntryDigest:
             append(payload)
         return payloads
 
-    def _right_ids(self, form: _SealedFormat, run: EntryRun, buffer: bytes, start: int, stride: int, count: int) -> int:
+    def right_ids(self, form: SealedFormat, run: EntryRun, buffer: bytes, start: int, stride: int, count: int) -> int:
         """Return how many of ``count`` entries at ``start`` have the ids that ``run`` says."""
         if not count or not form.is_of(run.ledger_id, buffer[start : start + form.metadata_size]):
             return 0

@@ -4,6 +4,9 @@ Who broke it is in the type: :class:`LocalError` means that this side was misuse
 the metadata store answered so or did not answer.
 """
 
+from collections.abc import Mapping
+
+from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -108,6 +111,24 @@ class NoSuchLedger(RemoteError):
 
 class NoSuchEntry(RemoteError):
     """There is no such entry."""
+
+
+class EntriesMissing(RemoteError):
+    """Entries that the ledger must have are on none of their bookies: data was lost."""
+
+    def __init__(self, ledger_id: int, first: int, last: int, reasons: Mapping[str, BookKeeperError]) -> None:
+        """``reasons`` says of each bookie that should have the entries ``first`` … ``last`` what it answered."""
+        super().__init__(ledger_id, first, last, dict(reasons))
+        self.ledger_id = ledger_id
+        self.first = first
+        self.last = last
+        self.reasons = dict(reasons)
+
+    def __str__(self) -> str:
+        name = self.ledger_id if self.ledger_id < SCOPED_MIN else qualified_name(self.ledger_id)
+        ids = f"entry {self.first}" if self.first == self.last else f"entries {self.first} … {self.last}"
+        answers = "; ".join(f"{bookie}: {error}" for bookie, error in self.reasons.items())
+        return f"{ids} of ledger {name} cannot be had from any of the bookies that should store it ({answers})"
 
 
 class BadRequest(RemoteError):

@@ -1,0 +1,1 @@
+"""The client without a reactor: for Spark executors and scripts; loads no Twisted."""

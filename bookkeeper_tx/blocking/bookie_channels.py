@@ -1,0 +1,106 @@
+"""The connections of one reader, one to each bookie and dialect, made when first needed."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from types import TracebackType
+
+from attrs import evolve
+
+from bookkeeper_tx.blocking.batch_support import BatchSupport
+from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    ProtocolViolation,
+    RequestTimedOut,
+    TooManyRequests,
+)
+from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.transport.blocking import BlockingChannel
+from protocol_specs.ledger_id import SCOPED_MIN
+
+SUSPICION_S = 30.0
+"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out."""
+
+NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
+"""Errors behind which a channel is closed, and nothing is known of what was asked."""
+
+Connect = Callable[[str, int, ClientConfig], BlockingChannel]
+
+
+class BookieChannels:
+    """Channels to bookies, for one thread; a context manager.
+
+    ``addresses`` says where the bookies are that are up; one that is not in it counts as down.  Ledgers of scope 0 are
+    read in the dialect of ``config.protocol``, others always in V3.  ``batch_read_v3`` names the bookies that publish
+    that they serve batch read in V3; in V2 each is asked.
+    """
+
+    def __init__(
+        self,
+        addresses: Mapping[BookieId, tuple[str, int]],
+        config: ClientConfig | None = None,
+        limits: RateLimit | None = None,
+        *,
+        batch_read_v3: Collection[BookieId] = (),
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        connect: Connect = BlockingChannel,
+    ) -> None:
+        self.config = config or ClientConfig()
+        self.limiter = RateLimiter(limits, clock, sleep) if limits is not None else None
+        self.batch_support = BatchSupport(batch_read_v3, self.config.read_timeout_s)
+        self.sleep = sleep
+        self._addresses = dict(addresses)
+        self._clock = clock
+        self._connect = connect
+        self._channels: dict[tuple[BookieId, WireProtocol], BlockingChannel] = {}
+        self._suspects: dict[BookieId, float] = {}
+
+    def protocol_for(self, ledger_id: int) -> WireProtocol:
+        """Return the dialect in which this ledger is read."""
+        return WireProtocol.V3 if ledger_id >= SCOPED_MIN else self.config.protocol
+
+    def channel(self, bookie_id: BookieId, ledger_id: int) -> BlockingChannel:
+        """Return a channel to the bookie, for requests about this ledger.
+
+        Raises CannotConnect for a bookie that is not registered or cannot be connected to.
+        """
+        protocol = self.protocol_for(ledger_id)
+        channel = self._channels.get((bookie_id, protocol))
+        if channel is None or channel.closed:
+            address = self._addresses.get(bookie_id)
+            if address is None:
+                raise CannotConnect(f"bookie {bookie_id} is not registered: it is down, or was removed")
+            channel = self._connect(*address, evolve(self.config, protocol=protocol))
+            self._channels[bookie_id, protocol] = channel
+        return channel
+
+    def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        """Take note that the bookie failed with ``error``, if that says something about the bookie."""
+        if isinstance(error, (*NO_ANSWER, TooManyRequests)):
+            self._suspects[bookie_id] = self._clock() + SUSPICION_S
+        if isinstance(error, NO_ANSWER):
+            # What answers next may be another process, of an older release.
+            self.batch_support.forget(bookie_id)
+
+    def suspected(self, bookie_id: BookieId) -> bool:
+        """Tell whether the bookie failed lately, and so is to be asked last."""
+        until = self._suspects.get(bookie_id)
+        return until is not None and until > self._clock()
+
+    def close(self) -> None:
+        """Close every channel."""
+        channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.close()
+
+    def __enter__(self) -> "BookieChannels":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,150 @@
+"""What all reads of one range share: channels, digest, what is done when an entry cannot be had."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import field, frozen
+from attrs.validators import ge
+
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.blocking.missing_entries import MissingEntries
+from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
+from bookkeeper_tx.blocking.run_reads import ReadSizes, SizeEstimate
+from bookkeeper_tx.blocking.verified_count import verified_count
+from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
+from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata
+
+Refresh = Callable[[int], LedgerMetadata]
+"""Returns the metadata of a ledger as it is now."""
+
+
+@frozen(kw_only=True)
+class Persistence:
+    """What is done about an entry that no bookie gives."""
+
+    num_retries: int = field(default=3, validator=ge(0))
+    """How often all bookies of an entry are asked once more when some of them did not answer."""
+    retry_interval_s: float = field(default=0.1, validator=ge(0))
+    """How long is waited before that."""
+    fail_on_data_loss: bool = True
+    """Whether to raise EntriesMissing; otherwise such entries are counted and passed over."""
+    keep_corrupt: bool = False
+    """Whether to give out an entry that no bookie has in good order, marked so, instead of raising DigestMismatch."""
+
+
+class ReadSession:
+    """The read of one range."""
+
+    def __init__(
+        self,
+        channels: BookieChannels,
+        ledger: LedgerRange,
+        digest: EntryDigest,
+        *,
+        batch: bool,
+        sizes: ReadSizes,
+        persistence: Persistence,
+        refresh: Refresh | None,
+    ) -> None:
+        self.channels = channels
+        self.ledger_id = ledger.ledger_id
+        self.digest = digest
+        self.quorum = ledger.quorum
+        self.batch = batch
+        self.sizes = sizes
+        self.estimate = SizeEstimate()
+        self.missing = MissingEntries()
+        self._fragments: Sequence[Fragment] = ledger.fragments
+        self._persistence = persistence
+        self._refresh = refresh
+        self._refreshed: set[int] = set()
+        """First entry ids of the fragments whose bookies were looked up again."""
+        self._payload_offset = digest.payload_offset_of(ledger.ledger_id)
+
+    def end_of_fragment(self, entry_id: int, last: int) -> int:
+        """Return the last entry up to ``last`` that lies in the same fragment as ``entry_id``."""
+        starts = [fragment.first_entry_id for fragment in self._fragments if fragment.first_entry_id > entry_id]
+        return min([last, *(start - 1 for start in starts)])
+
+    def order(self, entry_id: int) -> list[BookieId]:
+        """Return the bookies that should store an entry, those that failed lately last."""
+        fragment = self._fragment_of(entry_id)
+        bookies = [fragment.ensemble[index] for index in self.quorum.write_set(entry_id)]
+        return sorted(bookies, key=self.channels.suspected)
+
+    def before_request(self, bookie: BookieId) -> None:
+        """Wait until a request to this bookie may be sent."""
+        if self.channels.limiter is not None:
+            self.channels.limiter.wait(bookie)
+
+    def received(self, bookie: BookieId, run: EntryRun) -> None:
+        """Take note of what a bookie has sent."""
+        if self.channels.limiter is not None:
+            self.channels.limiter.received(bookie, run.count, run.size)
+
+    def good_count(self, run: EntryRun) -> int:
+        """Return how many entries of ``run`` precede the first that is bad."""
+        return verified_count(self.digest, run)
+
+    def mismatch(self, bookie: BookieId, run: EntryRun, entry_id: int, choice: ReplicaChoice) -> DigestMismatch:
+        """Return what is wrong with an entry of ``run`` that is bad, and keep it in case that there is no other."""
+        bad = run.part(entry_id, entry_id)
+        if bad.size >= bad.prefix + self._payload_offset:
+            choice.keep_corrupt(bookie, bad)
+        try:
+            self.digest.verify(self.ledger_id, entry_id, run.entry(entry_id))
+        except DigestMismatch as error:
+            return error
+        raise AssertionError("an entry verifies alone but not in a run")
+
+    def verified(self, run: EntryRun, count: int, bookies: tuple[BookieId, ...]) -> VerifiedRun:
+        return VerifiedRun(run, count, self._payload_offset, bookies)
+
+    def failed(self, bookie: BookieId, error: BookKeeperError, choice: ReplicaChoice) -> None:
+        """Take note that a bookie did not give an entry."""
+        self.channels.failed(bookie, error)
+        choice.failed(bookie, error)
+
+    def all_failed(self, entry_id: int, choice: ReplicaChoice) -> VerifiedRun | LostEntry | None:
+        """Decide what is done about an entry that all bookies were asked for in vain.
+
+        Raises, or returns what stands for it, or None: ask for it again.
+        """
+        if not choice.refreshed and self._look_up_again(entry_id):
+            choice.refreshed = True
+            choice.reordered(self.order(entry_id))
+            return None
+        if choice.transient and choice.retries < self._persistence.num_retries:
+            self.channels.sleep(self._persistence.retry_interval_s)
+            choice.again()
+            return None
+        if choice.lost:
+            if choice.corrupt is not None and self._persistence.keep_corrupt:
+                bookie, run = choice.corrupt
+                return VerifiedRun(run, 1, self._payload_offset, (bookie,), digest_ok=False)
+            error = choice.verdict(self.ledger_id, entry_id)
+            if not isinstance(error, DigestMismatch) and not self._persistence.fail_on_data_loss:
+                self.missing.add(entry_id, choice.reasons)
+                return LostEntry(self.ledger_id, entry_id, dict(choice.reasons))
+        raise choice.verdict(self.ledger_id, entry_id)
+
+    def _fragment_of(self, entry_id: int) -> Fragment:
+        return next(each for each in reversed(self._fragments) if each.first_entry_id <= entry_id)
+
+    def _look_up_again(self, entry_id: int) -> bool:
+        """Read the metadata once more, once a fragment; tell whether the entry has other bookies now.
+
+        Entries of a bookie that was lost may have been copied to another since the range was planned.
+        """
+        fragment = self._fragment_of(entry_id)
+        if self._refresh is None or fragment.first_entry_id in self._refreshed:
+            return False
+        self._refreshed.add(fragment.first_entry_id)
+        metadata = self._refresh(self.ledger_id)
+        if metadata.fragments[0].first_entry_id > entry_id:
+            return False
+        self._fragments = metadata.fragments
+        return self._fragment_of(entry_id).ensemble != fragment.ensemble

@@ -1,0 +1,107 @@
+"""Whom to ask for an entry next, and what to make of it when nobody has it."""
+
+from collections.abc import Sequence
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    BadVersion,
+    BookieUnavailable,
+    BookKeeperError,
+    DigestMismatch,
+    EntriesMissing,
+    LocalError,
+    NoSuchEntry,
+    NoSuchLedger,
+    RequestTimedOut,
+    TlsFailed,
+    Unauthorized,
+)
+from bookkeeper_tx.model import BookieId, ledger_name
+
+ABSENT = (NoSuchEntry, NoSuchLedger)
+ANSWERS = (*ABSENT, DigestMismatch)
+"""What a bookie says, or sends, that does not have the entry in good order."""
+
+LASTING = (*ANSWERS, Unauthorized, AuthenticationFailed, TlsFailed, BadRequest, BadVersion, LocalError)
+"""What would be no different if it were asked again."""
+
+SILENT = (BookieUnavailable, RequestTimedOut)
+
+
+class ReplicaChoice:
+    """The bookies that should store one entry, and what those that were asked for it have answered."""
+
+    def __init__(self, order: Sequence[BookieId]) -> None:
+        self._order = list(order)
+        self._corrupt: tuple[BookieId, EntryRun] | None = None
+        self.reasons: dict[BookieId, BookKeeperError] = {}
+        self.retries = 0
+        self.refreshed = False
+        """Whether the metadata was read once more because nobody has the entry."""
+
+    @property
+    def next(self) -> BookieId | None:
+        """The bookie to ask, None when all were asked."""
+        return next((bookie for bookie in self._order if bookie not in self.reasons), None)
+
+    @property
+    def lost(self) -> bool:
+        """Whether every bookie has answered, and none has the entry in good order."""
+        return all(isinstance(error, ANSWERS) for error in self.reasons.values())
+
+    @property
+    def transient(self) -> bool:
+        """Whether another try could find what this one has not."""
+        return any(not isinstance(error, LASTING) for error in self.reasons.values())
+
+    @property
+    def corrupt(self) -> tuple[BookieId, EntryRun] | None:
+        """A bookie that has the entry, but not as it was written, and a run of what it has."""
+        return self._corrupt
+
+    def failed(self, bookie: BookieId, error: BookKeeperError) -> None:
+        """Take note of what a bookie has answered."""
+        self.reasons[bookie] = error
+
+    def keep_corrupt(self, bookie: BookieId, run: EntryRun) -> None:
+        """Keep what a bookie has sent that does not match its digest."""
+        self._corrupt = self._corrupt or (bookie, run)
+
+    def again(self) -> None:
+        """Ask those once more that may have it now."""
+        self.retries += 1
+        self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, LASTING)}
+
+    def reordered(self, order: Sequence[BookieId]) -> None:
+        """Ask these bookies: the metadata has changed."""
+        self._order = list(order)
+        self.reasons = {}
+
+    def found_at(self, bookie: BookieId) -> None:
+        """The bookie had the entry: go on with the entries behind it, and ask it first."""
+        self.retries, self.refreshed, self._corrupt = 0, False, None
+        if self.reasons or self._order[0] != bookie:
+            self.reasons.clear()
+            self._order.sort(key=lambda each: each != bookie)
+
+    def passed_over(self) -> None:
+        """Nobody has the entry: go on with those behind it.  Who does not know the ledger has none of them."""
+        self.retries, self.refreshed, self._corrupt = 0, False, None
+        self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, NoSuchLedger)}
+
+    def verdict(self, ledger_id: int, entry_id: int) -> BookKeeperError:
+        """Return the error that says why the entry cannot be had, now that all were asked."""
+        errors = list(self.reasons.values())
+        text = "; ".join(f"{bookie}: {error}" for bookie, error in self.reasons.items())
+        what = f"entry {entry_id} of ledger {ledger_name(ledger_id)}"
+        if all(isinstance(error, DigestMismatch) for error in errors):
+            return DigestMismatch(
+                f"{what} is corrupt on all of its bookies, or password or digest type is wrong ({text})"
+            )
+        if self.lost:
+            return EntriesMissing(ledger_id, entry_id, entry_id, self.reasons)
+        others = [error for error in errors if not isinstance(error, (*ANSWERS, *SILENT))]
+        kind = type(others[0]) if others else BookieUnavailable
+        return kind(f"{what} could not be read ({text})")

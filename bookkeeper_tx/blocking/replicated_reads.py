@@ -1,0 +1,66 @@
+"""Reading entries that every bookie of the ensemble should have: runs, from one bookie for as long as it gives them."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from bookkeeper_tx.blocking.read_session import ReadSession
+from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
+from bookkeeper_tx.blocking.run_reads import RunReads
+from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
+from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+
+def read_replicated(session: ReadSession, first: int, last: int) -> Iterator[VerifiedRun | LostEntry]:
+    """Read ``first`` … ``last``, which lie in one fragment, in order."""
+    at = first
+    choice = ReplicaChoice(session.order(at))
+    while at <= last:
+        bookie = choice.next
+        if bookie is None:
+            outcome = session.all_failed(at, choice)
+            if outcome is not None:
+                yield outcome
+                choice.passed_over()
+                at += 1
+            continue
+        try:
+            for run in _runs_from(session, bookie, at, last):
+                count = session.good_count(run)
+                if count:
+                    choice.found_at(bookie)
+                    at += count
+                    yield session.verified(run, count, (bookie,))
+                if count < run.count:
+                    session.failed(bookie, session.mismatch(bookie, run, at, choice), choice)
+                    break
+        except BookKeeperError as error:
+            session.failed(bookie, error, choice)
+
+
+def _runs_from(session: ReadSession, bookie: BookieId, first: int, last: int) -> Iterator[EntryRun]:
+    """Read from one bookie; raises its error for the first entry that it does not give."""
+    batch = session.batch and _serves_batch(session, bookie, first)
+    reads = RunReads(
+        session.channels.channel(bookie, session.ledger_id),
+        session.ledger_id,
+        first,
+        last,
+        batch=batch,
+        sizes=session.sizes,
+        estimate=session.estimate,
+        before_request=partial(session.before_request, bookie),
+    )
+    for run in reads:
+        session.received(bookie, run)
+        yield run
+
+
+def _serves_batch(session: ReadSession, bookie: BookieId, entry_id: int) -> bool:
+    channels, ledger_id = session.channels, session.ledger_id
+    if channels.protocol_for(ledger_id) is WireProtocol.V3:
+        return channels.batch_support.serves_v3(bookie)
+    connect = partial(channels.channel, bookie, ledger_id)
+    return channels.batch_support.serves_v2(bookie, connect, ledger_id, entry_id)

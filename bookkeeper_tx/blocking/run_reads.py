@@ -1,0 +1,139 @@
+"""Reading consecutive entries from one bookie, several requests in flight."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from attrs import define, frozen
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import ProtocolViolation
+from bookkeeper_tx.transport.blocking import BlockingChannel, Token
+
+FIRST_COUNT = 64
+"""Entries asked for while nothing is known of their size."""
+
+BATCHES_IN_FLIGHT = 3
+"""One that is taken in, one on its way, and one that the bookie makes."""
+
+SINGLES_PER_REQUEST = 64
+"""Single reads that complete together.  They may be of any size, so this many entries, of the largest size that a frame
+may have, are what a reader holds at worst."""
+
+RECORD_OVERHEAD = 4
+REPLY_OVERHEAD = 36
+"""What a batch reply needs beside its records when a bookie holds it against ``max_size``."""
+
+
+@frozen(kw_only=True)
+class ReadSizes:
+    """How much is asked for at a time."""
+
+    batch_size_max: int = 1024 * 1024
+    """Bytes of one batch reply; the first entry comes whatever its size."""
+    window: int = 512
+    """Single reads in flight."""
+
+
+@define(eq=False)
+class SizeEstimate:
+    """What entries of a ledger are expected to need; learnt from those that came."""
+
+    bytes_per_entry: float = 0.0
+    """0 while nothing is known."""
+
+    def learn(self, run: EntryRun) -> None:
+        self.bytes_per_entry = run.size / run.count - run.prefix + RECORD_OVERHEAD
+
+    def count_for(self, size: int) -> int:
+        """Return how many entries are about ``size`` bytes in a batch reply."""
+        if not self.bytes_per_entry:
+            return FIRST_COUNT
+        return max(1, int((size - REPLY_OVERHEAD) / self.bytes_per_entry))
+
+
+@define(eq=False)
+class _Request:
+    """A request in flight, for the entries ``first`` … ``last``."""
+
+    token: Token
+    first: int
+    last: int
+
+
+class RunReads:
+    """Reads the entries ``first`` … ``last`` of a ledger from one bookie, by batch or by pipelined single reads.
+
+    Iterate over it for the runs, not verified, in order and without a gap.  What the bookie answers for the first entry
+    that it does not give is raised, and so is what happens to the channel.  The next requests are in flight before a
+    run is given out.
+    """
+
+    def __init__(
+        self,
+        channel: BlockingChannel,
+        ledger_id: int,
+        first: int,
+        last: int,
+        *,
+        batch: bool,
+        sizes: ReadSizes,
+        estimate: SizeEstimate,
+        before_request: Callable[[], None],
+    ) -> None:
+        self._channel = channel
+        self._ledger_id = ledger_id
+        self._next = first
+        self._last = last
+        self._batch = batch
+        self._sizes = sizes
+        self._estimate = estimate
+        self._before_request = before_request
+        self._in_flight: deque[_Request] = deque()
+
+    def __iter__(self) -> Iterator[EntryRun]:
+        try:
+            self._ask_on()
+            while self._in_flight:
+                request = self._in_flight.popleft()
+                run = self._checked(self._channel.result(request.token), request)
+                self._estimate.learn(run)
+                if run.last_entry_id < request.last:
+                    self._in_flight.appendleft(self._ask(run.last_entry_id + 1, request.last))
+                self._ask_on()
+                yield run
+        finally:
+            self._channel.forget([request.token for request in self._in_flight])
+
+    def _ask_on(self) -> None:
+        """Send requests until as many are in flight as there may be."""
+        in_flight_max, count_max = self._limits()
+        while self._next <= self._last and len(self._in_flight) < in_flight_max:
+            last = min(self._last, self._next + count_max - 1)
+            self._in_flight.append(self._ask(self._next, last))
+            self._next = last + 1
+        self._channel.flush()
+
+    def _limits(self) -> tuple[int, int]:
+        """Return how many requests may be in flight, and for how many entries each."""
+        sizes = self._sizes
+        count = self._estimate.count_for(sizes.batch_size_max)
+        if not self._batch:
+            count = min(count, SINGLES_PER_REQUEST, sizes.window)
+            return max(1, min(sizes.window, 3 * self._estimate.count_for(sizes.batch_size_max)) // count), count
+        # As long as nothing is known of their size, one request finds out.
+        return BATCHES_IN_FLIGHT if self._estimate.bytes_per_entry else 1, count
+
+    def _ask(self, first: int, last: int) -> _Request:
+        self._before_request()
+        if self._batch:
+            token = self._channel.start_batch_read(self._ledger_id, first, last - first + 1, self._sizes.batch_size_max)
+        else:
+            token = self._channel.start_range_read(self._ledger_id, first, last)
+        return _Request(token, first, last)
+
+    def _checked(self, run: EntryRun, request: _Request) -> EntryRun:
+        """Return ``run`` without what was not asked for."""
+        if run.ledger_id != self._ledger_id or run.first_entry_id != request.first or not run.count:
+            raise ProtocolViolation(f"asked for entries {request.first} … {request.last}, got {run!r}")
+        # A bookie may send more than it was asked for.
+        return run.part(request.first, min(run.last_entry_id, request.last))

@@ -1,0 +1,52 @@
+"""What a read gives: entries that match their digests, as they were received, and places where there are none."""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import BookieId
+
+
+@frozen(eq=False)
+class VerifiedRun:
+    """The first ``count`` entries of ``run``, which hold what was written."""
+
+    run: EntryRun
+    count: int
+    payload_offset: int
+    """Bytes before the payload of each entry."""
+    bookies: tuple[BookieId, ...]
+    """Where they come from: one bookie for all of them, or one for each."""
+    digest_ok: bool = True
+    """False for an entry that no bookie has in good order, given as one of them has it; only if that is asked for."""
+
+    @property
+    def ledger_id(self) -> int:
+        return self.run.ledger_id
+
+    @property
+    def first(self) -> int:
+        """The id of the first entry."""
+        return self.run.first_entry_id
+
+    @property
+    def last(self) -> int:
+        """The id of the last entry."""
+        return self.run.first_entry_id + self.count - 1
+
+    def payloads(self) -> list[bytes]:
+        """Return the payloads, each as bytes of its own."""
+        buffer, offsets, ahead = self.run.buffer, self.run.offsets, self.run.prefix + self.payload_offset
+        return [buffer[offsets[index] + ahead : offsets[index + 1]] for index in range(self.count)]
+
+
+@frozen(eq=False)
+class LostEntry:
+    """An entry that is on none of its bookies."""
+
+    ledger_id: int
+    entry_id: int
+    reasons: Mapping[BookieId, BookKeeperError]
+    """What each of them has answered."""
