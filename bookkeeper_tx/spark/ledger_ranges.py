@@ -6,24 +6,21 @@ from contextlib import suppress
 
 from attrs import evolve, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, InvalidArgument, InvalidConfig, Unauthorized
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
-from bookkeeper_tx.spark.client_config import client_config
+from bookkeeper_tx.spark.channels import channels_to
 from bookkeeper_tx.spark.filters import EntryFilter
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger, select_ledgers
 from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.options import Options, ReadMode
 from bookkeeper_tx.spark.partitions import SizedRange
 from bookkeeper_tx.spark.secret import Secret
-from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 log = logging.getLogger(__name__)
 
@@ -120,18 +117,6 @@ def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[
     return found
 
 
-def channels_to(
-    bookies: Mapping[BookieId, BookieServiceInfo], options: Options, limits: RateLimit | None = None
-) -> BookieChannels:
-    """Return channels to these bookies; none is open yet."""
-    return BookieChannels(
-        {bookie: (info.host, info.port) for bookie, info in bookies.items()},
-        client_config(options),
-        limits,
-        batch_read_v3=[bookie for bookie, info in bookies.items() if BATCH_READ_V3 in (info.extensions or ())],
-    )
-
-
 def _ends_of_open(
     ledgers: Sequence[SelectedLedger],
     bookies: Mapping[BookieId, BookieServiceInfo],
@@ -145,7 +130,9 @@ def _ends_of_open(
             digest_type = each.metadata.digest_type or options.digest_type
             assert digest_type is not None  # check_password has seen to it
             digest = EntryDigest(digest_type, password.value)
-            found[each.ledger_id] = last_add_confirmed(channels, each.ledger_id, each.metadata, digest) + 1
+            start = each.metadata.last_fragment.first_entry_id
+            last_fragment = LedgerRange.of_metadata(each.ledger_id, each.metadata, start, start)
+            found[each.ledger_id] = last_add_confirmed(channels, last_fragment, digest) + 1
     return found
 
 

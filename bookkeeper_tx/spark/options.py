@@ -129,7 +129,8 @@ class Options:
     include_digest: bool = option(
         BOOLEAN,
         Use.ENTRIES,
-        "Column `digest_ok`: always true, since an entry that does not match its digest is not returned",
+        "Column `digest_ok`: false for an entry that no bookie has in good order. Without it such an entry fails the"
+        " query",
         False,
     )
     include_bookie: bool = option(BOOLEAN, Use.ENTRIES, "Column `bookie`: the one that gave the entry", False)

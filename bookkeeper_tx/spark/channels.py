@@ -1,0 +1,22 @@
+"""Connections to the bookies of a read, as the options want them."""
+
+from collections.abc import Mapping
+
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.rate_limit import RateLimit
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.spark.client_config import client_config
+from bookkeeper_tx.spark.options import Options
+from protocol_specs.metadata.bookie import BATCH_READ_V3
+
+
+def channels_to(
+    bookies: Mapping[BookieId, BookieServiceInfo], options: Options, limits: RateLimit | None = None
+) -> BookieChannels:
+    """Return channels to these bookies; none is open yet."""
+    return BookieChannels(
+        {bookie: (info.host, info.port) for bookie, info in bookies.items()},
+        client_config(options),
+        limits,
+        batch_read_v3=[bookie for bookie, info in bookies.items() if BATCH_READ_V3 in (info.extensions or ())],
+    )
