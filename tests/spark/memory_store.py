@@ -31,6 +31,7 @@ class MemoryStore:
             1,
             [Fragment(0, ["b:1"])],
             DigestType.CRC32C,
+            password=None,
             custom_metadata={key: value.encode() for key, value in custom.items()},
         )
         self.ledgers[ledger_id] = metadata.with_close(end - 1, length) if closed else metadata

@@ -105,7 +105,7 @@ def test_a_scope(store: MemoryStore) -> None:
 
 def test_a_named_ledger_that_is_not_there(store: MemoryStore) -> None:
     store.add(6, end=1)
-    with pytest.raises(NoSuchLedger, match="ledger 5.*failOnDataLoss"):
+    with pytest.raises(NoSuchLedger, match=r"ledger 5.*failOnDataLoss"):
         ledgers_of(store, ledgers="5,6").look(store, START)
     lenient = ledgers_of(store, ledgers="5,6", failOnDataLoss="false")
     assert ids(lenient.look(store, START)) == [6]

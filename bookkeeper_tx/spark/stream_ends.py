@@ -1,0 +1,79 @@
+"""How far ledgers that are not closed can be read: their bookies know."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from attrs import evolve
+
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.blocking.ledger_reader import LedgerReader
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.model import DigestType, ledger_name
+from bookkeeper_tx.spark.ledger_ranges import bookies_of, channels_to
+from bookkeeper_tx.spark.ledger_selection import SelectedLedger
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.secret import Secret
+from bookkeeper_tx.spark.stream_ledgers import average
+from bookkeeper_tx.spark.stream_planning import LedgerEnd
+
+log = logging.getLogger(__name__)
+
+WORTH_ANOTHER_TRY = (BookieUnavailable, RequestTimedOut, TooManyRequests)
+
+
+class OpenEnds:
+    """Asks a covering set of each ledger's last ensemble for the last add confirmed.  It fences nothing.
+
+    Only for a limit in bytes, it reads one entry more: it says how long the ledger is up to there.
+    """
+
+    def __init__(self, options: Options, password: Secret, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._options = options
+        self._password = password
+        self._sleep = sleep
+
+    def __call__(self, store: BlockingStore, ledgers: Sequence[SelectedLedger]) -> list[LedgerEnd]:
+        """Return the ends of ``ledgers``.
+
+        Raises what bookies answered, or BookieUnavailable if too few answered, also when asked again as often as
+        ``numRetries`` says.
+        """
+        bookies = bookies_of(store, (each.metadata for each in ledgers))
+        with channels_to(bookies, self._options) as channels:
+            return [self._end(channels, each) for each in ledgers]
+
+    def _end(self, channels: BookieChannels, ledger: SelectedLedger) -> LedgerEnd:
+        digest_type = ledger.metadata.digest_type or self._options.digest_type
+        assert digest_type is not None, "the ledger was checked"
+        digest = EntryDigest(digest_type, self._password.value)
+        last = self._last(channels, ledger, digest)
+        size = 0
+        if self._options.max_bytes_per_trigger is not None and last >= 0:
+            size = average(self._length(channels, ledger, last, digest_type, digest), last + 1)
+        return LedgerEnd(ledger.ledger_id, last + 1, sealed=False, entry_bytes=size)
+
+    def _last(self, channels: BookieChannels, ledger: SelectedLedger, digest: EntryDigest) -> int:
+        for left in range(self._options.num_retries, -1, -1):
+            try:
+                return last_add_confirmed(channels, ledger.ledger_id, ledger.metadata, digest)
+            except WORTH_ANOTHER_TRY as error:
+                if not left:
+                    raise
+                log.warning("the end of ledger %s is asked for again: %s", ledger_name(ledger.ledger_id), error)
+                self._sleep(self._options.retry_interval_ms / 1000)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _length(
+        self, channels: BookieChannels, ledger: SelectedLedger, last: int, digest_type: DigestType, digest: EntryDigest
+    ) -> int:
+        """Return the payload bytes of the ledger up to entry ``last``."""
+        entries = LedgerRange.of_metadata(ledger.ledger_id, ledger.metadata, last, last)
+        reader = LedgerReader(channels, evolve(entries, digest_type=digest_type), self._password.value, batch=False)
+        (found,) = reader.runs()
+        _, _, length, _ = digest.verify(ledger.ledger_id, last, found.run.entry(last))
+        return length
