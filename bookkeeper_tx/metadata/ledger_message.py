@@ -10,6 +10,8 @@ from protocol_specs import fields
 from protocol_specs.entry import digest as digests
 from protocol_specs.metadata.formats_pb2 import LedgerMetadata as Message
 
+_DIGEST_TYPE_OF = {number: DigestType(digest) for number, digest in digests.BY_NUMBER.items()}
+
 
 def message_of(metadata: LedgerMetadata) -> Message:
     """Return the message with every field that Java writes, but without the create token."""
@@ -36,7 +38,8 @@ def message_of(metadata: LedgerMetadata) -> Message:
 
 def metadata_of(message: Message, format_version: int) -> LedgerMetadata:
     """Return the value of a parsed message; raises ValueError or InvalidArgument when it breaks a rule."""
-    _refuse_unknown_enums(message)
+    if not (message.HasField("state") and message.HasField("digestType")):
+        _refuse_unknown_enums(message)
     if not message.IsInitialized():
         raise ValueError("a required field is missing")
     state = LedgerState(message.state)
@@ -49,7 +52,7 @@ def metadata_of(message: Message, format_version: int) -> LedgerMetadata:
         write_quorum_size=message.quorumSize,
         ack_quorum_size=message.ackQuorumSize if message.HasField("ackQuorumSize") else message.quorumSize,
         fragments=[Fragment(segment.firstEntryId, segment.ensembleMember) for segment in message.segment],
-        digest_type=DigestType(digests.BY_NUMBER[message.digestType]) if has_password else None,
+        digest_type=_DIGEST_TYPE_OF[message.digestType] if has_password else None,
         password=message.password if has_password else None,
         state=state,
         last_entry_id=last_entry_id,

@@ -9,10 +9,11 @@ length-prefixed protobuf message.  An update keeps the form that the ledger has.
 from construct import Const, GreedyBytes, NullTerminated, Prefixed, Struct, VarInt
 
 VERSION_KEY = b"BookieMetadataFormatVersion\t"
+VERSION_END = b"\n"
 
 RECORD = Struct(
     "version_key" / Const(VERSION_KEY) * "`BookieMetadataFormatVersion` and a tab",
-    "format_version" / NullTerminated(GreedyBytes, term=b"\n") * "1, 2 or 3 in decimal ASCII, then a line feed",
+    "format_version" / NullTerminated(GreedyBytes, term=VERSION_END) * "1, 2 or 3 in decimal ASCII, then a line feed",
     "body" / GreedyBytes * "depends on the form",
 )
 """``format_version`` is decimal ASCII of at most :data:`VERSION_DIGITS_MAX` digits; what ``body`` is depends on it."""
