@@ -6,6 +6,7 @@ session whose time is over.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from attrs import define, field, frozen
@@ -117,6 +118,49 @@ class FakeZooKeeper:
         for path in [path for path, node in self.nodes.items() if node.owner == session_id]:
             self.delete(path)
 
+    def carry_out(self, session_id: int, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        """Do what a session asks for with one request; raises what kazoo raises."""
+        self.requests.append((name, path))
+        if name == "create":
+            owner = session_id if kwargs.get("ephemeral") else 0
+            return self.create(path, *args, owner=owner, sequence=kwargs.get("sequence", False))
+        if name == "set":
+            return self.set(path, *args)
+        if name == "delete":
+            return self.delete(path, *args)
+        if name == "get":
+            return self.node(path).data, self.node(path).stat()
+        if name == "exists":
+            self._set_watch(path, kwargs)
+            return self.nodes[path].stat() if path in self.nodes else None
+        if name == "get_children":
+            node = self.node(path)
+            self._set_watch(path, kwargs)
+            children = self.children(path)
+            return (children, node.stat()) if kwargs.get("include_data") else children
+        assert name == "sync"
+        return path
+
+    def commit(self, creates: Iterable[tuple[str, bytes]]) -> list[Any]:
+        """As the server: the first that fails is told, what came before is undone, the rest is not tried."""
+        made: list[str] = []
+        creates = list(creates)
+        for path, data in creates:
+            self.requests.append(("commit", path))
+            try:
+                made.append(self.create(path, data))
+            except exceptions.KazooException as error:
+                for each in reversed(made):
+                    self.delete(each)
+                rolled_back = [exceptions.RolledBackError() for _ in made]
+                rest = [exceptions.RuntimeInconsistency() for _ in creates[len(made) + 1 :]]
+                return [*rolled_back, error, *rest]
+        return made
+
+    def _set_watch(self, path: str, kwargs: dict[str, Any]) -> None:
+        if "watch" in kwargs:
+            self.watches.append((path, kwargs["watch"]))
+
 
 class FakeSession:
     """A client's session."""
@@ -158,13 +202,14 @@ class FakeSession:
             waiting: Deferred[Any] = Deferred(self.waiting.remove)
             self.waiting.append(waiting)
             return waiting
+        request = partial(self.server.carry_out, self.session_id, name, path, *args, **kwargs)
         for loss in self._losses:
             if loss[0] == name:
                 self._losses.remove(loss)
                 if loss[1]:
-                    maybeDeferred(self._carry_out, name, path, *args, **kwargs).addErrback(lambda _: None)
+                    maybeDeferred(request).addErrback(lambda _: None)
                 return fail(ConnectionLost())
-        return maybeDeferred(self._carry_out, name, path, *args, **kwargs)
+        return maybeDeferred(request)
 
     def commit(self, creates: Iterable[tuple[str, bytes]]) -> Deferred[list[Any]]:
         creates = list(creates)
@@ -175,58 +220,16 @@ class FakeSession:
             self.waiting.append(waiting)
             return waiting
 
-        def commit() -> list[Any]:
-            """As the server: the first that fails is told, what came before is undone, the rest is not tried."""
-            made: list[str] = []
-            for path, data in creates:
-                self.server.requests.append(("commit", path))
-                try:
-                    made.append(self.server.create(path, data))
-                except exceptions.KazooException as error:
-                    for each in reversed(made):
-                        self.server.delete(each)
-                    rolled_back = [exceptions.RolledBackError() for _ in made]
-                    rest = [exceptions.RuntimeInconsistency() for _ in creates[len(made) + 1 :]]
-                    return [*rolled_back, error, *rest]
-            return made
-
         for loss in self._losses:
             if loss[0] == "commit":
                 self._losses.remove(loss)
                 if loss[1]:
-                    commit()
+                    self.server.commit(creates)
                 return fail(ConnectionLost())
-        return maybeDeferred(commit)
+        return maybeDeferred(self.server.commit, creates)
 
     def watcher(self, fired: Callable[..., None], *args: Any) -> Any:
         return _Watcher(fired, args)
-
-    def _carry_out(self, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
-        server = self.server
-        server.requests.append((name, path))
-        if name == "create":
-            owner = self.session_id if kwargs.get("ephemeral") else 0
-            return server.create(path, *args, owner=owner, sequence=kwargs.get("sequence", False))
-        if name == "set":
-            return server.set(path, *args)
-        if name == "delete":
-            return server.delete(path, *args)
-        if name == "get":
-            return server.node(path).data, server.node(path).stat()
-        if name == "exists":
-            self._set_watch(path, kwargs)
-            return server.nodes[path].stat() if path in server.nodes else None
-        if name == "get_children":
-            node = server.node(path)
-            self._set_watch(path, kwargs)
-            children = server.children(path)
-            return (children, node.stat()) if kwargs.get("include_data") else children
-        assert name == "sync"
-        return path
-
-    def _set_watch(self, path: str, kwargs: dict[str, Any]) -> None:
-        if "watch" in kwargs:
-            self.server.watches.append((path, kwargs["watch"]))
 
 
 @frozen
