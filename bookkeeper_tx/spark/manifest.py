@@ -15,7 +15,7 @@ whoever looks walks them in this order.
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, MutableMapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -106,17 +106,26 @@ def published(store: BlockingStore, sink_id: str, key: EpochKey) -> tuple[Publis
     return None if found is None else found[1]
 
 
-def read_manifest(store: BlockingStore, sink_id: str) -> list[tuple[EpochKey, tuple[PublishedLedger, ...]]]:
+Published = tuple[int, tuple[PublishedLedger, ...]]
+"""Time of publication in ms, and ledgers."""
+
+
+def read_manifest(
+    store: BlockingStore, sink_id: str, remembered: MutableMapping[EpochKey, Published] | None = None
+) -> list[tuple[EpochKey, tuple[PublishedLedger, ...]]]:
     """Return what a sink has published: queries in the order of their first publication, and their epochs in order.
 
-    The list is as long as the sink has epochs; each costs one request to the metadata store.
+    The list is as long as the sink has epochs; each costs one request to the metadata store, unless it is among the
+    ``remembered``: what is published never changes, so who looks again and again gives the same mapping each time.
     """
+    remembered = {} if remembered is None else remembered
     queries: list[tuple[int, str, list[tuple[EpochKey, tuple[PublishedLedger, ...]]]]] = []
     for query_id in store.list_documents((sink_id,)):
         epochs, first_ms = [], 0
         for key in _epochs(store, sink_id, query_id):
-            found = _published(store, sink_id, key)
+            found = remembered.get(key) or _published(store, sink_id, key)
             if found is not None:
+                remembered[key] = found
                 first_ms = first_ms or found[0]
                 epochs.append((key, found[1]))
         queries.append((first_ms, query_id, epochs))
@@ -146,7 +155,7 @@ def _epochs(store: BlockingStore, sink_id: str, query_id: str) -> Iterator[Epoch
             yield EpochKey(query_id, epoch)
 
 
-def _published(store: BlockingStore, sink_id: str, key: EpochKey) -> tuple[int, tuple[PublishedLedger, ...]] | None:
+def _published(store: BlockingStore, sink_id: str, key: EpochKey) -> Published | None:
     for path in _paths(sink_id, key):
         found = _read(store, path)
         if not isinstance(found, frozenset):
@@ -154,8 +163,8 @@ def _published(store: BlockingStore, sink_id: str, key: EpochKey) -> tuple[int, 
     raise AssertionError("there is always another path")
 
 
-_Document = frozenset[int] | tuple[int, tuple[PublishedLedger, ...]]
-"""The ids of a document that gives up; or time of publication in ms, and ledgers."""
+_Document = frozenset[int] | Published
+"""The ids of a document that gives up, or what one has published."""
 
 
 def _read_existing(store: BlockingStore, path: tuple[str, ...]) -> _Document:

@@ -14,7 +14,8 @@ from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import DigestType, ledger_name
-from bookkeeper_tx.spark.ledger_ranges import bookies_of, channels_to
+from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.secret import Secret

@@ -10,6 +10,7 @@ from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.spark.id_ranges import NO_IDS, IdRanges
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger, chosen_ids, has_custom_metadata
+from bookkeeper_tx.spark.manifest import EpochKey, Published, read_manifest
 from bookkeeper_tx.spark.options import Options, ReadMode
 from bookkeeper_tx.spark.stream_offsets import StreamOffset
 from bookkeeper_tx.spark.stream_planning import LedgerEnd
@@ -48,6 +49,8 @@ class StreamLedgers:
         self._unread: set[int] = set()
         """Ledgers seen that the stream is not through with: if one goes, entries are lost."""
         self._said: set[int] = set()
+        self._epochs: dict[EpochKey, Published] = {}
+        """Those of a manifest that were seen."""
 
     def look(self, store: BlockingStore, start: StreamOffset) -> View:
         """Return what there is for a stream that stands at ``start``.
@@ -55,7 +58,7 @@ class StreamLedgers:
         Raises NoSuchLedger for a ledger that is gone although it was named, or was not read to its end, and
         MetadataCorrupt, unless data loss is not to fail: then it is logged, once, and what is left is read.
         """
-        named, found = chosen_ids(store, self._options)
+        named, found = self._chosen(store)
         needed = {*named, *start.open, *self._unread}
         ids = list(dict.fromkeys([*named, *found, *start.open, *self._unread]))
         if self._options.manifest is None:
@@ -67,6 +70,13 @@ class StreamLedgers:
         self._unread = {each for each, end in ends.items() if end.end > start.position(each)}
         ordered = tuple(ends[each] for each in ids if each in ends)
         return View(ordered, IdRanges.of(self._foreign))
+
+    def _chosen(self, store: BlockingStore) -> tuple[list[int], list[int]]:
+        """Return the ledgers that must be there, and those that are there."""
+        if self._options.manifest is None:
+            return chosen_ids(store, self._options)
+        epochs = read_manifest(store, self._options.manifest, self._epochs)
+        return [ledger.ledger_id for _, ledgers in epochs for ledger in ledgers], []
 
     def _ends(
         self, store: BlockingStore, ids: Sequence[int], needed: set[int], start: StreamOffset

@@ -175,6 +175,15 @@ def test_a_manifest_is_read_epoch_by_epoch(store: MemoryStore) -> None:
     assert plan_end(first, watched.look(store, first).ledgers).closed == {4: 2, 8: 2}
 
 
+def test_an_epoch_is_read_once(store: MemoryStore) -> None:
+    watched = ledgers_of(store, manifest="s")
+    for epoch in range(3):
+        store.add(epoch, end=2, closed=True)
+        publish(store, "s", EpochKey("q", epoch), [PublishedLedger(epoch, 1, 0)])  # type: ignore[arg-type]
+        assert len(ids(watched.look(store, START))) == epoch + 1
+    assert store.documents_read == 3
+
+
 def test_clipping_leaves_out_what_came_later() -> None:
     target = View((LedgerEnd(1, 5, False), LedgerEnd(2, 5, False), LedgerEnd(3, 5, True)), IdRanges.of([9]))
     later = View(

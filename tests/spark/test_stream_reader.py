@@ -261,7 +261,7 @@ def test_partitions_are_cut_by_entries(store: MemoryStore) -> None:
     start = reader.initialOffset()
     found = reader.partitions(start, reader.latestOffset(start, ALL))
     assert [[(each.first, each.last) for each in part.ranges] for part in found] == [[(0, 4)], [(5, 9)]]  # type: ignore[attr-defined]
-    assert all(part.bookies == {"b:1": BookieServiceInfo("127.0.0.1", 1)} for part in found)  # type: ignore[attr-defined]
+    assert all(part.bookies == {"bookie:3181": BookieServiceInfo("10.0.0.1", 3181)} for part in found)  # type: ignore[attr-defined]
 
 
 IDS = st.integers(0, 12)
