@@ -50,8 +50,12 @@ class LedgerSource(DataSource):
         return spark_schema(columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Take the snapshot along, also where the user's own schema has kept Spark from asking for ours."""
-        return {"options": self.options, "_snapshot": None if self._planned else self.snapshot}
+        """Take the snapshot along, also where the user's own schema has kept Spark from asking for ours.
+
+        To commit a micro-batch of a sink Spark sends one of these, too; only there is ``sinkId`` an option.
+        """
+        reads = not self._planned and "sinkId" not in self.options
+        return {"options": self.options, "_snapshot": self.snapshot if reads else None}
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options.from_spark(self.options, Use.READ)
