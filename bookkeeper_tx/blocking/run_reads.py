@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from attrs import define, frozen
 
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import ProtocolViolation
+from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
+from bookkeeper_tx.protocol.completion import joined
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 FIRST_COUNT = 64
@@ -18,6 +19,9 @@ BATCHES_IN_FLIGHT = 3
 SINGLES_PER_REQUEST = 64
 """Single reads that complete together.  They may be of any size, so this many entries, of the largest size that a frame
 may have, are what a reader holds at worst."""
+
+JOINED_SIZE = 64 * 1024
+"""Bytes from which on a run is large enough to be handled by itself."""
 
 RECORD_OVERHEAD = 4
 REPLY_OVERHEAD = 36
@@ -94,15 +98,39 @@ class RunReads:
         try:
             self._ask_on()
             while self._in_flight:
-                request = self._in_flight.popleft()
-                run = self._checked(self._channel.result(request.token), request)
+                runs = [self._take()]
+                error: BookKeeperError | None = None
+                # Many small runs cost more than one.
+                while error is None and self._more_at_hand(runs):
+                    try:
+                        runs.append(self._take())
+                    except BookKeeperError as raised:
+                        error = raised
+                run = joined(runs)
                 self._estimate.learn(run)
-                if run.last_entry_id < request.last:
-                    self._in_flight.appendleft(self._ask(run.last_entry_id + 1, request.last))
-                self._ask_on()
+                if error is None:
+                    self._ask_on()
                 yield run
+                if error is not None:
+                    raise error
         finally:
             self._channel.forget([request.token for request in self._in_flight])
+
+    def _take(self) -> EntryRun:
+        """Wait for what was asked first, and ask again for what that lacks."""
+        request = self._in_flight.popleft()
+        run = self._checked(self._channel.result(request.token), request)
+        if run.last_entry_id < request.last:
+            self._in_flight.appendleft(self._ask(run.last_entry_id + 1, request.last))
+        return run
+
+    def _more_at_hand(self, runs: list[EntryRun]) -> bool:
+        """Tell whether ``runs`` are small, and the next can be taken without waiting and joined to them."""
+        return (
+            bool(self._in_flight)
+            and self._channel.done(self._in_flight[0].token)
+            and sum(run.size for run in runs) < JOINED_SIZE
+        )
 
     def _ask_on(self) -> None:
         """Send requests until as many are in flight as there may be."""

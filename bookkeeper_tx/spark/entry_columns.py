@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -12,6 +13,9 @@ from bookkeeper_tx.entry_format import format_of
 from protocol_specs.ledger_id import split
 
 INT64_SIZE = 8
+
+COPIED_SIZE_MAX = 2048
+"""Bytes of an average payload up to which it is copied twice."""
 
 
 class EntryPiece:
@@ -42,6 +46,8 @@ class EntryPiece:
         return offsets[self.index + self.count] - offsets[self.index] - self.count * self._ahead
 
     def first(self, count: int) -> "EntryPiece":
+        if count == self.count:
+            return self
         return EntryPiece(self.entries, self.index, count)
 
     def behind(self, count: int) -> "EntryPiece":
@@ -62,10 +68,10 @@ class EntryPiece:
             payloads = records.reshape(self.count, stride)[:, self._ahead :]
             target.reshape(payloads.shape)[:] = payloads
             return
-        buffer = memoryview(run.buffer)
-        offsets = self.offsets.tolist()
-        starts = (self.offsets[:-1] + self._ahead).tolist()
-        payloads = b"".join([buffer[start:end] for start, end in zip(starts, offsets[1:], strict=True)])
+        # A view costs more than a copy of few bytes.
+        buffer = run.buffer if len(target) < COPIED_SIZE_MAX * self.count else memoryview(run.buffer)
+        offsets, ahead = run.offsets[self.index : self.index + self.count + 1], self._ahead
+        payloads = b"".join([buffer[start + ahead : end] for start, end in pairwise(offsets)])
         target[:] = numpy.frombuffer(payloads, numpy.uint8)
 
     def entry_ids(self) -> Any:
