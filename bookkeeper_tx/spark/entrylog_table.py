@@ -1,11 +1,10 @@
 """The format ``bookkeeper-entrylog``: the records of entry logs, ours or Java's (docs/guides/spark-tables.md)."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bookkeeper_tx.errors import InvalidConfig
@@ -15,6 +14,7 @@ from bookkeeper_tx.spark.entrylog_files import LogPart, find_logs, log_id_of, sh
 from bookkeeper_tx.spark.entrylog_scan import Header, Problem, parse_header, scan
 from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.partition_reader import freeze_once
 from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 from protocol_specs.disk import entry_log as spec
 
@@ -22,20 +22,16 @@ from protocol_specs.disk import entry_log as spec
 class EntryLogTable(DataSource):
     """A row for each record: every entry, and what else lies between them."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
-        super().__init__(dict(options))
-        self._options = Options.from_spark(options, Use.ENTRYLOG)
-        self._columns = COLUMNS.append(PAYLOAD) if self._options.include_payload else COLUMNS
-
     @classmethod
     def name(cls) -> str:
         return "bookkeeper-entrylog"
 
     def schema(self) -> Any:
-        return spark_schema(self._columns)
+        return spark_schema(_columns(Options.from_spark(self.options, Use.ENTRYLOG)))
 
-    def reader(self, schema: Any) -> "EntryLogReader":
-        return EntryLogReader(self._options, wanted_columns(self._columns, schema))
+    def reader(self, schema: Any) -> DataSourceReader:
+        options = Options.from_spark(self.options, Use.ENTRYLOG)
+        return EntryLogReader(options, wanted_columns(_columns(options), schema))
 
 
 class LogInput(InputPartition):
@@ -45,25 +41,30 @@ class LogInput(InputPartition):
         super().__init__(tuple(parts))
 
 
-@frozen
 class EntryLogReader(DataSourceReader):
     """Reads the parts of the logs that there are when the query is planned."""
 
-    options: Options
-    names: list[str]
+    def __init__(self, options: Options, names: list[str]) -> None:
+        self._options = options
+        self._names = names
 
     def partitions(self) -> list[InputPartition]:
         """Share the files out; the driver looks at their sizes only."""
-        paths = [*self.options.paths, *([self.options.path] if self.options.path else [])]
+        paths = [*self._options.paths, *([self._options.path] if self._options.path else [])]
         if not paths:
             raise InvalidConfig("no entry log is named: give a path, as in load('/var/bookkeeper/ledgers')")
         logs = [(path, os.path.getsize(path)) for path in find_logs(paths)]
-        return [LogInput(parts) for parts in share_out(logs, self.options.min_partitions)]
+        return [LogInput(parts) for parts in share_out(logs, self._options.min_partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a task's parts."""
+        freeze_once()
         for part in partition.value or ():
-            yield from read_part(part, self.options, self.names)
+            yield from read_part(part, self._options, self._names)
+
+
+def _columns(options: Options) -> pa.Schema:
+    return COLUMNS.append(PAYLOAD) if options.include_payload else COLUMNS
 
 
 def read_part(part: LogPart, options: Options, names: list[str]) -> Iterator[pa.RecordBatch]:

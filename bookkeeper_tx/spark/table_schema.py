@@ -1,9 +1,8 @@
 """The columns of a table, declared once for Arrow; and those that a query with a schema of its own asks for."""
 
-from typing import Any
-
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from bookkeeper_tx.errors import InvalidConfig
 
@@ -11,12 +10,12 @@ TIME = pa.timestamp("us", tz="UTC")
 """What Spark takes for a TIMESTAMP."""
 
 
-def spark_schema(columns: pa.Schema) -> Any:
+def spark_schema(columns: pa.Schema) -> StructType:
     """Return the columns as a StructType."""
     return from_arrow_schema(columns)
 
 
-def wanted_columns(columns: pa.Schema, requested: Any) -> list[str]:
+def wanted_columns(columns: pa.Schema, requested: StructType) -> list[str]:
     """Return the names of the columns that are to be given, in order.
 
     ``requested`` is the StructType that Spark hands to a reader: the table's own, or that of ``.schema(...)``, with

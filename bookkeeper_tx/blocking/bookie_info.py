@@ -1,0 +1,33 @@
+"""Asking a bookie how much disk it has, without a reactor (docs/protocol/bookie-info.md)."""
+
+import math
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.blocking import BlockingChannel
+
+
+@frozen
+class BookieDisk:
+    """What a bookie says of its ledger directories."""
+
+    total_bytes: int | None
+    free_bytes: int | None
+    """None, as the total, if it did not say."""
+
+
+class BookieInfoChannel(BlockingChannel):
+    """A connection to a bookie that is asked about itself, and not about a ledger: in V3, as V2 has no such request."""
+
+    def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
+        super().__init__(host, port, evolve(config or ClientConfig(), protocol=WireProtocol.V3))
+
+    def bookie_info(self) -> BookieDisk:
+        """Ask; raises the error that the bookie answers, RequestTimedOut if it does not, BookieUnavailable."""
+        connection = self._connection
+        assert isinstance(connection, V3ClientConnection)
+        token = self._new_token(0)
+        connection.bookie_info(token, math.inf)
+        return BookieDisk(*self.result(token))

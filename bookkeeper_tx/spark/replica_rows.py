@@ -1,0 +1,166 @@
+"""Rows about replicas: a task reads the copies of its ledgers bookie by bookie."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define
+
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.blocking.rate_limit import RateLimit
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
+from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
+from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.ledger_chunks import open_store, read_chunk
+from bookkeeper_tx.spark.ledger_ranges import bookies_of
+from bookkeeper_tx.spark.options import Options, ReadMode
+from bookkeeper_tx.spark.partition_reader import freeze_once
+from bookkeeper_tx.spark.replica_check import UNKNOWN, Tally, is_missing, judged
+from bookkeeper_tx.spark.replica_copies import Absent, CopyReader
+from bookkeeper_tx.spark.replica_pieces import Piece, pieces_of
+from bookkeeper_tx.spark.replica_plan import Task
+from bookkeeper_tx.spark.secret import Secret
+from bookkeeper_tx.spark.table_rows import Row
+from protocol_specs.entry.version import metadata_of
+
+
+def read_task(task: Task, options: Options, password: Secret) -> Iterator[Row]:
+    """Give the rows of one task: what is wrong with a ledger, a bookie or an entry is a row, too."""
+    freeze_once()
+    with open_store(options) as store:
+        found = list(read_chunk(store, task.chunk, options))
+        bookies = bookies_of(store, (each.metadata for _, each in found if isinstance(each, Versioned)))
+    limits = RateLimit(
+        entries_per_s=options.max_entries_per_second_per_bookie, bytes_per_s=options.max_bytes_per_second_per_bookie
+    )
+    with channels_to(bookies, options, limits) as channels:
+        reader = CopyReader.make(
+            channels,
+            batch=options.batch,
+            window=options.pipeline_window,
+            num_retries=options.num_retries,
+            retry_interval_s=options.retry_interval_ms / 1000,
+        )
+        for ledger_id, versioned in found:
+            if isinstance(versioned, Versioned):
+                yield from LedgerRows(ledger_id, versioned.metadata, task, options, password).rows(channels, reader)
+            elif task.share.number == 0:
+                yield Row({**_ids(ledger_id), "error": str(versioned)} | _unknown(options))
+
+
+@define(eq=False)
+class LedgerRows:
+    """Makes the rows of one ledger."""
+
+    ledger_id: int
+    metadata: LedgerMetadata
+    task: Task
+    options: Options
+    password: Secret
+
+    def rows(self, channels: BookieChannels, reader: CopyReader) -> Iterator[Row]:
+        metadata, options = self.metadata, self.options
+        if not metadata.closed and options.read_mode is ReadMode.CLOSED:
+            return
+        digest_type = metadata.digest_type or options.digest_type
+        if digest_type is None:
+            if self.task.share.number == 0:
+                yield self._problem("its metadata names no digest type: give option digestType")
+            return
+        # Metadata that has a password has the right one.
+        digest = EntryDigest(digest_type, metadata.password or self.password.value)
+        try:
+            last = self._last(channels, digest)
+        except BookKeeperError as error:
+            if self.task.share.number == 0:
+                yield self._problem(str(error))
+            last = metadata.last_fragment.first_entry_id - 1
+        if last < 0:
+            return
+        for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, metadata, 0, last), self.task.block_size):
+            if not self.task.share.has(piece, self.task.block_size):
+                continue
+            for bookie in piece.bookies:
+                found = reader.copies(piece, bookie)
+                if options.per_entry:
+                    yield from self._entry_rows(bookie, digest, found)
+                else:
+                    yield self._range_row(piece, bookie, digest, found)
+
+    def _last(self, channels: BookieChannels, digest: EntryDigest) -> int:
+        """Return the last entry that every bookie of its write set is to have some time."""
+        metadata = self.metadata
+        if metadata.closed:
+            return metadata.last_entry_id
+        return last_add_confirmed(channels, self.ledger_id, metadata, digest)
+
+    def _range_row(
+        self, piece: Piece, bookie: BookieId, digest: EntryDigest, found: Iterator[EntryRun | Absent]
+    ) -> Row:
+        tally = Tally(self.ledger_id, piece.entry_ids, digest)
+        for each in found:
+            tally.add(each)
+        values = {
+            **self._of_bookie(bookie),
+            "first_entry": piece.ledger.first,
+            "last_entry": piece.ledger.last,
+            "stripe": piece.stripe,
+            "stripes": piece.stripes,
+        }
+        return Row(values | tally.values(), 16 * (len(tally.missing_ranges) + len(tally.corrupt_entries)))
+
+    def _entry_rows(self, bookie: BookieId, digest: EntryDigest, found: Iterator[EntryRun | Absent]) -> Iterator[Row]:
+        common = self._of_bookie(bookie)
+        payload_at = digest.payload_offset_of(self.ledger_id)
+        for each in found:
+            if isinstance(each, Absent):
+                present = False if is_missing(each.error) else None
+                text = str(each.error)
+                for entry_id in each.entry_ids:
+                    yield Row({**common, "entry_id": entry_id, "present": present, "error": text}, len(text))
+                continue
+            for part, error in judged(digest, each):
+                for entry_id in range(part.first_entry_id, part.last_entry_id + 1):
+                    values = _of_entry(part.entry(entry_id), payload_at, error)
+                    yield Row({**common, "entry_id": entry_id, "present": True} | values)
+
+    def _of_bookie(self, bookie: BookieId | None) -> dict[str, Any]:
+        return {
+            **_ids(self.ledger_id),
+            "closed": self.metadata.closed,
+            "write_quorum_size": self.metadata.write_quorum_size,
+            "ack_quorum_size": self.metadata.ack_quorum_size,
+            "bookie": bookie,
+        }
+
+    def _problem(self, text: str) -> Row:
+        return Row({**self._of_bookie(None), "error": text} | _unknown(self.options), len(text))
+
+
+def _of_entry(entry: bytes, payload_at: int, error: DigestMismatch | None) -> dict[str, Any]:
+    """Return the columns of an entry that is present; one that is too short for a payload has none."""
+    if len(entry) < payload_at:
+        return {"digest_ok": False, "error": str(error)}
+    payload = entry[payload_at:]
+    values: dict[str, Any] = {
+        "digest_ok": error is None,
+        "payload_bytes": len(payload),
+        "sha256": hashlib.sha256(payload).hexdigest(),
+    }
+    if error is None:
+        _, _, last_add_confirmed_then, length = metadata_of(entry)
+        return values | {"last_add_confirmed": last_add_confirmed_then, "length": length}
+    return values | {"error": str(error)}
+
+
+def _ids(ledger_id: int) -> dict[str, Any]:
+    whole = LedgerId(ledger_id)
+    return {"scope_id": whole.scope_id, "ledger_id": whole.ledger_id}
+
+
+def _unknown(options: Options) -> dict[str, Any]:
+    return {} if options.per_entry else {"verdict": UNKNOWN}
