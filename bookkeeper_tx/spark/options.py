@@ -157,7 +157,11 @@ class Options:
         SIZE, _READERS, "About how many payload bytes of one task", 128 * MIB, shown="`128m`"
     )
     pushdown: bool = option(
-        BOOLEAN, Use.READ | _TABLES, "Filters on `ledger_id` and `entry_id` decide what is read at all", True
+        BOOLEAN,
+        Use.READ | _TABLES,
+        "Filters on ids decide what is read at all. **Only if one query uses what was loaded**: Spark up to 4.3 answers"
+        " the next one, with another filter or none, with the rows of the first",
+        False,
     )
     batch: bool = option(BOOLEAN, _READERS, "Ask bookies for many entries at once (BP-62) where they can", True)
     batch_rows: int = option(

@@ -15,14 +15,12 @@ SOURCES = {
 }
 """Each format, and the module and class of this room that it is."""
 
-RECOMMENDED_SETTINGS = {
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.python.filterPushdown.enabled": "true",
-}
-"""What makes any session read faster: no waits on TCP between JVM and Python, and filters that reach the source."""
+RECOMMENDED_SETTINGS = {"spark.python.unix.domain.socket.enabled": "true"}
+"""What makes any session read faster: no waits on TCP between JVM and Python."""
 
 LOCAL_SETTINGS = {
     **RECOMMENDED_SETTINGS,
+    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
@@ -30,7 +28,7 @@ LOCAL_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-"""Settings of a session that is all on this machine."""
+"""Settings of a session that is all on this machine.  Filters are pushed only to what is loaded with ``pushdown=true``."""
 
 
 def register_all(spark: Any) -> None:
