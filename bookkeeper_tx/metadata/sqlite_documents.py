@@ -4,7 +4,8 @@ The schema's version stays, as it did with scopes: releases before documents go 
 """
 
 from bookkeeper_tx.metadata.documents import DocumentPath, check_document, decoded, encoded
-from bookkeeper_tx.metadata.sqlite_tables import Tables, transaction
+from bookkeeper_tx.metadata.sqlite_file import transaction
+from bookkeeper_tx.metadata.sqlite_tables import Tables
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS documents (path TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID"
 

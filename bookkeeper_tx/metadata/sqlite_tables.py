@@ -7,26 +7,18 @@ machine, which the kernel locks of :mod:`~bookkeeper_tx.metadata.bookie_locks` a
 
 import os
 import sqlite3
-import time
 import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.metadata.sqlite_file import APPLICATION_ID, SCHEMA_VERSION, is_ours, transaction, turn_on_wal
 from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs import ledger_id as ids
 
-APPLICATION_ID = 0x424B5458
-"""``BKTX``: marks the file as a metadata store of ours."""
-
-SCHEMA_VERSION = 1
-
 BUSY_TIMEOUT_S = 5.0
 """How long a statement waits for another process's transaction; those take a few fsyncs."""
-
-_WAL_RETRY_INTERVAL_S = 0.02
 
 _SCHEMA = (
     "CREATE TABLE cluster (name TEXT PRIMARY KEY, value NOT NULL)",
@@ -65,11 +57,11 @@ class Tables:
         os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
         connection = self._connect("rwc")
         try:
-            if _is_ours(connection, self._path):  # looked at before anything is changed: it may be somebody else's
+            if is_ours(connection, self._path):  # looked at before anything is changed: it may be somebody else's
                 return False
-            _turn_on_wal(connection)
+            turn_on_wal(connection, self._busy_timeout_s)
             with transaction(connection):
-                if _is_ours(connection, self._path):
+                if is_ours(connection, self._path):
                     return False
                 for statement in _SCHEMA:
                     connection.execute(statement)
@@ -92,7 +84,7 @@ class Tables:
                 raise MetadataUnavailable(f"no metadata store at {self._path}: make one with `bktx cluster init`")
             connection = self._connect("rw")
             try:
-                if not _is_ours(connection, self._path):
+                if not is_ours(connection, self._path):
                     raise MetadataUnavailable(f"the metadata store at {self._path} is being made, or is empty")
             except BaseException:
                 connection.close()
@@ -253,53 +245,3 @@ def _place(ledger_id: int) -> tuple[str, str, int | str]:
     if ledger_id < ids.SCOPED_MIN:
         return "ledgers", "ledger_id", ledger_id
     return "scoped_ledgers", "qualified_name", ids.qualified_name(ledger_id)
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Write in one transaction, all or nothing."""
-    # IMMEDIATE: what is read in the transaction cannot change before it is written.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _is_ours(connection: sqlite3.Connection, path: str) -> bool:
-    """Tell whether the tables are there; raises InvalidConfig for somebody else's database."""
-    if connection.in_transaction:
-        return _seen_as_ours(connection, path)
-    connection.execute("BEGIN")  # or another process may make the tables between two looks
-    try:
-        return _seen_as_ours(connection, path)
-    finally:
-        connection.execute("ROLLBACK")
-
-
-def _seen_as_ours(connection: sqlite3.Connection, path: str) -> bool:
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application_id == APPLICATION_ID and version == SCHEMA_VERSION:
-        return True
-    if application_id == APPLICATION_ID:
-        raise InvalidConfig(f"metadata store {path}: schema version {version}, this program knows {SCHEMA_VERSION}")
-    if application_id or version or connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-        raise InvalidConfig(f"metadata store {path}: this is some other program's SQLite database; name another file")
-    return False
-
-
-def _turn_on_wal(connection: sqlite3.Connection) -> None:
-    """Turn on write-ahead logging; the busy timeout does not cover two processes that do so at once."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(_WAL_RETRY_INTERVAL_S)
