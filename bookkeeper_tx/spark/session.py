@@ -28,7 +28,7 @@ LOCAL_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-"""Settings of a session that is all on this machine.  Filters are pushed only to what is loaded with ``pushdown=true``."""
+"""Settings of a session that is all on this machine.  Filters go only to what was loaded with ``pushdown=true``."""
 
 
 def register_all(spark: Any) -> None:

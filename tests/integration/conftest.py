@@ -9,6 +9,7 @@ Fixtures:
 ``java_client``    ``java_client(release, v2=..., **options)`` starts a :class:`JavaClient` in the test's cluster
 ``java_targets``   what both come from (:class:`JavaTargets`)
 ``module_cluster``, ``module_java_targets``  the same for all tests of a module, where starting is what takes time
+``spark``          one Spark session for the session (``spark_session.py``)
 
 All that these start is stopped after the test, or module, and the ends of the logs are in the report if it failed.
 A test that stops or pauses the ZooKeeper itself makes one of its own: ``with ZooKeeper(tmp_path) as zookeeper``.
@@ -25,6 +26,7 @@ from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_client import JavaClient
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
+from tests.integration.spark_session import spark as spark
 
 _PLUGIN = "compat_tests.targets.pytest_plugin"
 

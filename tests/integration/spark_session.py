@@ -1,6 +1,4 @@
-"""One Spark session for all integration tests that need one: the fixture ``spark``.
-
-    from tests.integration.spark_session import spark  # noqa: F401
+"""One Spark session for all integration tests that need one: the fixture ``spark``, which ``conftest.py`` imports.
 
 It is local, two tasks at a time, each tried three times.  The JVM and the Python workers see the repository first.
 """
@@ -25,9 +23,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     directory = tmp_path_factory.mktemp("spark")
+    events = directory / "events"
+    events.mkdir()
     session = local_session(
         "tests",
         settings={
+            # Tests look there for what must not be shown.
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": events.as_uri(),
             "spark.local.dir": str(directory / "local"),
             "spark.sql.warehouse.dir": str(directory / "warehouse"),
         },
