@@ -1,6 +1,6 @@
-"""Keeps the options in docs/guides/spark.md as the code has them: ``python -m bookkeeper_tx.spark.document [--check]``.
+"""Keeps the options in the guides to Spark as the code has them: ``python -m bookkeeper_tx.spark.document [--check]``.
 
-The page marks a table with two comments; between them stand the options that do something in one of these uses::
+A page (``docs/guides/spark*.md``) marks a table with two comments; between them stand the options of some uses::
 
     <!-- options READ STREAM -->
     <!-- end of options -->
@@ -17,7 +17,7 @@ from bookkeeper_tx.spark.option import NOWHERE, Use, option_name, option_of
 from bookkeeper_tx.spark.options import Options
 from protocol_specs.rendering import command
 
-PAGE = Path("docs/guides/spark.md")
+PAGES = "docs/guides/spark*.md"
 PART = re.compile(r"(^<!-- options (?P<uses>[A-Z_ ]+) -->\n)(.*?)(^<!-- end of options -->$)", re.M | re.S)
 
 _USED = {
@@ -64,31 +64,35 @@ def _uses(found: Use, asked: Use) -> str:
     return "all" if found == asked else ", ".join(name for name, use in _USED.items() if use & found)
 
 
-def fresh(root: Path) -> str:
-    """Return the page as it ought to be."""
+def fresh(root: Path) -> dict[Path, str]:
+    """Return the pages as they ought to be."""
+    return {page: PART.sub(_made, page.read_text(encoding="utf-8")) for page in sorted(root.glob(PAGES))}
 
-    def made(part: re.Match[str]) -> str:
-        uses = NOWHERE
-        for name in part["uses"].split():
-            uses |= Use[name]
-        return f"{part[1]}\n{table(uses)}\n{part[4]}"
 
-    return PART.sub(made, (root / PAGE).read_text(encoding="utf-8"))
+def _made(part: re.Match[str]) -> str:
+    uses = NOWHERE
+    for name in part["uses"].split():
+        uses |= Use[name]
+    return f"{part[1]}\n{table(uses)}\n{part[4]}"
 
 
 def stale(root: Path) -> list[str]:
     """Return what differs from the code."""
-    if (root / PAGE).read_text(encoding="utf-8") == fresh(root):
-        return []
-    return [f"{PAGE} is not what bookkeeper_tx/spark/options.py says"]
+    return [
+        f"{page.relative_to(root)} is not what bookkeeper_tx/spark/options.py says"
+        for page, text in fresh(root).items()
+        if page.read_text(encoding="utf-8") != text
+    ]
 
 
 def write(root: Path) -> list[Path]:
-    """Bring the page up to date; return what was written."""
-    if not stale(root):
-        return []
-    (root / PAGE).write_text(fresh(root), encoding="utf-8")
-    return [root / PAGE]
+    """Bring the pages up to date; return what was written."""
+    written = []
+    for page, text in fresh(root).items():
+        if page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+            written.append(page)
+    return written
 
 
 def main(arguments: list[str]) -> int:
