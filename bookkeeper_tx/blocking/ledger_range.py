@@ -1,10 +1,16 @@
 """A stretch of one ledger, with all that a reader has to know of it."""
 
+from collections.abc import Iterable
+
 from attrs import field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, ledger_name
 from bookkeeper_tx.quorum import Quorum
+
+
+def _fragments(values: Iterable[Fragment]) -> tuple[Fragment, ...]:
+    return tuple(values)
 
 
 @frozen
@@ -17,7 +23,7 @@ class LedgerRange:
     ledger_id: int
     first: int
     last: int
-    fragments: tuple[Fragment, ...] = field(converter=tuple)
+    fragments: tuple[Fragment, ...] = field(converter=_fragments)
     """Those of the metadata that hold the range, or all of them."""
     ensemble_size: int
     write_quorum_size: int
