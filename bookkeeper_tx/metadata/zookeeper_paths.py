@@ -29,6 +29,14 @@ class Form:
     """Names below the cluster's root, above the first group of digits."""
     groups: tuple[int, ...]
     base: int
+    _pattern: re.Pattern[str] = field(init=False, eq=False, repr=False)
+    """Of paths relative to the root; lists of ledgers match it by the hundred thousand."""
+
+    @_pattern.default
+    def _compiled(self) -> re.Pattern[str]:
+        levels = [re.escape(name) for name in self.folder] + [f"({self._digits(size)})" for size in self.groups]
+        levels[-1] = spec.LEDGER_PREFIX + levels[-1]
+        return re.compile("/".join(levels), re.ASCII)
 
     def names(self, ledger_id: int) -> list[str]:
         """Return the names of the levels for ``ledger_id``, the last one without its prefix."""
@@ -41,9 +49,7 @@ class Form:
 
     def id_of(self, relative: str) -> int | None:
         """Return the id that the path ``relative`` to the root has in this form, None if that is no such path."""
-        levels = [re.escape(name) for name in self.folder] + [f"({self._digits(size)})" for size in self.groups]
-        levels[-1] = spec.LEDGER_PREFIX + levels[-1]
-        match = re.fullmatch("/".join(levels), relative, re.ASCII)
+        match = self._pattern.fullmatch(relative)
         return int("".join(match.groups()), self.base) if match else None
 
     def _digits(self, count: int) -> str:
