@@ -51,15 +51,15 @@ class Comparison:
     """Medians of the runs, which take turns."""
 
     raw: Cost
+    """kazoo's reads of all nodes."""
     read: Cost
+    """``read_ledgers`` of all ledgers."""
+    planned: Cost
+    """The same, with their ids listed before."""
 
-    @property
-    def cpu_ratio(self) -> float:
-        return self.read.cpu_us / self.raw.cpu_us
-
-    @property
-    def wall_ratio(self) -> float:
-        return self.read.wall_us / self.raw.wall_us
+    def ratios(self, cost: Cost) -> tuple[float, float]:
+        """Return how many times the CPU and the time of kazoo alone ``cost`` is."""
+        return cost.cpu_us / self.raw.cpu_us, cost.wall_us / self.raw.wall_us
 
 
 def make_ledgers(hosts: str, root: str, count: int) -> None:
@@ -96,16 +96,17 @@ def compare(hosts: str, root: str, count: int, runs: int) -> Comparison:
     paths = [tree.path(ledger_id) for ledger_id in range(count)]
     client = KazooClient(hosts)
     client.start()
-    raw, read = [], []
+    raw, read, planned = [], [], []
     try:
         with open_blocking_store(f"zk://{hosts}{root}") as store:
             for _ in range(runs):
                 raw.append(_cost(count, lambda: _raw_reads(client, paths)))
                 read.append(_cost(count, lambda: sum(1 for _ in store.read_ledgers(range(count)))))
+                planned.append(_cost(count, lambda: sum(1 for _ in store.read_ledgers(store.list_ledgers(None)))))
     finally:
         client.stop()
         client.close()
-    return Comparison(_median(raw), _median(read))
+    return Comparison(_median(raw), _median(read), _median(planned))
 
 
 def _raw_reads(client: KazooClient, paths: Iterable[str]) -> int:
@@ -138,9 +139,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, ZooKeeper(Path(directory)) as zookeeper:
         make_ledgers(zookeeper.hosts, "/ledgers", options.ledgers)
         result = compare(zookeeper.hosts, "/ledgers", options.ledgers, options.runs)
-    print(f"raw   {result.raw.cpu_us:7.1f} us CPU, {result.raw.wall_us:7.1f} us wall a node")
-    print(f"read  {result.read.cpu_us:7.1f} us CPU, {result.read.wall_us:7.1f} us wall a ledger")
-    print(f"ratio {result.cpu_ratio:7.2f}   CPU, {result.wall_ratio:7.2f}   wall")
+    for name in ("raw", "read", "planned"):
+        cost = getattr(result, name)
+        cpu_ratio, wall_ratio = result.ratios(cost)
+        print(
+            f"{name:8} {cost.cpu_us:7.1f} us CPU ({cpu_ratio:.2f}), {cost.wall_us:7.1f} us ({wall_ratio:.2f}) a ledger"
+        )
 
 
 if __name__ == "__main__":

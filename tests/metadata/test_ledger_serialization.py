@@ -1,10 +1,12 @@
 """Ledger metadata to bytes and back: the vectors, the rules of each form, and bytes that are none."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import construct
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import protocol_specs
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
+from bookkeeper_tx.metadata import ledger_serialization
 from bookkeeper_tx.metadata.ledger_serialization import as_update, parse, serialize
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState
 from protocol_specs.metadata import ledger as spec
@@ -114,6 +117,23 @@ def test_round_trip(metadata: LedgerMetadata) -> None:
 def test_garbage_gives_metadata_or_metadata_corrupt(garbage: bytes, start: bytes) -> None:
     with suppress(MetadataCorrupt):
         parse(start + garbage, 9)
+
+
+@given(st.one_of(st.binary(max_size=40), metadatas().map(serialize)), st.integers(0, 300), st.binary(max_size=3))
+def test_records_are_cut_as_declared(record: bytes, end: int, behind: bytes) -> None:
+    """The hand-written cuts of a record give what the declarations give, or both refuse."""
+    record = record[:end] + behind
+    divided = outcome(lambda: ledger_serialization._divided(record))
+    assert divided == outcome(lambda: tuple(spec.RECORD.parse(record)[name] for name in ("format_version", "body")))
+    body = divided[1] if divided else record
+    assert outcome(lambda: ledger_serialization._delimited(body)) == outcome(lambda: spec.BINARY_BODY.parse(body))
+
+
+def outcome(parse: Callable[[], Any]) -> Any:
+    try:
+        return parse()
+    except (construct.ConstructError, ValueError):
+        return None
 
 
 def test_text_escapes_are_those_of_java() -> None:
