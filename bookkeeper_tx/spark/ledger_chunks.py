@@ -65,14 +65,13 @@ def read_chunk(
 ) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
     """Give the metadata of each ledger, or why there is none to give.
 
-    One that was deleted since it was listed is left out, and so are those without the custom metadata that the options
-    ask for.
+    One that was deleted since it was listed is left out, and so are those of which it is not known that they have the
+    custom metadata that the options ask for.
     """
     wanted = options.ledger_metadata
     for ledger_id, found in store.read_ledgers(chunk.ledger_ids):
-        if isinstance(found, Versioned):
-            if wanted and not has_custom_metadata(found.metadata, wanted):
-                continue
-        elif isinstance(found, NoSuchLedger) and ledger_id not in chunk.named:
+        if wanted and not (isinstance(found, Versioned) and has_custom_metadata(found.metadata, wanted)):
+            continue
+        if isinstance(found, NoSuchLedger) and ledger_id not in chunk.named:
             continue
         yield ledger_id, found

@@ -1,0 +1,84 @@
+"""Cutting ledgers into pieces: every entry is in one, with the bookies that should have it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.model import DigestType, Fragment
+from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers
+from bookkeeper_tx.spark.replica_pieces import Piece, Share, pieces_of
+from bookkeeper_tx.spark.replica_plan import plan_sizes
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> LedgerRange:
+    ensemble_size = draw(st.integers(1, 5))
+    write_quorum_size = draw(st.integers(1, ensemble_size))
+    starts = sorted({0, *draw(st.lists(st.integers(1, 60), max_size=3))})
+    fragments = [Fragment(start, [f"{start}-{index}" for index in range(ensemble_size)]) for start in starts]
+    last = draw(st.integers(0, 70))
+    held = tuple(fragment for fragment in fragments if fragment.first_entry_id <= last)
+    return LedgerRange(5, 0, last, held, ensemble_size, write_quorum_size, 1, DigestType.CRC32C)
+
+
+@given(ledger=ranges(), block_size=st.integers(1, 40))
+def test_every_entry_is_in_one_piece(ledger: LedgerRange, block_size: int) -> None:
+    pieces = list(pieces_of(ledger, block_size))
+    assert sorted(entry_id for piece in pieces for entry_id in piece.entry_ids) == list(range(ledger.last + 1))
+    quorum = Quorum(ledger.ensemble_size, ledger.write_quorum_size, ledger.ack_quorum_size)
+    for piece in pieces:
+        assert piece.ledger.last // block_size == piece.ledger.first // block_size
+        for entry_id in piece.entry_ids:
+            fragment = [each for each in ledger.fragments if each.first_entry_id <= entry_id][-1]
+            wanted = {fragment.ensemble[index] for index in quorum.write_set(entry_id)}
+            assert set(piece.bookies) == wanted
+            assert entry_id % piece.stripes == piece.stripe
+
+
+@given(ledger=ranges(), block_size=st.integers(1, 40), shares=st.integers(1, 5))
+def test_every_piece_is_in_one_share(ledger: LedgerRange, block_size: int, shares: int) -> None:
+    pieces = list(pieces_of(ledger, block_size))
+    owners = [[number for number in range(shares) if Share(number, shares).has(piece, block_size)] for piece in pieces]
+    assert all(len(each) == 1 for each in owners)
+
+
+def test_shares_stay_although_a_ledger_has_grown() -> None:
+    def owned(last: int) -> set[int]:
+        ledger = LedgerRange(5, 0, last, (Fragment(0, ["a"]),), 1, 1, 1)
+        held: list[Piece] = [piece for piece in pieces_of(ledger, 10) if Share(1, 3).has(piece, 10)]
+        return {entry_id for piece in held for entry_id in piece.entry_ids}
+
+    assert owned(44) == {*range(10, 20), *range(40, 45)}
+    assert owned(100) & set(range(45)) == owned(44)
+
+
+def test_small_ledgers_come_together_and_large_ones_are_shared() -> None:
+    chosen = ChosenLedgers((1, 2, 3, 4), frozenset({3}))
+    tasks = plan_sizes(chosen, [(1, 40), (2, 250), (3, 50), (4, 30)], 100, None)
+    assert [(task.chunk.ledger_ids, task.share) for task in tasks] == [
+        ((2,), Share(0, 3)),
+        ((2,), Share(1, 3)),
+        ((2,), Share(2, 3)),
+        ((1, 3), Share()),
+        ((4,), Share()),
+    ]
+    assert tasks[3].chunk.named == {3}
+    assert {task.block_size for task in tasks} == {100}
+
+
+def test_more_tasks_may_be_asked_for() -> None:
+    tasks = plan_sizes(ChosenLedgers((1, 2), frozenset()), [(1, 100), (2, 100)], 1000, 4)
+    assert {task.block_size for task in tasks} == {50}
+    assert len(tasks) == 4
+    assert plan_sizes(ChosenLedgers((), frozenset()), [], 1000, 4) == []
+    assert len(plan_sizes(ChosenLedgers((1,), frozenset()), [(1, 0)], 1000, 4)) == 1
+
+
+def test_ids_are_cut_evenly() -> None:
+    chosen = ChosenLedgers(tuple(range(10)), frozenset({3}))
+    chunks = chosen.chunks(4)
+    assert [chunk.ledger_ids for chunk in chunks] == [(0, 1, 2), (3, 4, 5), (6, 7, 8, 9)]
+    assert [chunk.named for chunk in chunks] == [frozenset(), frozenset({3}), frozenset()]
+    assert len(chosen.chunks(100, 20)) == 10
+    assert ChosenLedgers((), frozenset()).chunks(4, 3) == []
