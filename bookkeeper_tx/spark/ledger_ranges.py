@@ -130,9 +130,7 @@ def _ends_of_open(
             digest_type = each.metadata.digest_type or options.digest_type
             assert digest_type is not None  # check_password has seen to it
             digest = EntryDigest(digest_type, password.value)
-            start = each.metadata.last_fragment.first_entry_id
-            last_fragment = LedgerRange.of_metadata(each.ledger_id, each.metadata, start, start)
-            found[each.ledger_id] = last_add_confirmed(channels, last_fragment, digest) + 1
+            found[each.ledger_id] = last_add_confirmed(channels, each.ledger_id, each.metadata, digest) + 1
     return found
 
 
