@@ -83,7 +83,7 @@ def _parts(
             raise
         _check_count(entries, count)
         if reader.missing.count:
-            log.warning("ledger %s: %d entries are lost", ledger_name(entries.ledger_id), reader.missing.count)
+            log.warning("ledger %s: lost entries: %d", ledger_name(entries.ledger_id), reader.missing.count)
 
 
 def _check_count(entries: LedgerRange, count: int) -> None:

@@ -1,0 +1,103 @@
+"""What a task makes of what its ledger readers give; bookies are in tests/blocking."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
+
+from bookkeeper_tx.blocking.missing_entries import MissingEntries
+from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError, EntriesMissing, NoSuchEntry
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark import partition_reader
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.partition_reader import read_ranges
+from bookkeeper_tx.spark.secret import Secret
+from tests.spark.ranges import ledger_range
+
+SCHEMA = pa.schema(
+    [("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary()), ("lost", pa.string())]
+)
+DIGEST = EntryDigest(DigestType.CRC32C, b"")
+GONE = {"bookie:3181": NoSuchEntry()}
+
+
+def run(ledger: int, first: int, last: int) -> VerifiedRun:
+    sealed = [DIGEST.seal(ledger, each, -1, 0, b"%d" % each) for each in range(first, last + 1)]
+    return VerifiedRun(
+        EntryRun.of_entries(ledger, first, sealed), len(sealed), DIGEST.payload_offset_of(ledger), ("bookie:3181",)
+    )
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[Any]]:
+    """What the reader of each ledger gives: runs, lost entries, an error."""
+    parts: dict[int, list[Any]] = {}
+
+    class Reader:
+        def __init__(self, channels: Any, ledger: Any, password: bytes, **options: Any) -> None:
+            self.missing = MissingEntries()
+            self._ledger_id = ledger.ledger_id
+
+        def parts(self) -> Iterator[Any]:
+            for each in parts[self._ledger_id]:
+                if isinstance(each, Exception):
+                    raise each
+                if isinstance(each, LostEntry):
+                    self.missing.add(each.entry_id, {})
+                yield each
+
+    monkeypatch.setattr(partition_reader, "LedgerReader", Reader)
+    return parts
+
+
+def rows(*ranges: Any, **options: str) -> list[dict[str, Any]]:
+    given = {"metadataServiceUri": "sqlite:///m", "ledger": "1", **options}
+    batches = read_ranges(ranges, {}, Secret(), Options.from_spark(given, Use.READ), SCHEMA)
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_small_ledgers_share_a_batch(given: dict[int, list[Any]]) -> None:
+    given.update({1: [run(1, 0, 1), run(1, 2, 2)], 2: [run(2, 5, 6)]})
+    found = rows(ledger_range(1, 0, 2), ledger_range(2, 5, 6))
+    assert [(row["ledger_id"], row["entry_id"], row["payload"]) for row in found] == [
+        (1, 0, b"0"),
+        (1, 1, b"1"),
+        (1, 2, b"2"),
+        (2, 5, b"5"),
+        (2, 6, b"6"),
+    ]
+
+
+def test_lost_entries_are_rows_and_in_the_log(given: dict[int, list[Any]], caplog: pytest.LogCaptureFixture) -> None:
+    given[1] = [run(1, 0, 0), LostEntry(1, 1, GONE), run(1, 2, 2)]
+    with caplog.at_level(logging.WARNING):
+        found = rows(ledger_range(1, 0, 2), failOnDataLoss="false", includeLost="true")
+    assert [(row["entry_id"], row["payload"], row["lost"] is None) for row in found] == [
+        (0, b"0", True),
+        (1, None, False),
+        (2, b"2", True),
+    ]
+    assert "ledger 1: lost entries: 1" in caplog.text
+
+
+def test_a_loss_says_what_to_do(given: dict[int, list[Any]]) -> None:
+    given[1] = [run(1, 0, 0), EntriesMissing(1, 1, 1, GONE)]
+    with pytest.raises(EntriesMissing) as caught:
+        rows(ledger_range(1, 0, 2))
+    assert "give failOnDataLoss=false" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_rows_are_counted(given: dict[int, list[Any]], last: int) -> None:
+    given[1] = [run(1, 0, last)]
+    with pytest.raises(BookKeeperError, match=r"ledger 1: . entries were read of 0 … 2, which is an error"):
+        rows(ledger_range(1, 0, 2))
