@@ -1,0 +1,401 @@
+"""The sink in a real session, with real bookies: every fault that can repeat or lose rows, and each has happened.
+
+What readers get is looked up in the manifest and read from every bookie of the ledgers that it names.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
+from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.spark.manifest import EpochKey, read_manifest
+from bookkeeper_tx.spark.sink_mark import SinkMark
+from bookkeeper_tx.spark.sweep import Reason, sweep
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from bookkeeper_tx.transport.blocking import BlockingChannel
+from tests.integration.sink_driver import rows, write_stream
+from tests.integration.spark_session import ROOT, spark  # noqa: F401
+
+pytestmark = pytest.mark.spark
+
+ROWS = 30_000
+"""Three Arrow batches in each of two partitions: faults come when the first is written."""
+BATCH_ROWS = 5_000
+FILES = 3
+LINES = 12_000
+EPOCHS = [f"{file:02d}-{line:06d}".encode() for file in range(FILES) for line in range(LINES)]
+PASSWORD = b"secret"
+PATIENCE_S = 240.0
+
+
+def expected(count: int = ROWS) -> list[bytes]:
+    return [b"%08d" % row for row in range(count)]
+
+
+class Sink:
+    """One sink of a cluster, as its writers, readers and sweepers see it."""
+
+    def __init__(self, cluster: LocalCluster, spark: Any, directory: Path, name: str) -> None:  # noqa: F811
+        self.cluster = cluster
+        self.uri = cluster.metadata_uri
+        self.spark = spark
+        self.directory = directory
+        self.name = name
+        self.notes_path = directory / "notes"
+        self.notes_path.touch()
+        self.password_file = directory / "password"
+        self.password_file.write_bytes(PASSWORD + b"\n")
+        self.checkpoint = directory / "checkpoint"
+        self.sizes = (1, 1, 1)
+
+    def options(self, fault: str | None = None, **more: object) -> dict[str, Any]:
+        ensemble, write, ack = self.sizes
+        options = {
+            "metadataServiceUri": self.uri,
+            "sinkId": self.name,
+            "passwordFile": str(self.password_file),
+            "ensembleSize": ensemble,
+            "writeQuorumSize": write,
+            "ackQuorumSize": ack,
+            **more,
+        }
+        return options if fault is None else {**options, "fault": fault, "faultNotes": str(self.notes_path)}
+
+    def write(self, fault: str | None = None, count: int = ROWS, partitions: int = 2, **more: object) -> None:
+        fmt = "bookkeeper" if fault is None else "bookkeeper-faulty"
+        frame = rows(self.spark, count, partitions)
+        frame.write.format(fmt).mode("append").options(**self.options(fault, **more)).save()
+
+    def stream(self, fault: str = "") -> Any:
+        """Write what is in the input directory; return the progress of the epochs that this run had."""
+        return write_stream(self.spark, self.input, str(self.checkpoint), self.options(fault)).recentProgress
+
+    @property
+    def input(self) -> str:
+        directory = self.directory / "input"
+        if not directory.exists():
+            directory.mkdir()
+            for file in range(FILES):
+                path = directory / f"{file}.txt"
+                path.write_bytes(b"".join(line + b"\n" for line in EPOCHS[file * LINES : (file + 1) * LINES]))
+                os.utime(path, (1_000_000 + file, 1_000_000 + file))
+        return str(directory)
+
+    @property
+    def notes(self) -> list[list[str]]:
+        return [line.split() for line in self.notes_path.read_text().splitlines()]
+
+    def noted(self, *words: str) -> list[list[str]]:
+        return [note for note in self.notes if note[: len(words)] == list(words)]
+
+    # What there is ---------------------------------------------------------------------------------------------------
+
+    def manifest(self) -> list[tuple[EpochKey, Any]]:
+        with open_blocking_store(self.uri) as store:
+            return read_manifest(store, self.name)
+
+    def ledgers(self) -> dict[int, LedgerMetadata]:
+        """Return all ledgers that this sink has written, published or not."""
+        with open_blocking_store(self.uri) as store:
+            found = dict(store.read_ledgers(store.list_ledgers()))
+        marks = {
+            each: SinkMark.of(it.metadata.custom_metadata) for each, it in found.items() if isinstance(it, Versioned)
+        }
+        return {each: found[each].metadata for each, mark in marks.items() if mark and mark.sink_id == self.name}
+
+    def marks(self, state: LedgerState | None = None) -> list[SinkMark]:
+        found = self.ledgers().values()
+        marks = [SinkMark.of(each.custom_metadata) for each in found if state in (None, each.state)]
+        return [mark for mark in marks if mark is not None]
+
+    def published_ids(self) -> list[int]:
+        return [ledger.ledger_id for _, epoch in self.manifest() for ledger in epoch]
+
+    def rows(self) -> list[bytes]:
+        """Return what readers of the manifest get, read from every bookie that must have it and is there."""
+        digest = EntryDigest(DigestType.CRC32C, PASSWORD)
+        found: list[bytes] = []
+        with open_blocking_store(self.uri) as store:
+            for _, epoch in read_manifest(store, self.name):
+                for ledger in epoch:
+                    metadata = store.read_ledger(ledger.ledger_id).metadata
+                    assert metadata.state is LedgerState.CLOSED
+                    assert (metadata.last_entry_id, metadata.length) == (ledger.last_entry_id, ledger.length)
+                    found += self._entries(ledger.ledger_id, metadata, digest)
+        return found
+
+    def _entries(self, ledger_id: int, metadata: LedgerMetadata, digest: EntryDigest) -> list[bytes]:
+        entries: dict[int, bytes] = {}
+        lacking = metadata.custom_metadata.get(UNDER_REPLICATED, b"").decode().split(",")
+        quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        for index, bookie_id in enumerate(metadata.last_fragment.ensemble):
+            bookie = self.cluster.bookies[self.cluster.index_of(bookie_id)]
+            if bookie_id in lacking or not bookie.running:
+                continue
+            with BlockingChannel("127.0.0.1", bookie.port) as channel:
+                for entry_id in range(metadata.last_entry_id + 1):
+                    if index in quorum.write_set(entry_id) and entry_id % 1000 == 0:
+                        last = min(entry_id + 999, metadata.last_entry_id)
+                        run = channel.read_range(ledger_id, entry_id, last)
+                        payloads = digest.verify_run(run)
+                        assert len(payloads) == last - entry_id + 1
+                        for offset, payload in enumerate(payloads):
+                            assert entries.setdefault(entry_id + offset, payload) == payload
+        assert sorted(entries) == list(range(metadata.last_entry_id + 1))
+        return [entries[entry_id] for entry_id in sorted(entries)]
+
+    def sweep_all(self) -> Any:
+        """Sweep without any grace, and see that what is published stays."""
+        before = self.published_ids(), self.rows()
+        report = sweep(self.uri, self.name, grace_s=0.0, now_s=time.time() + 1)
+        assert (self.published_ids(), self.rows()) == before
+        assert set(self.ledgers()) == set(before[0])
+        assert all(each.deleted and not each.error for each in report.leftovers)
+        return report
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    with LocalCluster(tmp_path_factory.mktemp("bookies"), bookie_count=1) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any) -> Any:  # noqa: F811
+    from bookkeeper_tx.spark.session import register_all  # noqa: F401
+    from bookkeeper_tx.spark.source import LedgerSource
+    from tests.integration.sink_faults import FaultySource
+
+    spark.dataSource.register(LedgerSource)
+    spark.dataSource.register(FaultySource)
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", BATCH_ROWS)
+    return spark
+
+
+@pytest.fixture
+def sink(cluster: LocalCluster, session: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Sink:
+    return Sink(cluster, session, tmp_path, request.node.name)
+
+
+# Without faults ------------------------------------------------------------------------------------------------------
+
+
+def test_rows_become_published_ledgers_in_their_order(sink: Sink) -> None:
+    sink.write(maxLedgerEntries=10_000)
+    assert sink.rows() == expected()
+    ((_, ledgers),) = sink.manifest()
+    assert [each.last_entry_id + 1 for each in ledgers] == [10_000, 5_000, 10_000, 5_000]
+    sink.write(count=10, partitions=1)
+    assert sink.rows() == expected() + expected(10)
+    loaded = sink.spark.read.format("bookkeeper").options(
+        metadataServiceUri=sink.uri, manifest=sink.name, passwordFile=str(sink.password_file)
+    )
+    assert loaded.load().count() == ROWS + 10
+
+
+def test_partitions_without_rows_have_no_ledgers(sink: Sink) -> None:
+    sink.write(count=1, partitions=4)
+    assert sink.rows() == expected(1)
+    assert len(sink.ledgers()) == 1
+
+
+def test_a_batch_write_is_idempotent_by_application_and_version(sink: Sink) -> None:
+    for _ in range(2):
+        sink.write("write again", count=100, txnAppId="nightly", txnVersion=7)
+    assert sink.rows() == expected(100)
+    first, second = (json.loads(note[2]) for note in sink.noted("commit"))
+    assert set(first) & set(second) == set()
+    assert set(sink.ledgers()) == set(first)
+    sink.write(count=50, txnAppId="nightly", txnVersion=7)
+    assert set(sink.ledgers()) == set(first)
+    sink.write(count=50, txnAppId="nightly", txnVersion=8)
+    assert [key for key, _ in sink.manifest()] == [EpochKey("batch-nightly", 7), EpochKey("batch-nightly", 8)]
+    assert sink.rows() == expected(100) + expected(50)
+
+
+@pytest.mark.parametrize(
+    ("columns", "mode", "said"),
+    [
+        (["id as number"], "append", "there is no column 'payload'"),
+        (["cast(id as string) as payload"], "append", "cast"),
+        (["cast('' as binary) as payload", "id as key"], "append", "columns key have no place"),
+        (["cast(null as binary) as payload"], "append", "payload is null in"),
+        (["cast('' as binary) as payload"], "overwrite", "mode overwrite is not possible"),
+    ],
+)
+def test_what_cannot_be_written_is_said(sink: Sink, columns: list[str], mode: str, said: str) -> None:
+    frame = sink.spark.range(10).selectExpr(*columns)
+    with pytest.raises(Exception, match=said):
+        frame.write.format("bookkeeper").mode(mode).options(**sink.options()).save()
+    assert sink.manifest() == []
+
+
+# Faults --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_worker_leaves_nothing_that_readers_see(sink: Sink) -> None:
+    sink.write("kill")
+    assert sink.noted("killed", "-", "1")
+    assert [note[3] for note in sink.noted("write", "-", "1")] == ["0", "1"]
+    assert sink.rows() == expected()
+    assert {(mark.partition, mark.attempt) for mark in sink.marks(LedgerState.OPEN)} == {(1, 0)}
+    assert {(mark.partition, mark.attempt) for mark in sink.marks(LedgerState.CLOSED)} == {(0, 0), (1, 1)}
+    (leftover,) = sink.sweep_all().leftovers
+    assert (leftover.mark.attempt, leftover.state, leftover.reason) == (0, LedgerState.OPEN, Reason.LOST)
+
+
+def test_a_write_that_fails_publishes_nothing(sink: Sink) -> None:
+    with pytest.raises(Exception, match="this partition always fails"):
+        sink.write("fail")
+    assert [note[3] for note in sink.noted("write", "-", "1")] == ["0", "1", "2"]
+    assert sink.noted("abort")
+    assert sink.manifest() == []
+    assert {mark.partition for mark in sink.marks()} <= {0, 1}
+    report = sink.sweep_all()
+    assert {each.reason for each in report.leftovers} == {Reason.OLD}
+    assert sink.ledgers() == {}
+
+
+def test_workers_killed_in_a_stream(sink: Sink) -> None:
+    assert len(sink.stream("kill")) == FILES
+    assert sink.noted("killed", "1")
+    assert sink.rows() == EPOCHS
+    assert [mark.key.epoch for mark in sink.marks(LedgerState.OPEN)] == [1]
+    assert len(sink.sweep_all().leftovers) == 1
+
+
+@pytest.mark.parametrize("fault", ["", "write again"], ids=["seen before", "seen at commit"])
+def test_a_repeated_epoch_changes_nothing(sink: Sink, fault: str) -> None:
+    sink.stream()
+    before = sink.manifest(), sink.rows()
+    assert before[1] == EPOCHS
+    (sink.checkpoint / "commits" / str(FILES - 1)).unlink()
+    (sink.checkpoint / "commits" / f".{FILES - 1}.crc").unlink(missing_ok=True)
+    progress = sink.stream(fault)
+    assert [each["batchId"] for each in progress if each["numInputRows"]] == [FILES - 1]
+    first, second = (json.loads(note[2]) for note in sink.noted("commit", str(FILES - 1)))
+    assert len(first) == 1
+    assert len(second) == (1 if fault else 0)
+    assert set(first) & set(second) == set()
+    assert (sink.manifest(), sink.rows()) == before
+    assert set(sink.ledgers()) == set(sink.published_ids())
+
+
+def test_a_driver_that_died_between_write_and_commit(sink: Sink) -> None:
+    with driver(
+        sink, {"input": sink.input, "checkpoint": str(sink.checkpoint), "options": sink.options("hang in commit")}
+    ) as child:
+        wait_until(lambda: bool(sink.noted("commit")), child)
+        os.killpg(child.pid, signal.SIGKILL)
+    orphans = set(json.loads(sink.noted("commit")[0][2]))
+    assert orphans
+    assert set(sink.ledgers()) == orphans
+    assert sink.manifest() == []
+    sink.stream()
+    assert [note[1] for note in sink.noted("commit")] == ["0", "0", "1", "2"]
+    assert sink.rows() == EPOCHS
+    report = sink.sweep_all()
+    assert {each.ledger_id for each in report.leftovers} == orphans
+    assert {each.reason for each in report.leftovers} == {Reason.LOST}
+
+
+@pytest.mark.parametrize("spare", [True, False], ids=["another bookie", "no other bookie"])
+@pytest.mark.crash
+def test_a_bookie_killed_in_mid_write(session: Any, tmp_path: Path, spare: bool) -> None:
+    with LocalCluster(tmp_path / "bookies", bookie_count=4 if spare else 3) as cluster:
+        sink = Sink(cluster, session, tmp_path, "mid-write")
+        sink.sizes = (3, 3, 2)
+        pids = {bookie.bookie_id: bookie.pid for bookie in cluster.bookies}
+        sink.write("bookie", faultData=json.dumps({"uri": sink.uri, "pids": pids}))
+        ((_, victim, ledger_id),) = sink.noted("bookie")
+        assert not cluster.bookies[cluster.index_of(victim)].running
+        assert sink.rows() == expected()
+        hurt = [each for each, metadata in sink.ledgers().items() if victim in metadata.last_fragment.ensemble]
+        assert int(ledger_id) in hurt
+        notes = {metadata.custom_metadata.get(UNDER_REPLICATED) for metadata in sink.ledgers().values()}
+        if spare:
+            assert notes == {None}
+            assert len(sink.published_ids()) > 2
+        else:
+            assert victim.encode() in notes
+        # Whatever no ledger names lies on the victim alone; every other replica was compared by rows().
+        cluster.restart(cluster.index_of(victim))
+        assert sink.rows() == expected()
+
+
+@pytest.mark.full
+def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> None:
+    from tests.integration.spark_standalone import StandaloneCluster
+
+    settings = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.5",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "600m",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+    }
+    with StandaloneCluster(tmp_path) as standalone:
+        asked = {"master": standalone.master, "settings": settings, "rows": 4 * 15_000, "partitions": 4}
+        with driver(sink, {**asked, "options": sink.options("slow")}) as child:
+            assert child.wait(PATIENCE_S) == 0, (tmp_path / "driver.log").read_text()[-5000:]
+    assert sorted(note[3] for note in sink.noted("write", "-", "0")) == ["0", "1"]
+    assert sink.rows() == expected(4 * 15_000)
+    written = {(mark.partition, mark.attempt) for mark in sink.marks()}
+    assert {(0, 0), (0, 1)} <= written
+    published = {SinkMark.of(sink.ledgers()[each].custom_metadata).attempt for each in sink.published_ids()[:1]}  # type: ignore[union-attr]
+    assert published == {1}
+    (leftover,) = sink.sweep_all().leftovers
+    assert (leftover.mark.partition, leftover.mark.attempt) == (0, 0)
+
+
+class driver:
+    """A driver of its own in a process group of its own, gone at the end of the block."""
+
+    def __init__(self, sink: Sink, asked: dict[str, Any]) -> None:
+        self.asked = {"master": "local[2,3]", "settings": {}, **asked}
+        self.log = sink.directory / "driver.log"
+
+    def __enter__(self) -> "subprocess.Popen[bytes]":
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.integration.sink_driver"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                start_new_session=True,
+            )
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(self.asked).encode())
+        self.process.stdin.close()
+        return self.process
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+
+def wait_until(condition: Callable[[], bool], child: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert child.poll() is None, f"the driver ended with {child.returncode}"
+        assert time.monotonic() < deadline, "the driver does not get there"
+        time.sleep(0.1)
