@@ -1,6 +1,7 @@
 """Who reads the replicas of which ledgers: by number of entries if there are few ledgers, else by number of ledgers."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from math import ceil
 from typing import Final
 
 from attrs import frozen
@@ -17,6 +18,8 @@ SIZES_LOOKED_AT_MAX: Final = 1000
 
 CHUNK_MAX: Final = 200
 """Ledgers of one task if nothing is known of their sizes."""
+
+_ROUNDING: Final = 1e-9
 
 
 @frozen
@@ -36,45 +39,65 @@ class ReplicasInput(InputPartition):
         super().__init__((task, password))
 
 
+@frozen
+class Size:
+    """How large a ledger is; of an open one what is known of it."""
+
+    ledger_id: int
+    entries: int = 0
+    length: int = 0
+    """Payload bytes."""
+
+
 def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[Task]:
     """Share out the ledgers."""
-    block_size = options.max_entries_per_partition
+    target = Target(options.max_entries_per_partition, options.max_bytes_per_partition)
     if len(chosen.ids) > SIZES_LOOKED_AT_MAX:
-        return [Task(chunk, Share(), block_size) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
-    sizes = [(ledger_id, _size(found)) for ledger_id, found in store.read_ledgers(chosen.ids)]
-    return plan_sizes(chosen, sizes, block_size, options.min_partitions)
+        return [Task(chunk, Share(), target.entries) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
+    sizes = [_size(ledger_id, found) for ledger_id, found in store.read_ledgers(chosen.ids)]
+    return plan_sizes(chosen, sizes, target, options.min_partitions)
 
 
-def plan_sizes(
-    chosen: ChosenLedgers, sizes: Iterable[tuple[int, int]], block_size: int, tasks_min: int | None
-) -> list[Task]:
-    """Put small ledgers, given as id and number of entries, together, and share the blocks of large ones."""
-    sizes = list(sizes)
-    if tasks_min:
-        total = sum(size for _, size in sizes)
-        block_size = max(min(block_size, -(-total // tasks_min)), 1)
+@frozen
+class Target:
+    """The most that one task is to read of a ledger, each copy of an entry apart."""
+
+    entries: int
+    length: int
+
+    def tasks(self, size: Size) -> float:
+        """Return for how many tasks a ledger of this size is enough."""
+        return max(size.entries / self.entries, size.length / self.length)
+
+
+def plan_sizes(chosen: ChosenLedgers, sizes: Sequence[Size], target: Target, tasks_min: int | None) -> list[Task]:
+    """Put small ledgers together, and cut large ones into blocks that are shared."""
+    total = sum(target.tasks(size) for size in sizes)
+    one = min(total / tasks_min, 1.0) if tasks_min and total else 1.0
     tasks: list[Task] = []
     together: list[int] = []
-    room = block_size
-    for ledger_id, size in sizes:
-        if size > block_size:
-            shares = -(-size // block_size)
-            chunk = chosen.chunk([ledger_id])
+    room = one
+    for size in sizes:
+        needed = target.tasks(size)
+        shares = min(ceil(needed / one - _ROUNDING), max(size.entries, 1))
+        if shares > 1:
+            block_size = -(-size.entries // shares)
+            chunk = chosen.chunk([size.ledger_id])
             tasks += [Task(chunk, Share(number, shares), block_size) for number in range(shares)]
             continue
-        if together and size > room:
-            tasks.append(Task(chosen.chunk(together), Share(), block_size))
-            together, room = [], block_size
-        together.append(ledger_id)
-        room -= size
+        if together and (needed > room + _ROUNDING or len(together) == CHUNK_MAX):
+            tasks.append(Task(chosen.chunk(together), Share(), target.entries))
+            together, room = [], one
+        together.append(size.ledger_id)
+        room -= needed
     if together:
-        tasks.append(Task(chosen.chunk(together), Share(), block_size))
+        tasks.append(Task(chosen.chunk(together), Share(), target.entries))
     return tasks
 
 
-def _size(found: object) -> int:
-    """Return how many entries a ledger has; of an open one at least."""
+def _size(ledger_id: int, found: object) -> Size:
     if not isinstance(found, Versioned):
-        return 0
+        return Size(ledger_id)
     metadata = found.metadata
-    return (metadata.last_entry_id if metadata.closed else metadata.last_fragment.first_entry_id) + 1
+    entries = (metadata.last_entry_id if metadata.closed else metadata.last_fragment.first_entry_id) + 1
+    return Size(ledger_id, entries, metadata.length)

@@ -8,7 +8,7 @@ from bookkeeper_tx.model import DigestType, Fragment
 from bookkeeper_tx.quorum import Quorum
 from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers
 from bookkeeper_tx.spark.replica_pieces import Piece, Share, pieces_of
-from bookkeeper_tx.spark.replica_plan import plan_sizes
+from bookkeeper_tx.spark.replica_plan import Size, Target, plan_sizes
 
 
 @st.composite
@@ -53,26 +53,37 @@ def test_shares_stay_although_a_ledger_has_grown() -> None:
     assert owned(100) & set(range(45)) == owned(44)
 
 
+TARGET = Target(entries=100, length=1000)
+
+
 def test_small_ledgers_come_together_and_large_ones_are_shared() -> None:
     chosen = ChosenLedgers((1, 2, 3, 4), frozenset({3}))
-    tasks = plan_sizes(chosen, [(1, 40), (2, 250), (3, 50), (4, 30)], 100, None)
-    assert [(task.chunk.ledger_ids, task.share) for task in tasks] == [
-        ((2,), Share(0, 3)),
-        ((2,), Share(1, 3)),
-        ((2,), Share(2, 3)),
-        ((1, 3), Share()),
-        ((4,), Share()),
+    sizes = [Size(1, 40), Size(2, 250, 1000), Size(3, 50, 599), Size(4, 30)]
+    tasks = plan_sizes(chosen, sizes, TARGET, None)
+    assert [(task.chunk.ledger_ids, task.share, task.block_size) for task in tasks] == [
+        ((2,), Share(0, 3), 84),
+        ((2,), Share(1, 3), 84),
+        ((2,), Share(2, 3), 84),
+        ((1, 3), Share(), 100),
+        ((4,), Share(), 100),
     ]
     assert tasks[3].chunk.named == {3}
-    assert {task.block_size for task in tasks} == {100}
+
+
+def test_large_entries_count_by_their_bytes() -> None:
+    chosen = ChosenLedgers((1, 2), frozenset())
+    tasks = plan_sizes(chosen, [Size(1, 10, 4000), Size(2, 1, 9000)], TARGET, None)
+    assert [(task.chunk.ledger_ids, task.share.of, task.block_size) for task in tasks] == [
+        *[((1,), 4, 3)] * 4,
+        ((2,), 1, 100),
+    ]
 
 
 def test_more_tasks_may_be_asked_for() -> None:
-    tasks = plan_sizes(ChosenLedgers((1, 2), frozenset()), [(1, 100), (2, 100)], 1000, 4)
-    assert {task.block_size for task in tasks} == {50}
-    assert len(tasks) == 4
-    assert plan_sizes(ChosenLedgers((), frozenset()), [], 1000, 4) == []
-    assert len(plan_sizes(ChosenLedgers((1,), frozenset()), [(1, 0)], 1000, 4)) == 1
+    tasks = plan_sizes(ChosenLedgers((1, 2), frozenset()), [Size(1, 10), Size(2, 10)], TARGET, 4)
+    assert [(task.chunk.ledger_ids, task.block_size) for task in tasks] == [*[((1,), 5)] * 2, *[((2,), 5)] * 2]
+    assert plan_sizes(ChosenLedgers((), frozenset()), [], TARGET, 4) == []
+    assert len(plan_sizes(ChosenLedgers((1,), frozenset()), [Size(1)], TARGET, 4)) == 1
 
 
 def test_ids_are_cut_evenly() -> None:
