@@ -130,8 +130,8 @@ def average(length: int, count: int) -> int:
 def data_lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
     """Return the error for a ledger of a stream that cannot be read to its end."""
     return type(error)(
-        f"ledger {ledger_name(ledger_id)}: {error} The stream did not read it to its end; restart the query with "
-        "failOnDataLoss=false to go on without the rest of it."
+        f"ledger {ledger_name(ledger_id)}: {str(error).rstrip('.')}, and the stream did not read it to its end. "
+        "Restart the query with failOnDataLoss=false to go on without the rest of it."
     )
 
 
