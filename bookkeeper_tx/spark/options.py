@@ -168,12 +168,12 @@ class Options:
         number(1, 1_000_000), _READERS | Use.LEDGERS | Use.ENTRYLOG, "Rows of one Arrow batch", 10_000
     )
     batch_bytes: int = option(SIZE, _READERS | Use.ENTRYLOG, "Payload bytes of one Arrow batch", 8 * MIB, shown="`8m`")
-    pipeline_window: int = option(COUNT, _READERS | Use.SINK, "Requests that wait for one bookie's answer", 512)
+    pipeline_window: int = option(COUNT, _READERS, "Requests that wait for one bookie's answer", 512)
     max_entries_per_second_per_bookie: int | None = option(
-        COUNT, _READERS | Use.SINK, "Entries that one task asks one bookie for, or sends it, in a second"
+        COUNT, _READERS, "Entries that one task asks one bookie for in a second"
     )
     max_bytes_per_second_per_bookie: int | None = option(
-        SIZE, _READERS | Use.SINK, "Bytes that one task takes from one bookie, or sends it, in a second"
+        SIZE, _READERS, "Bytes that one task takes from one bookie in a second"
     )
 
     # How bookies are spoken to
@@ -193,10 +193,8 @@ class Options:
     read_timeout_ms: int = option(
         COUNT, _READERS, "How long a bookie may take to answer; then the next is asked", 10_000
     )
-    num_retries: int = option(
-        number(0, 1000), _READERS | Use.SINK, "How often all bookies that have an entry are asked again", 3
-    )
-    retry_interval_ms: int = option(number(0), _READERS | Use.SINK, "How long to wait before that", 200)
+    num_retries: int = option(number(0, 1000), _READERS, "How often all bookies that have an entry are asked again", 3)
+    retry_interval_ms: int = option(number(0), _READERS, "How long to wait before that", 200)
     client_keys: Mapping[str, str] = option(
         TEXT,
         Use.CLUSTER,
@@ -210,9 +208,6 @@ class Options:
     write_quorum_size: int = option(COUNT, Use.SINK, "Bookies that get an entry", 3)
     ack_quorum_size: int = option(COUNT, Use.SINK, "Bookies that must have it", 2)
     sink_id: str | None = option(TEXT, Use.SINK, "Name of the sink, under which its ledgers are published")
-    exactly_once: bool = option(
-        BOOLEAN, Use.SINK, "Ledgers are published all at once, and only once, in the manifest of the sink", True
-    )
     max_ledger_bytes: int | None = option(SIZE, Use.SINK, "Payload bytes of a ledger; then another is begun")
     max_ledger_entries: int | None = option(COUNT, Use.SINK, "Entries of a ledger; then another is begun")
     txn_app_id: str | None = option(TEXT, Use.WRITE, "With `txnVersion`: a write that was published is not repeated")
