@@ -1,6 +1,7 @@
-"""Scoped ledgers in the metadata of a cluster that Java serves: it goes on with scope 0 as if they were not there.
+"""Scoped ledgers and documents in the metadata of a cluster that Java serves: it goes on as if they were not there.
 
 Of each of Java's ledgers there is a scoped one with the same lower half, so that mistaking one for the other shows.
+The names of the documents could be those of ledgers, if they stood elsewhere.
 """
 
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor
 
+from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
@@ -66,6 +68,7 @@ def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper
             ledger.close()
         java_ids = [kept.ledger_id, gone.ledger_id]
         scoped = on_store(cluster, lambda store: creates_scoped(store, [*java_ids, 2**40, -1], bookie.bookie_id))
+        documents = publishes(cluster, java_ids)
         assert sorted(client.ledgers()) == java_ids
         looks_at_all_ledgers_again(zookeeper, cluster)
         client.delete_ledger(gone.ledger_id)
@@ -76,11 +79,12 @@ def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper
         everything = on_store(cluster, lambda store: store.list_ledgers(None))
         assert [each for each in everything if each >= min(scoped)] == scoped
         assert under_replicated(zookeeper, cluster) == []
+        assert published(cluster) == documents
         bookie.stop()
     formats(java_release, cluster, tmp_path)
     left = with_zookeeper(zookeeper, lambda client: client.get_children(cluster.root))
     assert not any(each.isdecimal() for each in left)
-    assert (spec.SCOPED in left) == (release_number(java_release) < FORMAT_FORGETS_IDS)
+    assert (spec.DOCUMENTS in left) == (spec.SCOPED in left) == (release_number(java_release) < FORMAT_FORGETS_IDS)
 
 
 def on_store(cluster: Cluster, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
@@ -102,6 +106,21 @@ async def creates_scoped(store: Any, halves: list[int], bookie_id: str) -> list[
         created = await store.create_ledger(ledger_id, metadata)
         await store.write_ledger(ledger_id, created.metadata.with_close(4, 50), created.version)
     return ids
+
+
+def publishes(cluster: Cluster, ledger_ids: list[int]) -> list[str]:
+    """Create documents, and return the names of what is published below the first of them."""
+    with open_blocking_store(cluster.uri) as store:
+        for ledger_id in ledger_ids:
+            names = (f"{ledger_id:03}", "0000", "0000", "0000", f"L{ledger_id:04}")
+            for count in range(1, len(names)):
+                store.create_document(names[:count] + names[-1:], b"published")
+    return published(cluster)
+
+
+def published(cluster: Cluster) -> list[str]:
+    with open_blocking_store(cluster.uri) as store:
+        return [name for first in store.list_documents(()) for name in (first, *store.list_documents((first,)))]
 
 
 def is_collected(client: Any, bookie_id: str, ledger_id: int) -> bool:
