@@ -10,7 +10,14 @@ from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, InvalidArgument, InvalidConfig, Unauthorized
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    DigestMismatch,
+    InvalidArgument,
+    InvalidConfig,
+    LedgerScopeNotSupported,
+    Unauthorized,
+)
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
@@ -21,6 +28,8 @@ from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.options import Options, ReadMode
 from bookkeeper_tx.spark.partitions import SizedRange
 from bookkeeper_tx.spark.secret import Secret
+from protocol_specs.ledger_id import SCOPED_MIN
+from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +82,7 @@ def take_snapshot(options: Options, password: Secret) -> Snapshot:
         if options.read_mode is ReadMode.CLOSED:
             selected = [each for each in selected if each.metadata.closed]
         bookies = bookies_of(store, (each.metadata for each in selected))
+    _check_scope_support(selected, bookies)
     open_ledgers = [each for each in selected if not each.metadata.closed]
     ends = _ends_of_open(open_ledgers, bookies, options, password)
     known = (_known(each, ends.get(each.ledger_id), options.digest_type) for each in selected)
@@ -115,6 +125,19 @@ def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[
             with suppress(BookieUnavailable):
                 found[bookie] = parse(b"", bookie)
     return found
+
+
+def _check_scope_support(ledgers: Iterable[SelectedLedger], bookies: Mapping[BookieId, BookieServiceInfo]) -> None:
+    """Raise LedgerScopeNotSupported if a bookie would take a ledger for the one of scope 0 with the same lower half."""
+    for each in ledgers:
+        if each.ledger_id < SCOPED_MIN:
+            continue
+        for bookie in {bookie for fragment in each.metadata.fragments for bookie in fragment.ensemble}:
+            info = bookies.get(bookie)
+            if info is not None and info.extensions is not None and LEDGER_SCOPE_ID not in info.extensions:
+                raise LedgerScopeNotSupported(
+                    f"ledger {ledger_name(each.ledger_id)} is of a scope, and bookie {bookie} does not know scopes"
+                )
 
 
 def _ends_of_open(

@@ -16,6 +16,7 @@ from bookkeeper_tx.model import (
     LedgerState,
     Versioned,
 )
+from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 
 def closed_ledger(entry_count: int, **more: Any) -> LedgerMetadata:
@@ -56,7 +57,8 @@ class StoreOfDict:
     def bookie_info(self, bookie_id: BookieId) -> BookieServiceInfo:
         if "down" in bookie_id:
             raise BookieUnavailable(f"bookie {bookie_id} is not registered")
-        return BookieServiceInfo("10.0.0.1", 3181)
+        extensions = frozenset({LEDGER_SCOPE_ID} if "scopes" in bookie_id else ())
+        return BookieServiceInfo("10.0.0.1", 3181, extensions=extensions)
 
     def read_document(self, path: tuple[str, ...]) -> bytes | None:
         return self.documents.get(path)

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan
 
-from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, Unauthorized
+from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId
 from bookkeeper_tx.spark import ledger_ranges
 from bookkeeper_tx.spark.filters import EntryFilter, push
@@ -111,10 +111,16 @@ def test_bookies_that_are_not_registered_may_be_where_their_id_says(snapshot: An
 
 
 def test_ids_of_several_scopes_need_the_scope(snapshot: Any) -> None:
-    found = snapshot({1: closed_ledger(1), LedgerId(1, 5): closed_ledger(1)}, scope="all")
+    scoped = closed_ledger(1, fragments=[Fragment(0, ["of-scopes:3181"])])
+    found = snapshot({1: closed_ledger(1), LedgerId(1, 5): scoped}, scope="all")
     check_scopes(found, has_scope_column=True)
     with pytest.raises(InvalidArgument, match="includeScope=true"):
         check_scopes(found, has_scope_column=False)
+
+
+def test_a_bookie_without_scopes_is_not_asked(snapshot: Any) -> None:
+    with pytest.raises(LedgerScopeNotSupported, match="bookie bookie:3181 does not know scopes"):
+        snapshot({LedgerId(1, 5): closed_ledger(1)}, scope="5")
 
 
 def test_open_ledgers_are_recovered_if_that_is_allowed(snapshot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
