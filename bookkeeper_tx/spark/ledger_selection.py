@@ -95,7 +95,7 @@ def _read(
 
 def _lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
     return type(error)(
-        f"ledger {ledger_name(ledger_id)}: {error} Take it out of the options, "
+        f"ledger {ledger_name(ledger_id)}: {str(error).rstrip('.')}; take it out of the options, "
         "or give failOnDataLoss=false to read what there is."
     )
 

@@ -129,7 +129,7 @@ def test_a_schema_of_the_users_leaves_columns_out(load: Any, site: Site) -> None
     frame = load(ledger=site.plain, schema="entry_id BIGINT, ledger_id BIGINT")
     assert frame.columns == ["entry_id", "ledger_id"]
     assert [tuple(row) for row in frame.orderBy("entry_id").tail(1)] == [(COUNT - 1, site.plain)]
-    assert "there is no" in (text := error_of(lambda: load(ledger=site.plain, schema="a INT").count())) or "a" in text
+    assert "the schema asks for column a" in error_of(lambda: load(ledger=site.plain, schema="a INT").count())
 
 
 def test_offsets(load: Any, site: Site) -> None:
@@ -154,11 +154,11 @@ def test_no_ledger_is_no_row(load: Any) -> None:
 def test_an_ensemble_that_has_changed(load: Any, site: Site) -> None:
     writer = site.ours.create_ledger(2, 2, 2)
     append(writer, site.payloads[:500])
-    lost = site.cluster.index_of(site.ours.metadata(writer.ledger_id).metadata.fragments[0].ensemble[0])
+    lost = site.cluster.index_of(site.ours.metadata(writer.ledger_id).fragments[0].ensemble[0])
     site.cluster.kill(lost)
     append(writer, site.payloads[500:1000])
     wait_for(writer.close)
-    assert len(site.ours.metadata(writer.ledger_id).metadata.fragments) == 2
+    assert len(site.ours.metadata(writer.ledger_id).fragments) == 2
     frame = load(ledger=writer.ledger_id)
     try:
         assert payloads_of(frame) == site.payloads[:1000]
@@ -185,13 +185,14 @@ def test_a_ledger_of_a_scope(load: Any, site: Site) -> None:
 def test_an_open_ledger_to_what_is_confirmed(load: Any, site: Site) -> None:
     writer = site.ours.create_ledger(2, 2, 2)
     append(writer, site.payloads[:200])
+    append(writer, site.payloads[200:201])  # tells the bookies that those before are confirmed
     confirmed = load(ledger=writer.ledger_id)
-    assert 100 < (known := confirmed.count()) < 200
-    append(writer, site.payloads[200:300])
-    assert confirmed.count() == known, "what was loaded stays as it was"
+    append(writer, site.payloads[201:300])
+    assert payloads_of(confirmed) == site.payloads[:200]
+    assert confirmed.count() == 200, "what was loaded stays as it was"
     assert load(ledger=writer.ledger_id, readMode="closed").count() == 0
     assert load(ledger=writer.ledger_id, allowRecovery=True).count() == 300
-    assert site.ours.metadata(writer.ledger_id).metadata.closed
+    assert site.ours.metadata(writer.ledger_id).closed
 
 
 # Filters -------------------------------------------------------------------------------------------------------------
@@ -230,13 +231,13 @@ def test_a_session_without_pushdown_reads_all_the_same(spark: Any, load: Any, si
 
 WRONG_OPTIONS = [
     ({}, "no ledgers are named: give one of ledger"),
-    ({"ledger": "1", "batchRow": "5"}, "option batchRow is not known; did you mean batchRows"),
+    ({"ledger": "1", "batchRow": "5"}, "option batchrow is not known; did you mean batchRows"),
     ({"ledger": "one"}, "option ledger = 'one': 'one' is no ledger id; write"),
     ({"ledger": "1", "maxEntriesPerTrigger": "5"}, "option maxEntriesPerTrigger does nothing here"),
     ({"ledger": "1", "password": "hunter2"}, "name the file by passwordFile"),
     ({"ledger": "1", "passwordFile": "/does/not/exist"}, "passwordFile: the file cannot be read"),
     ({"ledger": "1", "bookkeeper__client__tlsProvider": "x"}, "tlsprovider does nothing here"),
-    ({"ledger": "1000000"}, "ledger 1000000: There is no such ledger. Take it out of the options"),
+    ({"ledger": "1000000"}, "there is no ledger 1000000; take it out of the options"),
     ({"ledger": "1", "uri": "zoo://x"}, "metadata URI 'zoo://x': there is no metadata store 'zoo'"),
 ]
 
@@ -266,7 +267,7 @@ def test_passwords_are_needed_and_not_shown(load: Any, site: Site, spark: Any, c
 
 def test_planning_reads_no_entries_and_reading_needs_bookies(load: Any, site: Site) -> None:
     ledger = closed(site.ours, site.payloads[:10], 1, 1, 1)
-    (bookie,) = site.ours.metadata(ledger).metadata.fragments[0].ensemble
+    (bookie,) = site.ours.metadata(ledger).fragments[0].ensemble
     index = site.cluster.index_of(bookie)
     site.cluster.kill(index)
     try:
