@@ -49,6 +49,10 @@ class StreamCluster:
         """Return what there is to read; see :meth:`StreamLedgers.look`."""
         return self._asking(lambda store: self._ledgers.look(store, start))
 
+    def look_at_all(self) -> View:
+        """Return what there is, whatever was read of it; see :meth:`StreamLedgers.look_at_all`."""
+        return self._asking(self._ledgers.look_at_all)
+
     def partitions(self, entries: Sequence[EntriesOfLedger]) -> list[InputPartition]:
         """Return what the tasks of a batch with these entries read.
 

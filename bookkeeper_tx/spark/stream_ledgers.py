@@ -31,6 +31,9 @@ class View:
 EndsOfOpen = Callable[[BlockingStore, Sequence[SelectedLedger]], Iterable[LedgerEnd]]
 """Finds how far ledgers that are not closed can be read."""
 
+Missing = Callable[[int, BookKeeperError], None]
+"""Told of each ledger that cannot be looked at."""
+
 
 class StreamLedgers:
     """Looks at the ledgers that ``options`` choose.
@@ -45,12 +48,17 @@ class StreamLedgers:
         self._check = check
         self._ends_of_open = ends_of_open
         self._sealed: dict[int, LedgerEnd] = {}
-        self._foreign: set[int] = set()
+        self._passed = NO_IDS
+        """Ledgers that are none of the chosen."""
         self._unread: set[int] = set()
         """Ledgers seen that the stream is not through with: if one goes, entries are lost."""
         self._said: set[int] = set()
         self._epochs: dict[EpochKey, Published] = {}
         """Those of a manifest that were seen."""
+
+    def look_at_all(self, store: BlockingStore) -> View:
+        """Return what there is for a stream that might stand anywhere; what is gone is nobody's loss yet."""
+        return self._look(store, StreamOffset(), lambda ledger_id, error: None)
 
     def look(self, store: BlockingStore, start: StreamOffset) -> View:
         """Return what there is for a stream that stands at ``start``.
@@ -58,18 +66,21 @@ class StreamLedgers:
         Raises NoSuchLedger for a ledger that is gone although it was named, or was not read to its end, and
         MetadataCorrupt, unless data loss is not to fail: then it is logged, once, and what is left is read.
         """
+        return self._look(store, start, self._missing)
+
+    def _look(self, store: BlockingStore, start: StreamOffset, missing: Missing) -> View:
         named, found = self._chosen(store)
         needed = {*named, *start.open, *self._unread}
         ids = list(dict.fromkeys([*named, *found, *start.open, *self._unread]))
         if self._options.manifest is None:
             ids.sort()
-        ids = [each for each in ids if not start.is_finished(each) and each not in self._foreign]
+        ids = [each for each in ids if not start.is_finished(each) and each not in self._passed]
         self._sealed = {each: self._sealed[each] for each in ids if each in self._sealed}
-        ends = self._ends(store, [each for each in ids if each not in self._sealed], needed, start)
+        ends = self._ends(store, [each for each in ids if each not in self._sealed], start, needed, missing)
         ends.update(self._sealed)
         self._unread = {each for each, end in ends.items() if end.end > start.position(each)}
         ordered = tuple(ends[each] for each in ids if each in ends)
-        return View(ordered, IdRanges.of(self._foreign))
+        return View(ordered, self._passed)
 
     def _chosen(self, store: BlockingStore) -> tuple[list[int], list[int]]:
         """Return the ledgers that must be there, and those that are there."""
@@ -79,19 +90,20 @@ class StreamLedgers:
         return [ledger.ledger_id for _, ledgers in epochs for ledger in ledgers], []
 
     def _ends(
-        self, store: BlockingStore, ids: Sequence[int], needed: set[int], start: StreamOffset
+        self, store: BlockingStore, ids: Sequence[int], start: StreamOffset, needed: set[int], missing: Missing
     ) -> dict[int, LedgerEnd]:
         """Return how far ledgers can be read about which nothing is remembered."""
         ends: dict[int, LedgerEnd] = {}
         still_open = []
+        foreign = []
         for ledger_id, answer in store.read_ledgers(ids):
             if not isinstance(answer, Versioned):
                 if ledger_id in needed or not isinstance(answer, NoSuchLedger):
-                    self._missing(ledger_id, answer)
+                    missing(ledger_id, answer)
                 if ledger_id in start.open and isinstance(answer, NoSuchLedger):
                     ends[ledger_id] = LedgerEnd(ledger_id, start.position(ledger_id), sealed=True)
             elif ledger_id not in start.open and not self._is_chosen(answer.metadata):
-                self._foreign.add(ledger_id)
+                foreign.append(ledger_id)
             else:
                 ledger = SelectedLedger(ledger_id, answer)
                 self._check(ledger)
@@ -99,6 +111,7 @@ class StreamLedgers:
                     self._sealed[ledger_id] = sealed_end(ledger)
                 elif self._options.read_mode is not ReadMode.CLOSED:
                     still_open.append(ledger)
+        self._passed |= IdRanges.of(foreign)
         if still_open:
             ends.update((each.ledger_id, each) for each in self._ends_of_open(store, still_open))
         return ends

@@ -90,7 +90,7 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note what there is: nothing that is added later is read by this query."""
-        self._target = self._cluster.look(StreamOffset())
+        self._target = self._cluster.look_at_all()
         self._left = None
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:

@@ -157,6 +157,18 @@ def test_available_now_ends_if_a_ledger_begun_is_chosen_no_more(store: MemorySto
     assert reader.latestOffset(end, ALL) is end
 
 
+def test_available_now_does_without_a_ledger_that_was_read_and_deleted(store: MemoryStore) -> None:
+    store.add(1, end=5, closed=True)
+    store.add(2, end=5)
+    start = reader_of(store, ledgers="1,2").latestOffset(reader_of(store).initialOffset(), ALL)
+    del store.ledgers[1]
+    store.add(2, end=7)
+    reader = reader_of(store, ledgers="1,2")
+    reader.prepareForTriggerAvailableNow()
+    end = reader.latestOffset(start, ALL)
+    assert rows_of(reader, start, end) == {2: [5, 6]}
+
+
 @pytest.mark.parametrize("available_now", [False, True])
 def test_a_ledger_that_is_gone(store: MemoryStore, available_now: bool) -> None:
     store.add(1, end=5)
