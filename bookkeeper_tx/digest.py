@@ -226,7 +226,7 @@ class EntryDigest:
         buffer, offsets, prefix = run.buffer, run.offsets, run.prefix
         ends = offsets[1:]
         sizes = list(map(sub, ends, offsets))
-        if min(sizes, default=0) < prefix + form.payload_offset:
+        if sizes and min(sizes) < prefix + form.payload_offset:
             whole = next(index for index, size in enumerate(sizes) if size < prefix + form.payload_offset)
             ends = ends[:whole]
         unpack, payload_at, checksum = form.sealed.unpack_fixed, form.payload_offset, self._checksum
