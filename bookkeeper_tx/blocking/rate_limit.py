@@ -57,8 +57,9 @@ class RateLimiter:
 
     def wait(self, bookie_id: BookieId) -> None:
         """Return when the next request to this bookie may be sent."""
-        buckets = self._buckets_of(bookie_id)
-        while (wait_s := max((each.wait_s(self._clock()) for each in buckets if each is not None), default=0.0)) > 0:
+        now = self._clock()
+        wait_s = max((each.wait_s(now) for each in self._buckets_of(bookie_id) if each is not None), default=0.0)
+        if wait_s > 0:
             self._sleep(wait_s)
 
     def received(self, bookie_id: BookieId, entries: int, size: int) -> None:

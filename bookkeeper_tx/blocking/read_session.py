@@ -113,9 +113,8 @@ class ReadSession:
 
         Raises, or returns what stands for it, or None: ask for it again.
         """
-        if not choice.refreshed and self._look_up_again(entry_id):
-            choice.refreshed = True
-            choice.reordered(self.order(entry_id))
+        self._look_up_again(entry_id)
+        if choice.moved_to(self.order(entry_id)):
             return None
         if choice.transient and choice.retries < self._persistence.num_retries:
             self.channels.sleep(self._persistence.retry_interval_s)
@@ -134,17 +133,15 @@ class ReadSession:
     def _fragment_of(self, entry_id: int) -> Fragment:
         return next(each for each in reversed(self._fragments) if each.first_entry_id <= entry_id)
 
-    def _look_up_again(self, entry_id: int) -> bool:
-        """Read the metadata once more, once a fragment; tell whether the entry has other bookies now.
+    def _look_up_again(self, entry_id: int) -> None:
+        """Read the metadata once more, once a fragment.
 
         Entries of a bookie that was lost may have been copied to another since the range was planned.
         """
         fragment = self._fragment_of(entry_id)
         if self._refresh is None or fragment.first_entry_id in self._refreshed:
-            return False
+            return
         self._refreshed.add(fragment.first_entry_id)
-        metadata = self._refresh(self.ledger_id)
-        if metadata.fragments[0].first_entry_id > entry_id:
-            return False
-        self._fragments = metadata.fragments
-        return self._fragment_of(entry_id).ensemble != fragment.ensemble
+        fragments = self._refresh(self.ledger_id).fragments
+        if fragments[0].first_entry_id <= entry_id:
+            self._fragments = fragments

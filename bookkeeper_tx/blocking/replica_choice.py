@@ -38,8 +38,6 @@ class ReplicaChoice:
         self._corrupt: tuple[BookieId, EntryRun] | None = None
         self.reasons: dict[BookieId, BookKeeperError] = {}
         self.retries = 0
-        self.refreshed = False
-        """Whether the metadata was read once more because nobody has the entry."""
 
     @property
     def next(self) -> BookieId | None:
@@ -74,21 +72,24 @@ class ReplicaChoice:
         self.retries += 1
         self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, LASTING)}
 
-    def reordered(self, order: Sequence[BookieId]) -> None:
-        """Ask these bookies: the metadata has changed."""
+    def moved_to(self, order: Sequence[BookieId]) -> bool:
+        """Ask these bookies instead, if they are others; return whether they are."""
+        if set(order) == set(self._order):
+            return False
         self._order = list(order)
         self.reasons = {}
+        return True
 
     def found_at(self, bookie: BookieId) -> None:
         """The bookie had the entry: go on with the entries behind it, and ask it first."""
-        self.retries, self.refreshed, self._corrupt = 0, False, None
+        self.retries, self._corrupt = 0, None
         if self.reasons or self._order[0] != bookie:
             self.reasons.clear()
             self._order.sort(key=lambda each: each != bookie)
 
     def passed_over(self) -> None:
         """Nobody has the entry: go on with those behind it.  Who does not know the ledger has none of them."""
-        self.retries, self.refreshed, self._corrupt = 0, False, None
+        self.retries, self._corrupt = 0, None
         self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, NoSuchLedger)}
 
     def verdict(self, ledger_id: int, entry_id: int) -> BookKeeperError:
