@@ -1,6 +1,7 @@
 """What it costs to read the metadata of many ledgers, against kazoo's reads of the same nodes and nothing else.
 
-Run it alone: ``python -m tests.benchmarks.ledger_planning --ledgers 100000``.  Needs Java, for a ZooKeeper.
+Run it alone: ``python -m tests.benchmarks.ledger_planning --ledgers 50000``.  Needs Java, for a ZooKeeper, whose heap
+has no room for many more.
 """
 
 import argparse
@@ -26,6 +27,9 @@ from compat_tests.targets.zookeeper import ZooKeeper
 from tests.reactor_thread import run_in_reactor
 
 _CREATES_AT_ONCE = 500
+_TIMEOUT_S = 60.0
+"""A server on a busy machine may be silent for long."""
+
 _METADATA = LedgerMetadata(
     3,
     3,
@@ -72,7 +76,7 @@ def make_ledgers(hosts: str, root: str, count: int) -> None:
         await store.stop()
 
     run_in_reactor(make_cluster)
-    client = KazooClient(hosts)
+    client = KazooClient(hosts, timeout=_TIMEOUT_S)
     client.start()
     tree = LedgerTree(root)
     try:
@@ -94,11 +98,11 @@ def compare(hosts: str, root: str, count: int, runs: int) -> Comparison:
     """Read all ledgers with a blocking store, and all nodes with kazoo alone."""
     tree = LedgerTree(root)
     paths = [tree.path(ledger_id) for ledger_id in range(count)]
-    client = KazooClient(hosts)
+    client = KazooClient(hosts, timeout=_TIMEOUT_S)
     client.start()
     raw, read, planned = [], [], []
     try:
-        with open_blocking_store(f"zk://{hosts}{root}") as store:
+        with open_blocking_store(f"zk://{hosts}{root}", _TIMEOUT_S) as store:
             for _ in range(runs):
                 raw.append(_cost(count, lambda: _raw_reads(client, paths)))
                 read.append(_cost(count, lambda: sum(1 for _ in store.read_ledgers(range(count)))))
