@@ -10,10 +10,10 @@ from rich.table import Table
 from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
-from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.tables import print_table
 
 
 @frozen

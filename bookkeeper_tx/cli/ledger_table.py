@@ -8,10 +8,10 @@ import click
 from attrs import frozen
 from rich.table import Table
 
-from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.model import LedgerMetadata, ledger_name
+from bookkeeper_tx.tables import print_table
 from protocol_specs import ledger_id as ids
 
 

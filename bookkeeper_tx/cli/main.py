@@ -23,6 +23,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cluster": ("cluster", "Set up a cluster's metadata."),
     "wire": ("wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),
     "bench": ("bench", "Measure adds and reads: rates, latencies, CPU per entry."),
+    "spark": ("spark", "Jobs on Spark: export, import, copy, scrub, stats and more."),
 }
 """Command → the room it lives in and its one line of help, so that only the command that runs is imported."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from rich.table import Table
 
-from bookkeeper_tx.cli.tables import print_table
+from bookkeeper_tx.tables import print_table
 from protocol_specs.readable.reassembly import Connection, Segment
 from protocol_specs.readable.shown import Field, Frame, Item, as_dictionary
 

@@ -9,8 +9,8 @@ from construct import SizeofError
 from google.protobuf.descriptor import FieldDescriptor
 from rich.table import Table
 
-from bookkeeper_tx.cli.tables import print_table
 from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.tables import print_table
 from protocol_specs import declarations
 from protocol_specs.declarations import Declaration
 from protocol_specs.rendering import layout, proto

@@ -1,0 +1,229 @@
+"""What jobs are told: the values, and the command-line options that several of them share."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+from attrs import field, fields, frozen
+
+from bookkeeper_tx.spark.option import NOWHERE, Use, option_name, option_of
+from bookkeeper_tx.spark.options import Options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SELECTORS = ("ledger", "ledgers", "manifest", "ledgermetadata.")
+"""Options that say which ledgers, in small letters."""
+
+ALL_LEDGERS = "0-"
+
+
+@frozen
+class Cluster:
+    """A cluster, and what the formats are told about reading it or writing to it."""
+
+    metadata_uri: str
+    options: Mapping[str, str] = field(factory=dict)
+    """Options of the formats, as docs/guides/spark.md has them."""
+
+    @property
+    def selects(self) -> bool:
+        """Whether the options say which ledgers."""
+        return any(is_selector(name) for name in self.options)
+
+    def load(self, spark: Any, use: Use, **more: str) -> Any:
+        """Return the table of ``use`` as a DataFrame; options that do nothing there are left out."""
+        options = {**options_of(use, {**self.options, **more}), "metadataServiceUri": self.metadata_uri}
+        return spark.read.format(FORMATS[use]).options(**options).load()
+
+
+FORMATS = {
+    Use.READ: "bookkeeper",
+    Use.LEDGERS: "bookkeeper-ledgers",
+    Use.BOOKIES: "bookkeeper-bookies",
+    Use.REPLICAS: "bookkeeper-replicas",
+}
+
+
+def load_entry_logs(spark: Any, paths: Sequence[str]) -> Any:
+    """Return the records of entry logs as a DataFrame, without payloads."""
+    options = {"paths": ",".join(paths), "includePayload": "false"}
+    return spark.read.format("bookkeeper-entrylog").options(**options).load()
+
+
+@frozen
+class Output:
+    """Where a job writes its result."""
+
+    path: str
+    format: str = "parquet"
+    overwrite: bool = False
+    options: Mapping[str, str] = field(factory=dict)
+    partition_by: tuple[str, ...] = ()
+
+    def write(self, frame: Any) -> None:
+        """Write ``frame``; what is there already is an error unless it is to be replaced."""
+        writer = frame.write.format(self.format).mode("overwrite" if self.overwrite else "errorifexists")
+        if self.partition_by:
+            writer = writer.partitionBy(*self.partition_by)
+        writer.options(**self.options).save(self.path)
+
+
+def is_selector(name: str) -> bool:
+    """Return whether an option of this name says which ledgers are meant."""
+    lower = name.lower()
+    return lower in SELECTORS or lower.startswith(SELECTORS[-1])
+
+
+def options_of(use: Use, given: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``given`` that do something for ``use``; what no format knows stays, to be told as an error."""
+    return {name: value for name, value in given.items() if _uses_of(name) & use}
+
+
+def _uses_of(name: str) -> Use:
+    """Return what an option of this name is used for, everything if it is not known."""
+    lower = name.lower()
+    for attribute in fields(Options):
+        known, option = option_name(attribute).lower(), option_of(attribute)
+        if known == lower or (option.prefix and lower.startswith(known)):
+            return option.uses
+    return ~NOWHERE
+
+
+def pairs(_context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+    """Return ``KEY=VALUE`` texts as a mapping."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE", param=parameter)
+        found[key.strip()] = value
+    return found
+
+
+# Decorators: each takes its own command-line options, and gives the command one value. -------------------------------
+
+
+def cluster_arguments(command: Command) -> Command:
+    """Add ``--metadata``, which ledgers, and options of the formats; the command gets ``cluster``."""
+
+    @click.option(
+        "--metadata",
+        "metadata_uri",
+        envvar="BKTX_METADATA",
+        show_envvar=True,
+        required=True,
+        metavar="URI",
+        help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.",
+    )
+    @click.option("--ledgers", metavar="IDS", help='Which ledgers: "7", "1,5-9", "100-"; default: all.')
+    @click.option("--manifest", metavar="SINK", help="The ledgers that this sink has published.")
+    @click.option("--password-file", metavar="FILE", help="File whose first line is the ledgers' password.")
+    @click.option(
+        "-O",
+        "--option",
+        "options",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=pairs,
+        help="An option of the format that is read; may be given several times.",
+    )
+    @functools.wraps(command)
+    def wrapped(
+        *,
+        metadata_uri: str,
+        ledgers: str | None,
+        manifest: str | None,
+        password_file: str | None,
+        options: dict[str, str],
+        **more: Any,
+    ) -> Any:
+        named = {"ledgers": ledgers, "manifest": manifest, "passwordFile": password_file}
+        given = {key: value for key, value in named.items() if value is not None}
+        return command(cluster=Cluster(metadata_uri, {**options, **given}), **more)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def output_arguments(*, required: bool = False, partitioned: bool = False) -> Callable[[Command], Command]:
+    """Add ``--output`` and how it is written; the command gets ``output``, None if it was not given."""
+
+    def decorate(command: Command) -> Command:
+        @click.option("--output", "path", required=required, metavar="PATH", help="Where to write the result.")
+        @click.option("--format", "format_name", default="parquet", show_default=True, help="In which format of Spark.")
+        @click.option("--overwrite", is_flag=True, help="Replace what is there.")
+        @click.option(
+            "--output-option", "options", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Of that format."
+        )
+        @functools.wraps(command)
+        def wrapped(
+            *, path: str | None, format_name: str, overwrite: bool, options: dict[str, str], **more: Any
+        ) -> Any:
+            columns = more.pop("partition_by", ())
+            output = None if path is None else Output(path, format_name, overwrite, options, tuple(columns))
+            return command(output=output, **more)
+
+        if not partitioned:
+            return wrapped  # type: ignore[return-value]
+        by = click.option("--partition-by", multiple=True, metavar="COLUMN", help="A directory for each of its values.")
+        return by(wrapped)  # type: ignore[return-value]
+
+    return decorate
+
+
+def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Callable[[Command], Command]:
+    """Add where ledgers are written to; the command gets ``sink``, a :class:`Cluster`, and ``sink_id``."""
+
+    def decorate(command: Command) -> Command:
+        @click.option(
+            uri_option,
+            "sink_uri",
+            envvar=uri_variable,
+            show_envvar=uri_variable is not None,
+            required=True,
+            metavar="URI",
+            help="Metadata of the cluster that is written to.",
+        )
+        @click.option("--sink-id", required=True, metavar="NAME", help="The sink that publishes the ledgers.")
+        @click.option(
+            "--replicas", type=click.IntRange(1), help="Bookies of a ledger; most of them must have an entry."
+        )
+        @click.option(
+            "--sink-password-file", metavar="FILE", help="File whose first line is the new ledgers' password."
+        )
+        @click.option(
+            "--sink-option",
+            "sink_options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=pairs,
+            help="An option of the format that is written; may be given several times.",
+        )
+        @functools.wraps(command)
+        def wrapped(
+            *,
+            sink_uri: str,
+            replicas: int | None,
+            sink_password_file: str | None,
+            sink_options: dict[str, str],
+            **more: Any,
+        ) -> Any:
+            options = quorums(replicas) | sink_options
+            if sink_password_file is not None:
+                options["passwordFile"] = sink_password_file
+            return command(sink=Cluster(sink_uri, options), **more)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def quorums(replicas: int | None) -> dict[str, str]:
+    """Return the options of ledgers on ``replicas`` bookies, of which a majority must have an entry."""
+    if replicas is None:
+        return {}
+    return {
+        "ensembleSize": str(replicas),
+        "writeQuorumSize": str(replicas),
+        "ackQuorumSize": str(replicas // 2 + 1),
+    }

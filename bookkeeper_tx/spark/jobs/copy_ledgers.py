@@ -1,0 +1,195 @@
+"""Ledgers of one cluster to another: each becomes a ledger of a sink there, with the same entries under the same ids.
+
+Each ledger is a write of its own, named after it, so that a copy that was interrupted goes on where it was.  At last
+both clusters are read and compared, ledger by ledger.
+
+``bktx spark copy --metadata URI --to URI --sink-id from-old-cluster``
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.spark.jobs.arguments import Cluster, cluster_arguments, sink_arguments
+from bookkeeper_tx.spark.jobs.content import content_columns
+from bookkeeper_tx.spark.jobs.failure import one_line
+from bookkeeper_tx.spark.jobs.launch import launch, run_alone
+from bookkeeper_tx.spark.jobs.pinned_ledgers import PinnedLedgers, pin
+from bookkeeper_tx.spark.jobs.sink_ledgers import published_ledgers, write_once
+from bookkeeper_tx.spark.jobs.steps import Progress
+from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.option import Use
+
+SHOWN = 20
+APP_PREFIX = "copy-"
+
+NAME = (
+    "CASE WHEN scope_id = 0 THEN cast(ledger_id AS STRING)"
+    " ELSE lower(concat(lpad(hex(scope_id), 16, '0'), lpad(hex(ledger_id), 16, '0'))) END"
+)
+"""A ledger's name in SQL, as :func:`~bookkeeper_tx.model.ledger_name` makes it."""
+
+
+@frozen
+class CopySettings:
+    """What is copied to where."""
+
+    cluster: Cluster
+    sink: Cluster
+    sink_id: str
+    at_once: int = 4
+    """Ledgers that are copied at the same time, each by one task."""
+
+
+def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
+    """Copy the closed ledgers that are not there yet, and compare all of them."""
+    with progress.step("looking at the ledgers"):
+        pinned = pin(spark, settings.cluster, closed_only=True)
+        there = published_names(spark, settings)
+    todo = [each for each in pinned.ids if ledger_name(each) not in there]
+    with progress.step(f"copying {counted(len(todo), 'ledger')}, {len(pinned.ids) - len(todo):,} were copied before"):
+        failed = copy_all(spark, settings, pinned, todo, progress)
+    if not pinned.ids:
+        return Summary("there is no closed ledger to copy")
+    with progress.step("reading and comparing both clusters"):
+        compared = compare(source_content(spark, pinned), copied_content(spark, settings)).cache()
+        summary = summarise(settings, pinned, compared, failed)
+    compared.unpersist()
+    return summary
+
+
+def published_names(spark: Any, settings: CopySettings) -> frozenset[str]:
+    """Return the names of ledgers that were copied before."""
+    found = published_ledgers(spark, settings.sink, settings.sink_id).where(f"app_id LIKE '{APP_PREFIX}%'")
+    return frozenset(row.app_id.removeprefix(APP_PREFIX) for row in found.select("app_id").toLocalIterator())
+
+
+def copy_all(
+    spark: Any, settings: CopySettings, pinned: PinnedLedgers, ledger_ids: Iterable[int], progress: Progress
+) -> dict[str, str]:
+    """Copy ledgers, several at a time; return why of those that could not be."""
+    failed: dict[str, str] = {}
+
+    def copy(ledger_id: int) -> None:
+        name = ledger_name(ledger_id)
+        try:
+            one = evolve(pinned.cluster, options={**pinned.cluster.options, "ledgers": name})
+            # One task, so that it becomes one ledger, in which every entry has the id that it had.
+            frame = one.load(spark, Use.READ).select("payload").coalesce(1)
+            write_once(frame, settings.sink, settings.sink_id, APP_PREFIX + name, 0)
+        except Exception as error:  # the others are copied all the same
+            failed[name] = one_line(error)
+            progress.say(f"ledger {name}: {failed[name]}")
+
+    with ThreadPoolExecutor(settings.at_once) as threads:
+        list(threads.map(copy, ledger_ids))
+    return failed
+
+
+def source_content(spark: Any, pinned: PinnedLedgers) -> Any:
+    """Return ``name`` and content of each ledger that was to be copied."""
+    from pyspark.sql import functions as F
+
+    scope = [] if "scope_id" in pinned.keys else [F.lit(0).cast("bigint").alias("scope_id")]
+    entries = pinned.entries(spark).select("*", *scope)
+    found = entries.groupBy(F.expr(NAME).alias("name")).agg(*content_columns("entry_id", "payload"))
+    wanted = pinned.expected.select("*", *scope).select(F.expr(NAME).alias("name"), F.col("entries").alias("expected"))
+    return wanted.join(found, "name", "left_outer")
+
+
+def copied_content(spark: Any, settings: CopySettings) -> Any:
+    """Return ``name`` and content of each copy; its entries are counted on, should it have become several ledgers."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    before = Window.partitionBy("app_id").orderBy("ledger_id").rowsBetween(Window.unboundedPreceding, -1)
+    ledgers = (
+        published_ledgers(spark, settings.sink, settings.sink_id)
+        .where(f"app_id LIKE '{APP_PREFIX}%'")
+        .select(
+            "ledger_id",
+            F.substring("app_id", len(APP_PREFIX) + 1, 1 << 20).alias("name"),
+            F.coalesce(F.sum(F.col("last_entry_id") + 1).over(before), F.lit(0)).alias("first"),
+        )
+    )
+    entries = settings.sink.load(spark, Use.READ, manifest=settings.sink_id)
+    placed = entries.join(F.broadcast(ledgers), "ledger_id").withColumn("entry_id", F.col("entry_id") + F.col("first"))
+    contents = placed.groupBy("name").agg(*content_columns("entry_id", "payload"))
+    count = ledgers.groupBy("name").agg(F.count(F.lit(1)).alias("ledgers"))
+    renamed = contents.toDF("name", "copied_entries", "copied_bytes", "copied_checksum")
+    return count.join(renamed, "name", "left_outer")
+
+
+def compare(source: Any, copied: Any) -> Any:
+    """Return a row for each ledger of the source; ``difference`` says what is wrong with its copy."""
+    from pyspark.sql import functions as F
+
+    zero = F.lit(0)
+    return source.join(copied, "name", "left_outer").withColumn(
+        "difference",
+        F.when(F.coalesce("entries", zero) != F.col("expected"), "not all of it could be read")
+        .when(F.col("ledgers").isNull() & (F.col("expected") > 0), "not copied")
+        .when(F.coalesce("copied_entries", zero) != F.col("expected"), "not as many entries")
+        .when(F.coalesce("copied_bytes", zero) != F.coalesce("bytes", zero), "not as many bytes")
+        .when(F.coalesce("copied_checksum", zero) != F.coalesce("checksum", zero), "other entries"),
+    )
+
+
+def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, failed: dict[str, str]) -> Summary:
+    """Say what was copied, and what differs."""
+    from pyspark.sql import functions as F
+
+    names = ("expected", "copied_entries", "bytes", "copied_bytes", "ledgers")
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
+    total = compared.agg(*sums, F.count("difference").alias("differing")).collect()[0]
+    tables = [
+        SummaryTable(
+            "copy",
+            ("", "ledgers", "entries", "payload bytes"),
+            (
+                ("source", len(pinned.ids), total.expected, total.bytes),
+                (f"sink {settings.sink_id}", total.ledgers, total.copied_entries, total.copied_bytes),
+            ),
+        )
+    ]
+    if pinned.open_left_out:
+        tables.append(SummaryTable("left out", ("why", "ledgers"), (("open", pinned.open_left_out),)))
+    if not total.differing and not failed:
+        text = f"{counted(len(pinned.ids), 'ledger')} in sink {settings.sink_id}, with the same entries, byte by byte"
+        return Summary(text, (*tables,))
+    columns = ("name", "expected", "copied_entries", "bytes", "copied_bytes", "difference")
+    rows = compared.where("difference IS NOT NULL").orderBy("name").select(*columns).limit(SHOWN).collect()
+    tables.append(first_rows("ledgers that differ", columns, rows, total.differing))
+    tables.append(first_rows("could not be copied", ("ledger", "why"), [*failed.items()][:SHOWN], len(failed)))
+    differing = f"{total.differing:,} of {counted(len(pinned.ids), 'ledger')}"
+    text = f"{differing} are not in sink {settings.sink_id} as they should be"
+    return Summary(text, (*tables,), ExitCode.FAILED if failed else ExitCode.FOUND)
+
+
+@click.command(short_help="Ledgers of one cluster to another, compared entry by entry.")
+@cluster_arguments
+@sink_arguments(uri_option="--to")
+@click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Ledgers at the same time.")
+def command(**values: Any) -> None:
+    """Copy closed ledgers to another cluster, where a sink publishes them, and compare both clusters.
+
+    A ledger becomes a new ledger with the same entries under the same ids.  One that was copied before is not copied
+    again, so that a copy goes on where it was interrupted.  Open ledgers are left out.
+
+    \b
+    bktx spark copy --metadata sqlite:///tmp/old.db --to sqlite:///tmp/new.db --sink-id from-old
+    """
+    launch(run, CopySettings(**values))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run it as a program of its own."""
+    run_alone(command, arguments)
+
+
+if __name__ == "__main__":
+    main()

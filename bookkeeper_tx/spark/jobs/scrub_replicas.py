@@ -1,0 +1,156 @@
+"""Every replica of every entry is read from its bookie and compared: what is missing, corrupt, divergent, too few.
+
+``bktx spark scrub --metadata URI --output /data/scrub``
+"""
+
+from functools import reduce
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from bookkeeper_tx.model import LedgerId
+from bookkeeper_tx.spark.jobs import replica_findings as findings
+from bookkeeper_tx.spark.jobs.arguments import (
+    Cluster,
+    Output,
+    cluster_arguments,
+    is_selector,
+    load_entry_logs,
+    output_arguments,
+)
+from bookkeeper_tx.spark.jobs.launch import launch, run_alone
+from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
+from bookkeeper_tx.spark.jobs.steps import Progress
+from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.option import Use
+
+SHOWN = 20
+
+LEDGERS_MAX = 10_000
+"""Ledgers whose entries are looked at one by one in one go; they are named in an option."""
+
+
+@frozen
+class ScrubSettings:
+    """What is compared, and where findings go."""
+
+    cluster: Cluster
+    output: Output | None = None
+    entry_logs: tuple[str, ...] = ()
+    """Directories or patterns of entry logs to look for orphans in."""
+
+
+def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
+    """Read all replicas, write the findings, and count them."""
+    with progress.step("reading all replicas"):
+        parts = settings.cluster.load(spark, Use.REPLICAS).cache()
+        read = _count(parts)
+    suspicious = findings.suspicious_parts(parts).cache()
+    with progress.step(f"comparing {counted(read.entries or 0, 'copy')}"):
+        found = [findings.findings_of_ledgers(parts), findings.findings_of_parts(parts, suspicious)]
+        ledger_ids = _ledgers(suspicious)
+    for first in range(0, len(ledger_ids), LEDGERS_MAX):
+        closer = ledger_ids[first : first + LEDGERS_MAX]
+        progress.say(f"looking at single entries of {counted(len(closer), 'ledger')}")
+        found.append(findings.findings_of_entries(_entries(spark, settings, closer), suspicious))
+    if settings.entry_logs:
+        records = load_entry_logs(spark, settings.entry_logs)
+        live = Cluster(settings.cluster.metadata_uri, {"scope": "all"}).load(spark, Use.LEDGERS)
+        found.append(findings.orphans(records, live))
+    with progress.step("gathering what was found"):
+        everything = reduce(lambda one, other: one.unionByName(other), found).cache()
+        summary = summarise(read, everything)
+    if settings.output is not None:
+        with progress.step(f"writing findings to {settings.output.path}"):
+            settings.output.write(everything)
+    for frame in (everything, suspicious, parts):
+        frame.unpersist()
+    return summary
+
+
+def _count(parts: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    return parts.agg(
+        F.count_distinct("scope_id", "ledger_id").alias("ledgers"),
+        F.count_distinct("bookie").alias("bookies"),
+        F.sum("expected").alias("entries"),
+        F.sum("bytes").alias("bytes"),
+    ).collect()[0]
+
+
+def _ledgers(suspicious: Any) -> list[int]:
+    """Return the ledgers of parts; they are few, for a cluster that is of use."""
+    rows = suspicious.select("scope_id", "ledger_id").distinct().collect()
+    return sorted(LedgerId(row.ledger_id, row.scope_id) for row in rows)
+
+
+def _entries(spark: Any, settings: ScrubSettings, ledger_ids: list[int]) -> Any:
+    cluster = settings.cluster
+    kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
+    named = evolve(cluster, options={**kept, "ledgers": spans_of(ledger_ids), "perEntry": "true"})
+    return named.load(spark, Use.REPLICAS)
+
+
+def summarise(read: Any, everything: Any) -> Summary:
+    """Say what was read, and what is wrong."""
+    from pyspark.sql import functions as F
+
+    by_kind = everything.groupBy("kind").agg(
+        F.count(F.lit(1)).alias("findings"),
+        F.count_distinct("scope_id", "ledger_id").alias("ledgers"),
+        F.sum("entries").alias("entries"),
+        F.count_distinct("bookie").alias("bookies"),
+    )
+    kinds = [tuple(row) for row in by_kind.collect()]
+    order = (*findings.DAMAGE, findings.ORPHAN)
+    kinds.sort(key=lambda row: order.index(row[0]))
+    tables = [
+        SummaryTable(
+            "read",
+            ("ledgers", "bookies", "copies of entries", "bytes"),
+            ((read.ledgers, read.bookies, read.entries or 0, read.bytes or 0),),
+        ),
+        SummaryTable("found", ("what", "findings", "ledgers", "entries", "bookies"), tuple(kinds)),
+    ]
+    if kinds:
+        columns = ("kind", "ledger_id", "first_entry", "last_entry", "bookie", "good_copies", "wanted_copies", "detail")
+        rows = everything.orderBy("scope_id", "ledger_id", "first_entry", "kind", "bookie").select(*columns)
+        total = sum(row[1] for row in kinds)
+        tables.append(first_rows("findings", columns, rows.limit(SHOWN).collect(), total))
+    damaged = sum(row[1] for row in kinds if row[0] in findings.DAMAGE)
+    if damaged:
+        return Summary(f"damage: {counted(damaged, 'finding')}", (*tables,), ExitCode.FOUND)
+    return Summary(f"no damage in {counted(read.ledgers, 'ledger')}: all replicas are there and alike", (*tables,))
+
+
+@click.command(short_help="Every replica of every entry compared; exit code 1 if there is damage.")
+@cluster_arguments
+@output_arguments()
+@click.option(
+    "--entry-logs",
+    multiple=True,
+    metavar="PATH",
+    help="A bookie's ledger directory, as tasks see it: ledgers in it without metadata are found. Several times.",
+)
+def command(**values: Any) -> None:
+    """Read every replica of every entry from the bookie that should have it, and compare.
+
+    Found are entries that are missing, corrupt (digest), divergent (valid, but another content), on bookies that do not
+    answer, under-replicated and lost; ledgers that cannot be looked at; and orphans in entry logs.  The exit code is 1
+    if there is damage.  Orphans alone are none.
+
+    \b
+    bktx spark scrub --metadata sqlite:///tmp/cluster.db --output /tmp/scrub --format json
+    """
+    launch(run, ScrubSettings(**values))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run it as a program of its own."""
+    run_alone(command, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The ledgers that a sink has published, by the write that did."""
+
+from typing import Any
+
+from bookkeeper_tx.spark.jobs.arguments import Cluster
+from bookkeeper_tx.spark.option import Use
+
+BATCH_PREFIX = "batch-"
+"""What the sink puts before ``txnAppId`` where it marks ledgers with the write that they are of."""
+
+
+def published_ledgers(spark: Any, sink: Cluster, sink_id: str) -> Any:
+    """Return ``scope_id``, ``ledger_id``, ``app_id``, ``txn_version``, ``last_entry_id`` and ``length`` of each."""
+    from pyspark.sql import functions as F
+
+    custom = F.col("custom_metadata")
+    query = custom["queryId"].cast("string")
+    return sink.load(spark, Use.LEDGERS, manifest=sink_id).select(
+        "scope_id",
+        "ledger_id",
+        F.when(query.startswith(BATCH_PREFIX), F.substring(query, len(BATCH_PREFIX) + 1, 1 << 20)).alias("app_id"),
+        custom["epoch"].cast("string").cast("bigint").alias("txn_version"),
+        "last_entry_id",
+        "length",
+    )
+
+
+def write_once(frame: Any, sink: Cluster, sink_id: str, app_id: str, version: int) -> None:
+    """Append the payloads of ``frame`` to a sink; what was published before under these names is not written again."""
+    (
+        frame.write.format("bookkeeper")
+        .mode("append")
+        .option("metadataServiceUri", sink.metadata_uri)
+        .options(**sink.options)
+        .options(sinkId=sink_id, txnAppId=app_id, txnVersion=str(version))
+        .save()
+    )
