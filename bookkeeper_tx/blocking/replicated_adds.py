@@ -40,7 +40,7 @@ class _Replica:
         self.error: RemoteError | None = None
         self.given_up = False
         self.waiting_since_s = 0.0
-        """When it last answered, or was sent something while it owed nothing."""
+        """When it last answered, or took something."""
 
 
 class ReplicatedAdds:
@@ -156,6 +156,8 @@ class ReplicatedAdds:
         try:
             if mask & selectors.EVENT_WRITE:
                 replica.channel.send()
+                # It cannot answer what it has not got: our caller may have been away since the socket was full.
+                replica.waiting_since_s = self._clock()
             if mask & selectors.EVENT_READ:
                 self._take(replica)
         except (LedgerFenced, Unauthorized):
