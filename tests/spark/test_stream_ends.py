@@ -1,0 +1,69 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut, Unauthorized
+from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.ledger_selection import SelectedLedger
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.secret import Secret
+from bookkeeper_tx.spark.stream_planning import LedgerEnd
+from tests.spark.memory_store import MemoryStore
+from tests.spark.stores import open_ledger
+
+pytest.importorskip("pyspark")
+
+from bookkeeper_tx.spark import stream_ends
+
+LEDGERS = [SelectedLedger(each, Versioned(open_ledger(), 0)) for each in (3, 4)]
+
+
+class Bookies:
+    """Answers for the last add confirmed of a ledger: numbers, or errors to raise."""
+
+    def __init__(self, *answers: int | BookKeeperError) -> None:
+        self.answers = list(answers)
+        self.slept_s: list[float] = []
+
+    def last_add_confirmed(self, *_: Any) -> int:
+        answer = self.answers.pop(0)
+        if isinstance(answer, BookKeeperError):
+            raise answer
+        return answer
+
+
+def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch) -> list[LedgerEnd]:
+    @contextmanager
+    def channels(*_: Any) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(stream_ends, "channels_to", channels)
+    monkeypatch.setattr(stream_ends, "last_add_confirmed", bookies.last_add_confirmed)
+    values = {"metadataServiceUri": "sqlite:///m", "ledgers": "0-", "numRetries": "2", "retryIntervalMs": "250"}
+    asked = stream_ends.OpenEnds(Options.from_spark(values, Use.STREAM), Secret(), bookies.slept_s.append)
+    return asked(MemoryStore(), LEDGERS)  # type: ignore[arg-type]
+
+
+def test_an_open_ledger_ends_behind_its_last_add_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ends_of(Bookies(7, -1), monkeypatch) == [LedgerEnd(3, 8, False), LedgerEnd(4, 0, False)]
+
+
+def test_bookies_that_do_not_answer_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookies = Bookies(BookieUnavailable("down"), RequestTimedOut("late"), 7, 8)
+    assert [each.end for each in ends_of(bookies, monkeypatch)] == [8, 9]
+    assert bookies.slept_s == [0.25, 0.25]
+
+
+def test_then_the_query_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BookieUnavailable, match="third"):
+        ends_of(Bookies(*map(BookieUnavailable, ("first", "second", "third"))), monkeypatch)
+
+
+def test_a_wrong_password_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookies = Bookies(Unauthorized("no"))
+    with pytest.raises(Unauthorized):
+        ends_of(bookies, monkeypatch)
+    assert bookies.slept_s == []
