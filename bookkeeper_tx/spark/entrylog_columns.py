@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bookkeeper_tx.entry_format import V1, V2, EntryFormat
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.entrylog_digests import LogDigests
 from bookkeeper_tx.spark.entrylog_scan import Ints, Problem, Records
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
@@ -37,7 +38,9 @@ COLUMNS: Final = pa.schema(
         ("problem", pa.string()),
     ]
 )
+DIGEST_OK: Final = pa.field("digest_ok", pa.bool_())
 PAYLOAD: Final = pa.field("payload", pa.binary())
+EVERY_COLUMN: Final = COLUMNS.append(DIGEST_OK).append(PAYLOAD)
 
 
 class Kind(IntEnum):
@@ -59,11 +62,12 @@ class LogColumns:
     """Makes rows of one log."""
 
     def __init__(self, path: str, log_id: int | None, scoped: bool, digest_type: DigestType) -> None:
-        """``digest_type`` tells how long digests in logs of scope 0 are; those of other scopes say it themselves."""
+        """``digest_type`` is that of entries in logs of scope 0; those of other scopes say it themselves."""
         self._path = path
         self._log_id = log_id
         self._scoped = scoped
         self._format: EntryFormat = V2 if scoped else V1
+        self._digests = LogDigests(scoped, digest_type)
         self._digest_sizes = np.zeros(v2.DIGEST_MASK + 1, np.int64)
         if scoped:
             for number, digest in digests.BY_NUMBER.items():
@@ -88,8 +92,7 @@ class LogColumns:
         """Return the row of bytes that are no record."""
         values = {"offset": problem.offset, "size": problem.size, "kind": "problem", "problem": problem.text}
         values |= {"path": self._path, "log_id": self._log_id}
-        schema = COLUMNS.append(PAYLOAD)
-        arrays = [pa.array([values.get(name)], schema.field(name).type) for name in names]
+        arrays = [pa.array([values.get(name)], EVERY_COLUMN.field(name).type) for name in names]
         return pa.RecordBatch.from_arrays(arrays, names)
 
     def _batch(self, records: Records, names: list[str]) -> pa.RecordBatch:
@@ -116,6 +119,8 @@ class LogColumns:
             "length": pa.array(self._column(heads, "length"), mask=~entry),
             "problem": _problems(records, kinds, whole, ledgers, entries),
         }
+        if DIGEST_OK.name in names:
+            columns[DIGEST_OK.name] = self._digests.verdicts(records, entry, scopes, ledgers, entries)
         if PAYLOAD.name in names:
             columns[PAYLOAD.name] = self._payloads(records, heads, entry)
         return pa.RecordBatch.from_arrays([columns[name] for name in names], names)

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.spark.entrylog_columns import COLUMNS, PAYLOAD, LogColumns
+from bookkeeper_tx.spark.entrylog_columns import DIGEST_OK, EVERY_COLUMN, PAYLOAD, LogColumns
 from bookkeeper_tx.spark.entrylog_files import LogPart, find_logs, log_id_of, share_out
 from bookkeeper_tx.spark.entrylog_scan import Header, Problem, parse_header, scan
 from bookkeeper_tx.spark.option import Use
@@ -64,7 +64,8 @@ class EntryLogReader(DataSourceReader):
 
 
 def _columns(options: Options) -> pa.Schema:
-    return COLUMNS.append(PAYLOAD) if options.include_payload else COLUMNS
+    asked = {DIGEST_OK.name: options.include_digest, PAYLOAD.name: options.include_payload}
+    return pa.schema([each for each in EVERY_COLUMN if asked.get(each.name, True)])
 
 
 def read_part(part: LogPart, options: Options, names: list[str]) -> Iterator[pa.RecordBatch]:

@@ -128,9 +128,9 @@ class Options:
     )
     include_digest: bool = option(
         BOOLEAN,
-        Use.ENTRIES,
+        Use.ENTRIES | Use.ENTRYLOG,
         "Column `digest_ok`: false for an entry that no bookie has in good order. Without it such an entry fails the"
-        " query",
+        " query. Of entry logs: whether it matches; null for a MAC",
         False,
     )
     include_bookie: bool = option(BOOLEAN, Use.ENTRIES, "Column `bookie`: the one that gave the entry", False)

@@ -315,6 +315,13 @@ def test_entry_logs_show_what_no_ledger_has(filled: Filled, spark: Any, table: T
     assert entries.filter("scope_id = 7").count() == 4
 
 
+def test_entry_logs_tell_which_entry_was_flipped(filled: Filled, spark: Any) -> None:  # noqa: F811
+    data = filled.cluster.bookies[2].directory / "data"
+    log = spark.read.format("bookkeeper-entrylog").option("includeDigest", "true").load(str(data))
+    bad = log.filter(f"digest_ok = false and ledger_id <> {filled.mac}").collect()
+    assert [(row.ledger_id, row.entry_id, row.kind) for row in bad] == [(filled.damaged, FLIPPED, "entry")]
+
+
 def test_a_torn_entry_log_gives_what_is_whole(filled: Filled, spark: Any, tmp_path: Path) -> None:  # noqa: F811
     logs = sorted((filled.cluster.bookies[0].directory / "data" / "current").glob("*.log"))
     data = next(each.read_bytes() for each in logs if each.stat().st_size > 2000)

@@ -6,13 +6,14 @@ import pyarrow as pa
 import pytest
 
 from bookkeeper_tx.bookie.entry_log import header
+from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.spark.entrylog_columns import COLUMNS, PAYLOAD, LogColumns
+from bookkeeper_tx.spark.entrylog_columns import EVERY_COLUMN, LogColumns
 from bookkeeper_tx.spark.entrylog_scan import Problem, Records, scan
 from protocol_specs.fields import record_length
 from tests.spark.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, reader, record
 
-ALL = [*COLUMNS.names, PAYLOAD.name]
+ALL = EVERY_COLUMN.names
 
 
 def rows_of(
@@ -49,6 +50,7 @@ def test_entries_have_their_fields_and_payloads() -> None:
         "last_add_confirmed": 6,
         "length": 5,
         "problem": None,
+        "digest_ok": True,
         "payload": b"seven",
     }
     assert (found[2]["ledger_id"], found[2]["entry_id"]) == (2**62, 2**62)
@@ -102,6 +104,24 @@ def test_an_entry_without_room_for_its_digest_has_no_payload() -> None:
     assert (found[0]["kind"], found[0]["payload"]) == ("entry", None)
 
 
+def test_digests_are_checked() -> None:
+    records = [record(5, 0, b"zero"), record(5, 1, b"one")[:-1] + b"x", record(5, 2, b"")]
+    found = rows_of(log_of(records, map_of={5: 1}))
+    assert [row["digest_ok"] for row in found] == [True, False, True, None]
+
+
+def test_digests_of_scoped_entries_are_of_the_type_that_each_says() -> None:
+    sealed = {
+        kind: EntryDigest(kind, b"secret").seal(SCOPED_LEDGER, 0, -1, 1, b"x")
+        for kind in (DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
+    }
+    found = rows_of(
+        log_of([record_length.build(len(each)) + each for each in sealed.values()], scoped=True), scoped=True
+    )
+    assert [row["digest_ok"] for row in found] == [True, None, True]
+    assert [row["payload"] for row in found] == [b"x"] * 3
+
+
 def test_a_problem_is_a_row() -> None:
     found = rows_of(log_of([record(5, 0, b"x")])[:-1])
     assert (found[0]["kind"], found[0]["ledger_id"], found[0]["offset"]) == ("problem", None, 1024)
@@ -126,6 +146,6 @@ def test_columns_are_as_declared_and_in_the_order_asked_for() -> None:
     records = next(each for each in scan(reader(log), len(log)) if isinstance(each, Records))
     columns = LogColumns("a", None, False, DigestType.CRC32C)
     for found in (*columns.batches(records, ALL, 10, 1000), columns.problem(Problem(0, 1, "text"), ALL)):
-        assert found.schema == COLUMNS.append(PAYLOAD)
+        assert found.schema == EVERY_COLUMN
     (narrow,) = columns.batches(records, ["entry_id", "kind"], 10, 1000)
     assert narrow.schema.names == ["entry_id", "kind"]

@@ -75,7 +75,7 @@ def test_batches_are_bounded_in_rows_and_bytes() -> None:
         bookies_table.COLUMNS,
         replicas_table.RANGES,
         replicas_table.ENTRIES,
-        entrylog_columns.COLUMNS.append(entrylog_columns.PAYLOAD),
+        entrylog_columns.EVERY_COLUMN,
     ],
 )
 def test_spark_asks_for_the_columns_that_are_declared(columns: pa.Schema) -> None:
