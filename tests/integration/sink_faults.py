@@ -27,6 +27,8 @@ from bookkeeper_tx.spark.source import LedgerSource
 
 FORMAT = "bookkeeper-faulty"
 FAULTS = ("", "kill", "slow", "fail", "bookie", "hang in commit", "write again")
+BATCHES_BEFORE_BOOKIE = 5
+"""Of 5,000 rows: more than fit into the writer's window, so some of them are confirmed."""
 WAIT_S = 300.0
 """How long what hangs or is slow lasts, if nobody ends it."""
 
@@ -45,7 +47,7 @@ class Faults:
                 file.write(" ".join(map(str, words)) + "\n")
 
     def rows(self, rows: Iterator[Any]) -> Iterator[Any]:
-        """Hand on ``rows``; the fault comes when the first batch of them was written."""
+        """Hand on ``rows``; the fault comes when the first batches of them were written."""
         context = TaskContext.get()
         assert context is not None
         partition, attempt = context.partitionId(), context.attemptNumber()
@@ -53,7 +55,7 @@ class Faults:
         self.note("write", epoch, partition, attempt, os.getpid())
         first = attempt == 0
         for index, batch in enumerate(rows):
-            if index == 1:
+            if index == (BATCHES_BEFORE_BOOKIE if self.kind == "bookie" else 1):
                 self._strike(partition, epoch, first)
             yield batch
 
