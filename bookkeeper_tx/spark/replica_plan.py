@@ -9,9 +9,11 @@ from pyspark.sql.datasource import InputPartition
 
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.filters import IdFilter
 from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers, Chunk
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.replica_pieces import Share
+from bookkeeper_tx.spark.secret import Secret
 
 SIZES_LOOKED_AT_MAX: Final = 1000
 """Of so many ledgers the metadata is read where the query is planned; of more only the ids are known there."""
@@ -35,8 +37,8 @@ class Task:
 class ReplicasInput(InputPartition):
     """What Spark hands to one task."""
 
-    def __init__(self, task: Task, password: object) -> None:
-        super().__init__((task, password))
+    def __init__(self, task: Task, entry_ids: IdFilter, password: Secret) -> None:
+        super().__init__((task, entry_ids, password))
 
 
 @frozen

@@ -15,6 +15,7 @@ from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.filters import IdFilter
 from bookkeeper_tx.spark.ledger_chunks import open_store, read_chunk
 from bookkeeper_tx.spark.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.options import Options, ReadMode
@@ -28,8 +29,8 @@ from bookkeeper_tx.spark.table_rows import Row
 from protocol_specs.entry.version import metadata_of
 
 
-def read_task(task: Task, options: Options, password: Secret) -> Iterator[Row]:
-    """Give the rows of one task: what is wrong with a ledger, a bookie or an entry is a row, too."""
+def read_task(task: Task, entry_ids: IdFilter, password: Secret, options: Options) -> Iterator[Row]:
+    """Give the rows of one task about these entries.  What is wrong with a ledger or a bookie is a row, too."""
     freeze_once()
     with open_store(options) as store:
         found = list(read_chunk(store, task.chunk, options))
@@ -47,7 +48,8 @@ def read_task(task: Task, options: Options, password: Secret) -> Iterator[Row]:
         )
         for ledger_id, versioned in found:
             if isinstance(versioned, Versioned):
-                yield from LedgerRows(ledger_id, versioned.metadata, task, options, password).rows(channels, reader)
+                ledger = LedgerRows(ledger_id, versioned.metadata, task, entry_ids, password, options)
+                yield from ledger.rows(channels, reader)
             elif task.share.number == 0:
                 yield Row({**_ids(ledger_id), "error": str(versioned)} | _unknown(options))
 
@@ -59,8 +61,9 @@ class LedgerRows:
     ledger_id: int
     metadata: LedgerMetadata
     task: Task
-    options: Options
+    entry_ids: IdFilter
     password: Secret
+    options: Options
 
     def rows(self, channels: BookieChannels, reader: CopyReader) -> Iterator[Row]:
         metadata, options = self.metadata, self.options
@@ -79,17 +82,21 @@ class LedgerRows:
             if self.task.share.number == 0:
                 yield self._problem(str(error))
             last = metadata.last_fragment.first_entry_id - 1
-        if last < 0:
-            return
-        for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, metadata, 0, last), self.task.block_size):
-            if not self.task.share.has(piece, self.task.block_size):
-                continue
+        for piece in self._pieces(last):
             for bookie in piece.bookies:
                 found = reader.copies(piece, bookie)
                 if options.per_entry:
                     yield from self._entry_rows(bookie, digest, found)
                 else:
                     yield self._range_row(piece, bookie, digest, found)
+
+    def _pieces(self, last: int) -> Iterator[Piece]:
+        """Give what this task reads up to the entry ``last``."""
+        task = self.task
+        for low, high in self.entry_ids.spans(0, last):
+            for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, self.metadata, low, high), task.block_size):
+                if task.share.has(piece, task.block_size):
+                    yield piece
 
     def _last(self, channels: BookieChannels, digest: EntryDigest) -> int:
         """Return the last entry that every bookie of its write set is to have some time."""

@@ -98,20 +98,20 @@ class ReplicasReader(DataSourceReader):
         password = read_password(self._options)
         with open_store(self._options) as store:
             tasks = plan(store, choose_ledgers(store, self._options, self._wanted), self._options)
-        return [ReplicasInput(task, password) for task in tasks]
+        return [ReplicasInput(task, self._wanted.entry_id, password) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a task."""
         if partition.value is None:  # what Spark makes of no partitions at all
             return
-        task, password = partition.value
-        rows = read_task(task, self._options, password)
+        task, entry_ids, password = partition.value
+        rows = read_task(task, entry_ids, password, self._options)
         yield from batches_of(rows, _columns(self._options), self._names, self._options.batch_rows)
 
 
 class FilteringReplicasReader(ReplicasReader):
-    """Leaves out ledgers that a filter on ``ledger_id`` does not want."""
+    """Reads only the ledgers, and with ``perEntry`` the entries, that filters want."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._wanted, _ = push(each for each in filters if getattr(each, "attribute", None) == ("ledger_id",))
-        return filters
+        self._wanted, _ = push(filters)
+        return filters  # Spark applies them once more: what is wrong with a whole ledger has no entry id

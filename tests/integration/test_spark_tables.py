@@ -215,6 +215,8 @@ def test_copies_may_be_had_entry_by_entry(filled: Filled, table: Table) -> None:
         (REPLACED, 3, 3, 2),
         (FLIPPED, 3, 2, 2),
     ]
+    assert frame.filter("entry_id between 10 and 12").count() == 3 * 3
+    assert frame.filter("entry_id in (5, 7, 8, 100000)").count() == 3 * 3
     row = frame.filter(f"entry_id = 5 and bookie = '{filled.bookies[1]}'").collect()[0]
     payload = payloads(6)[5]
     assert (row.payload_bytes, row.sha256) == (len(payload), hashlib.sha256(payload).hexdigest())

@@ -1,4 +1,4 @@
-"""The tables about a cluster in ZooKeeper: ledgers of a Java client, on bookies of Java and of ours, and their files."""
+"""The tables about a cluster in ZooKeeper: ledgers of a Java client, on bookies of Java and ours, and their files."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -9,6 +9,7 @@ from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, BookieUnavailable, BookKeeperError, CannotConnect, NoSuchEntry
 from bookkeeper_tx.model import DigestType
+from protocol_specs.fields import LAST_ENTRY
 
 LEDGER = 5
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
@@ -36,6 +37,13 @@ class KeptCopies:
         self.dead_for_good = False
         self.asked: list[tuple[str, int, int]] = []
         """Kind of request, first and last entry id."""
+
+    def last_entry(self) -> bytes:
+        """Return the entry with the highest id, or raise what it answers if there is none."""
+        entry = self.entries[max(self.entries)] if self.entries else self.other
+        if isinstance(entry, BookKeeperError):
+            raise entry
+        return entry
 
     def answer(self, first: int, last: int) -> EntryRun:
         """Return the entries from ``first`` on that are there, or raise the answer for ``first``."""
@@ -91,6 +99,8 @@ class KeptChannel:
         bookie.answers_left -= 1
         if kind == "batch" and not bookie.batch:
             raise BadRequest
+        if first == LAST_ENTRY:
+            return bookie.last_entry()
         run = bookie.answer(first, last)
         return run.entry(first) if kind == "single" else run
 
