@@ -17,8 +17,14 @@ ROOT = Path(__file__).parents[2]
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A SparkSession, stopped at the end of the run."""
     pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
     from bookkeeper_tx.spark.session import local_session
 
+    if (running := SparkSession.getActiveSession()) is not None:
+        # A module has imported the fixture once more.
+        yield running
+        return
     # Functions of test modules are sent to the workers by name.
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)

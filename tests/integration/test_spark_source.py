@@ -1,20 +1,26 @@
 """Format ``bookkeeper``, batch read: real Spark tasks and bookies of ours; one ledger of a Java client."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from attrs import evolve, frozen
 
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerId
+from bookkeeper_tx.spark.session import SOURCES, register_all
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
 from tests.integration.our_client import OurClient, append, wait_for
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).parents[2]
 SECRET = b"hunter2-hunter2"
 COUNT = 3000
 
@@ -259,7 +265,7 @@ def test_passwords_are_needed_and_not_shown(load: Any, site: Site, spark: Any, c
         frame._jdf.queryExecution().toString(),
         frame._jdf.queryExecution().executedPlan().toJSON(),
     ]
-    logs = Path(spark.conf.get("spark.eventLog.dir").removeprefix("file:"))
+    logs = Path(spark.sparkContext.getConf().get("spark.eventLog.dir").removeprefix("file:"))
     shown += [path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file()]
     assert any('"Event"' in each for each in shown)
     assert not any(SECRET.decode() in each for each in shown)
@@ -309,10 +315,34 @@ def test_neither_planner_nor_tasks_load_twisted(spark: Any, load: Any, site: Sit
 
 
 def test_formats_can_be_registered_by_hand(spark: Any, load: Any, site: Site) -> None:
-    from bookkeeper_tx.spark.session import register_all
-
     register_all(spark)
     assert load(ledger=site.guarded, passwordFile=site.password_file).count() == 100
+
+
+def test_the_formats_load_from_a_zip_file(tmp_path: Path) -> None:
+    """As ``spark-submit --py-files`` brings them."""
+    archive = tmp_path / "formats.zip"
+    with ZipFile(archive, "w") as file:
+        for package in ("bookkeeper_tx", "protocol_specs"):
+            for path in (ROOT / package).rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    file.write(path, path.relative_to(ROOT))
+    script = """
+import sys
+from bookkeeper_tx.spark import session
+class Session:
+    def register(self, source):
+        print(source.name(), sys.modules[source.__module__].__file__)
+Session.dataSource = Session()
+session.register_all(Session)
+assert not any(name.startswith("twisted") for name in sys.modules)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(archive)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert {name for name, _ in lines} == set(SOURCES), done.stderr
+    assert all(path.startswith(str(archive)) for _, path in lines)
 
 
 @pytest.mark.java
