@@ -79,6 +79,8 @@ def read_part(part: LogPart, options: Options, names: list[str]) -> Iterator[pa.
             def read_at(offset: int, count: int) -> bytes:
                 return os.pread(descriptor, count, offset)
 
+            if not size:
+                return  # Java makes the next log ahead of time
             header = _header(read_at(0, spec.HEADER_SIZE), size)
             if isinstance(header, Problem):
                 if part.first == 0:

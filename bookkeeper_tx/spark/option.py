@@ -1,5 +1,6 @@
 """What one option of a Spark format is, and how its value is read."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum, Flag, auto
@@ -180,6 +181,11 @@ def _scope(value: str) -> int | None:
 
 
 def _paths(value: str) -> tuple[str, ...]:
+    if value.lstrip().startswith("["):  # what Spark makes of load(["a", "b"])
+        found = json.loads(value)
+        if not all(isinstance(each, str) for each in found):
+            raise ValueError
+        return tuple(map(_text, found))
     return tuple(_text(each) for each in value.split(","))
 
 

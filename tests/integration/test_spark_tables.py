@@ -331,6 +331,8 @@ def test_a_torn_entry_log_gives_what_is_whole(filled: Filled, spark: Any, tmp_pa
     whole.write_bytes(data)
     (tmp_path / "1.log").write_bytes(data[:-3])
     (tmp_path / "2.log").write_bytes(b"no log")
+    several = [str(tmp_path / "1.log"), str(tmp_path / "2.log")]
+    assert spark.read.format("bookkeeper-entrylog").load(several).filter("problem is not null").count() == 2
     frame = spark.read.format("bookkeeper-entrylog").option("includePayload", "false").load(str(tmp_path))
     assert "payload" not in frame.columns
     counts = {
