@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.errors import InvalidArgument, InvalidConfig
 from bookkeeper_tx.spark.ledger_ranges import Snapshot
 from bookkeeper_tx.spark.offsets import Edge, Offsets
 from bookkeeper_tx.spark.options import Options
@@ -154,8 +154,14 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def make_stream_reader(options: Options, snapshot: Snapshot, schema: StructType) -> LedgerStreamReader:
     """Return the reader of a stream; ``snapshot`` are the ledgers as they were when the stream was defined.
 
-    Nothing is asked of the cluster yet.
+    Nothing is asked of the cluster yet.  Raises InvalidConfig if rows of ledgers that may appear could not be told
+    apart.
     """
+    if options.scope is None and "scope_id" not in schema.names:
+        raise InvalidConfig(
+            "option scope=all: ledgers of any scope may appear in the stream, and ledger_id is only the lower half of "
+            "their ids: give includeScope=true"
+        )
     known = tuple(LedgerEnd(each.ledger_id, each.end, each.closed) for each in snapshot.ledgers)
     beginning = Beginning(options.starting_offsets or Offsets(Edge.LATEST), known)
     password = read_password(options)

@@ -63,6 +63,20 @@ def rows(ledger_id: int, first: int, end: int) -> list[Row]:
     return [(ledger_id, entry_id) for entry_id in range(first, end)]
 
 
+def come_up(start: Callable[[], Any]) -> Any:
+    """Start a query.  Spark gives the process that plans it 10 s to import pyspark, which a busy machine may need."""
+    for _ in range(5):
+        query = start()
+        assert poll(lambda query=query: not _is_initializing(query), PATIENCE_S)  # type: ignore[misc]
+        if query.exception() is None or "Python worker failed to connect back" not in str(query.exception()):
+            break
+    return query
+
+
+def _is_initializing(query: Any) -> bool:
+    return query.isActive and query.status["message"].startswith("Initializing")
+
+
 class Stream:
     """A query and its checkpoint: started, stopped and started again."""
 
@@ -80,7 +94,7 @@ class Stream:
     def start(self, available_now: bool = False, **options: Any) -> Any:
         trigger = {"availableNow": True} if available_now else {"processingTime": "100 milliseconds"}
         writer = self.frame(**options).writeStream.foreachBatch(self._take)
-        return writer.option("checkpointLocation", str(self.checkpoint)).trigger(**trigger).start()
+        return come_up(writer.option("checkpointLocation", str(self.checkpoint)).trigger(**trigger).start)
 
     def run(self, **options: Any) -> list[list[Row]]:
         """Read what there is; return the rows of the batches that were new."""
@@ -235,7 +249,7 @@ def test_what_a_sink_publishes_is_read_in_the_order_of_its_epochs(
         sink = source.frame().select("payload").writeStream.format("bookkeeper")
         sink = sink.options(metadataServiceUri=cluster.metadata_uri, sinkId=app)
         sink = sink.options(ensembleSize=1, writeQuorumSize=1, ackQuorumSize=1)
-        query = sink.option("checkpointLocation", str(tmp_path / "copy")).trigger(availableNow=True).start()
+        query = come_up(sink.option("checkpointLocation", str(tmp_path / "copy")).trigger(availableNow=True).start)
         assert query.awaitTermination(PATIENCE_S)
 
     fill(writer, 51)
@@ -262,13 +276,9 @@ def test_a_ledger_is_tailed_while_a_process_writes_it(
     stream: Callable[..., Stream],
 ) -> None:
     frame = stream().frame()
-    query = (
-        frame.selectExpr("ledger_id", "entry_id", "cast(payload as string) as line")
-        .writeStream.format("memory")
-        .queryName("tailed")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
+    lines = frame.selectExpr("ledger_id", "entry_id", "cast(payload as string) as line")
+    table = lines.writeStream.format("memory").queryName("tailed")
+    query = come_up(table.option("checkpointLocation", str(tmp_path / "checkpoint")).start)
     arguments = ["ledger", "write", "--metadata", cluster.metadata_uri, "--replicas", "1", "--custom", f"app={app}"]
     writer = subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.PIPE, env=environment(), stdout=subprocess.PIPE)
     assert writer.stdin is not None

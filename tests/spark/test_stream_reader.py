@@ -16,6 +16,7 @@ from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.secret import Secret
 from tests.spark.memory_store import MemoryStore
+from tests.spark.stores import open_ledger
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -28,11 +29,18 @@ from pyspark.sql.streaming.datasource import (  # noqa: E402
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
+from pyspark.sql.types import LongType, StructField, StructType  # noqa: E402
 
+from bookkeeper_tx.spark.ledger_ranges import KnownLedger, Snapshot  # noqa: E402
 from bookkeeper_tx.spark.source_reader import LedgerPartition  # noqa: E402
 from bookkeeper_tx.spark.stream_cluster import StreamCluster  # noqa: E402
 from bookkeeper_tx.spark.stream_planning import LedgerEnd  # noqa: E402
-from bookkeeper_tx.spark.stream_reader import LOOK_INTERVAL_S, Beginning, LedgerStreamReader  # noqa: E402
+from bookkeeper_tx.spark.stream_reader import (  # noqa: E402
+    LOOK_INTERVAL_S,
+    Beginning,
+    LedgerStreamReader,
+    make_stream_reader,
+)
 
 ALL = ReadAllAvailable()
 SCHEMA = pa.schema([("entry_id", pa.int64())])
@@ -265,6 +273,23 @@ def test_what_is_sent_to_tasks_is_small_and_has_no_password(store: MemoryStore) 
     sent = pickle.dumps(reader)
     assert len(sent) < 10_000
     assert b"secret" not in sent
+
+
+def test_ledgers_of_several_scopes_need_the_scope_as_a_column() -> None:
+    options = Options.from_spark({"metadataServiceUri": "sqlite:///m", "ledgers": "0-", "scope": "all"}, Use.STREAM)
+    schema = StructType([StructField("ledger_id", LongType())])
+    with pytest.raises(InvalidConfig, match="includeScope=true"):
+        make_stream_reader(options, Snapshot((), {}), schema)
+    make_stream_reader(options, Snapshot((), {}), schema.add("scope_id", LongType()))
+
+
+def test_a_stream_begins_at_the_latest_of_the_snapshot_unless_told_otherwise() -> None:
+    snapshot = Snapshot((KnownLedger(5, open_ledger(), 8),), {})
+    values = {"metadataServiceUri": "sqlite:///m", "ledgers": "0-"}
+    schema = StructType([StructField("ledger_id", LongType())])
+    for start, position in (({}, {"5": 8}), ({"startingOffsets": "earliest"}, {})):
+        options = Options.from_spark({**values, **start}, Use.STREAM)
+        assert make_stream_reader(options, snapshot, schema).initialOffset()["open"] == position
 
 
 def test_partitions_are_cut_by_entries(store: MemoryStore) -> None:
