@@ -149,18 +149,27 @@ def output_arguments(*, required: bool = False, partitioned: bool = False) -> Ca
     """Add ``--output`` and how it is written; the command gets ``output``, None if it was not given."""
 
     def decorate(command: Command) -> Command:
-        @click.option("--output", "path", required=required, metavar="PATH", help="Where to write the result.")
+        @click.option("--output", "output_path", required=required, metavar="PATH", help="Where to write the result.")
         @click.option("--format", "format_name", default="parquet", show_default=True, help="In which format of Spark.")
         @click.option("--overwrite", is_flag=True, help="Replace what is there.")
         @click.option(
-            "--output-option", "options", multiple=True, metavar="KEY=VALUE", callback=pairs, help="Of that format."
+            "--output-option",
+            "output_options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=pairs,
+            help="Of that format.",
         )
         @functools.wraps(command)
         def wrapped(
-            *, path: str | None, format_name: str, overwrite: bool, options: dict[str, str], **more: Any
+            *, output_path: str | None, format_name: str, overwrite: bool, output_options: dict[str, str], **more: Any
         ) -> Any:
             columns = more.pop("partition_by", ())
-            output = None if path is None else Output(path, format_name, overwrite, options, tuple(columns))
+            output = (
+                None
+                if output_path is None
+                else Output(output_path, format_name, overwrite, output_options, tuple(columns))
+            )
             return command(output=output, **more)
 
         if not partitioned:

@@ -12,7 +12,7 @@ OTHERS = re.compile(r"^(?P<kind>[\w.]*(?:Error|Exception)): (?P<text>.+)$", re.M
 _BEHIND = re.compile(r"^\s*(at \S+\(|SQLSTATE|JVM stacktrace|Driver stacktrace|Caused by:|Traceback )|^\s*$", re.M)
 """What follows the text of an error."""
 
-_CONDITION = re.compile(r"^\[[A-Z_.0-9]+\] ")
+_CODES = re.compile(r"^\[[A-Z_.0-9]+\] | SQLSTATE: \w+$")
 
 TEXT_MAX = 2000
 """Characters of an error that are shown."""
@@ -36,7 +36,7 @@ def one_line(error: BaseException) -> str:
         found = next(iter(reversed(list(OTHERS.finditer(text)))), None)
     if found is None:
         lines = text.split("JVM stacktrace:")[0].splitlines()
-        said = " ".join(_CONDITION.sub("", _until_trace("\n".join(lines))).split())
+        said = " ".join(_CODES.sub("", _until_trace("\n".join(lines))).split())
         return (said or type(error).__name__)[:TEXT_MAX]
     said = _until_trace(text[found.start("text") :])
     prefix = "" if found.re is OURS else f"{found['kind']}: "

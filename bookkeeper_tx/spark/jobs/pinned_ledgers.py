@@ -19,6 +19,7 @@ from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options, ReadMode
+from protocol_specs.ledger_id import split
 
 SHOWN = 5
 """Ledgers that an error names."""
@@ -34,7 +35,7 @@ class PinnedLedgers:
     keys: tuple[str, ...]
     """The columns that name a ledger."""
     expected: Any = field(eq=False, repr=False)
-    """DataFrame: the keys, ``first_entry``, ``end_entry``, ``entries``, and ``bytes`` of ledgers that are read whole."""
+    """DataFrame: the keys, ``first_entry``, ``end_entry``, ``entries``, and ``bytes`` of ledgers read whole."""
     open_left_out: int = 0
     unreadable_left_out: int = 0
 
@@ -161,10 +162,7 @@ def spans_of(ledger_ids: Iterable[int]) -> str:
 
 
 def _frame(spark: Any, keys: tuple[str, ...], spans: list[_Span]) -> Any:
-    rows = [
-        (LedgerId(each.ledger_id).scope_id, LedgerId(each.ledger_id).ledger_id, each.first, each.end, each.length)
-        for each in spans
-    ]
+    rows = [(*split(each.ledger_id), each.first, each.end, each.length) for each in spans]
     schema = "scope_id BIGINT, ledger_id BIGINT, first_entry BIGINT, end_entry BIGINT, bytes BIGINT"
     frame = spark.createDataFrame(rows, schema)
     return frame.selectExpr(*keys, "first_entry", "end_entry", "end_entry - first_entry AS entries", "bytes")

@@ -8,12 +8,13 @@ from typing import Any
 import click
 from attrs import frozen
 
-from bookkeeper_tx.model import LedgerId, ledger_name
+from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Output, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.sweep import GRACE_S, Leftover, SweepReport, sweep
+from protocol_specs.ledger_id import split
 
 SHOWN = 20
 
@@ -48,9 +49,9 @@ def run(spark: Any, settings: SweepSettings, progress: Progress) -> Summary:
 
 def row_of(leftover: Leftover) -> tuple[Any, ...]:
     """Return a leftover as a row of the output."""
-    whole, mark = LedgerId(leftover.ledger_id), leftover.mark
+    mark = leftover.mark
     return (
-        *(whole.scope_id, whole.ledger_id),
+        *split(leftover.ledger_id),
         *(mark.sink_id, mark.key.query_id, mark.key.epoch, mark.partition, mark.attempt),
         *(leftover.state.name.lower(), leftover.reason.value, leftover.deleted, leftover.error or None),
     )
