@@ -1,7 +1,8 @@
 """Rows about replicas: a task reads the copies of its ledgers bookie by bookie."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from attrs import define
@@ -12,7 +13,7 @@ from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.channels import channels_to
 from bookkeeper_tx.spark.filters import IdFilter
@@ -48,10 +49,16 @@ def read_task(task: Task, entry_ids: IdFilter, password: Secret, options: Option
         )
         for ledger_id, versioned in found:
             if isinstance(versioned, Versioned):
-                ledger = LedgerRows(ledger_id, versioned.metadata, task, entry_ids, password, options)
+                now = partial(_metadata_now, options, ledger_id)
+                ledger = LedgerRows(ledger_id, versioned.metadata, task, entry_ids, password, options, now)
                 yield from ledger.rows(channels, reader)
             elif task.share.number == 0:
                 yield Row({**_ids(ledger_id), "error": str(versioned)} | _unknown(options))
+
+
+def _metadata_now(options: Options, ledger_id: int) -> LedgerMetadata:
+    with open_store(options) as store:
+        return store.read_ledger(ledger_id).metadata
 
 
 @define(eq=False)
@@ -64,6 +71,10 @@ class LedgerRows:
     entry_ids: IdFilter
     password: Secret
     options: Options
+    metadata_now: Callable[[], LedgerMetadata]
+    """Reads the metadata once more; raises NoSuchLedger."""
+    _confirmed: bool = False
+    """Whether the metadata was found as it was, after something was missing."""
 
     def rows(self, channels: BookieChannels, reader: CopyReader) -> Iterator[Row]:
         metadata, options = self.metadata, self.options
@@ -87,8 +98,18 @@ class LedgerRows:
                 found = reader.copies(piece, bookie)
                 if options.per_entry:
                     yield from self._entry_rows(bookie, digest, found)
-                else:
-                    yield self._range_row(piece, bookie, digest, found)
+                    continue
+                row = self._range_row(piece, bookie, digest, found)
+                if row.values["missing"] and not self._confirmed:
+                    # A ledger that is deleted, or copied elsewhere, while it is read is not damaged.
+                    try:
+                        if self.metadata_now().fragments != metadata.fragments:
+                            yield self._problem("its bookies have changed while it was read: look again")
+                            return
+                    except NoSuchLedger:
+                        return
+                    self._confirmed = True
+                yield row
 
     def _pieces(self, last: int) -> Iterator[Piece]:
         """Give what this task reads up to the entry ``last``."""

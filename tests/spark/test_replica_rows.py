@@ -1,5 +1,6 @@
 """Rows about the replicas of one ledger, from bookies without sockets."""
 
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
@@ -30,13 +31,14 @@ def rows_of(
     *,
     task: Task | None = None,
     ids: IdFilter | None = None,
+    now: Callable[[], LedgerMetadata] | None = None,
     **options: str,
 ) -> list[dict[str, Any]]:
     parsed = Options.from_spark({"metadataServiceUri": "sqlite:///none", **options}, Use.REPLICAS)
     task = task or Task(Chunk((LEDGER,), frozenset()), Share(), 1000)
     with cluster.channels() as channels:
         reader = CopyReader.make(channels, batch=True, window=8, num_retries=0, retry_interval_s=0)
-        ledger = LedgerRows(LEDGER, metadata, task, ids or IdFilter(), Secret(), parsed)
+        ledger = LedgerRows(LEDGER, metadata, task, ids or IdFilter(), Secret(), parsed, now or (lambda: metadata))
         columns = ENTRIES if parsed.per_entry else RANGES
         batches = list(batches_of(ledger.rows(channels, reader), columns, columns.names, 1000))
     return [row for batch in batches for row in batch.to_pylist()]
@@ -58,6 +60,19 @@ def test_a_row_for_each_bookie() -> None:
     ]
     assert rows[1]["missing_ranges"] == [{"first": 4, "last": 4}]
     assert rows[2]["error"] == "unknown: bad sector"
+
+
+def test_a_ledger_that_has_changed_meanwhile_is_not_damaged() -> None:
+    def deleted() -> LedgerMetadata:
+        raise NoSuchLedger
+
+    cluster = three()
+    del cluster.bookies["b"].entries[4]
+    assert [row["bookie"] for row in rows_of(cluster, CLOSED, now=deleted)] == ["a"]
+    moved = evolve(CLOSED, fragments=[Fragment(0, ["a", "d", "c"])])
+    rows = rows_of(cluster, CLOSED, now=lambda: moved)
+    assert [(row["bookie"], row["verdict"]) for row in rows] == [("a", "ok"), (None, "unknown")]
+    assert "look again" in rows[1]["error"]
 
 
 def test_an_open_ledger_ends_at_its_last_add_confirmed() -> None:
