@@ -46,7 +46,9 @@ def _count_equal(digest: EntryDigest, checksum: Checksum, form: SealedFormat, ru
     unsealed[:, metadata:] = entries[:, payload:]
     digests = numpy.zeros((count, 8), numpy.uint8)
     digests[:, 8 - (payload - metadata) :] = entries[:, metadata:payload]
-    computed = numpy.fromiter(starmap(checksum, _rows(unsealed.shape[1]).iter_fixed(unsealed)), numpy.uint64, count)
+    computed = numpy.fromiter(
+        starmap(checksum, _rows(unsealed.shape[1]).iter_fixed(unsealed.data)), numpy.uint64, count
+    )
     wrong = numpy.flatnonzero(digests.view(">u8")[:, 0] != computed)
     return int(wrong[0]) if len(wrong) else count
 

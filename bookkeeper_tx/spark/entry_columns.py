@@ -71,8 +71,8 @@ class EntryPiece:
         # A view costs more than a copy of few bytes.
         buffer = run.buffer if len(target) < COPIED_SIZE_MAX * self.count else memoryview(run.buffer)
         offsets, ahead = run.offsets[self.index : self.index + self.count + 1], self._ahead
-        payloads = b"".join([buffer[start + ahead : end] for start, end in pairwise(offsets)])
-        target[:] = numpy.frombuffer(payloads, numpy.uint8)
+        joined = b"".join([buffer[start + ahead : end] for start, end in pairwise(offsets)])
+        target[:] = numpy.frombuffer(joined, numpy.uint8)
 
     def entry_ids(self) -> Any:
         first = self.entries.first + self.index
