@@ -19,7 +19,7 @@ from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 60
+PATIENCE_S = 100
 PAYLOAD = b"x" * 100
 
 Row = tuple[int, int]
