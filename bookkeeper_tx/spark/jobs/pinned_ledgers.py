@@ -16,6 +16,7 @@ from attrs import field, frozen
 from bookkeeper_tx.model import LedgerId, ledger_name
 from bookkeeper_tx.spark.jobs.arguments import ALL_LEDGERS, Cluster, is_selector
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
+from bookkeeper_tx.spark.jobs.summary import counted
 from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options, ReadMode
@@ -59,7 +60,7 @@ def pin(spark: Any, cluster: Cluster, *, closed_only: bool = False) -> PinnedLed
     if broken and options.fail_on_data_loss:
         named = "; ".join(f"{ledger_name(each.ledger_id)}: {each.problem}" for each in islice(broken, SHOWN))
         raise CannotBeDone(
-            f"the metadata of {len(broken)} ledgers cannot be read ({named}): leave them out, "
+            f"the metadata of {counted(len(broken), 'ledger')} cannot be read ({named}): do not ask for them, "
             "or give -O failOnDataLoss=false to go on without them"
         )
     sound = [each for each in found if each.problem is None]
@@ -162,7 +163,7 @@ def spans_of(ledger_ids: Iterable[int]) -> str:
 
 
 def _frame(spark: Any, keys: tuple[str, ...], spans: list[_Span]) -> Any:
-    rows = [(*split(each.ledger_id), each.first, each.end, each.length) for each in spans]
+    rows = [(*map(int, split(each.ledger_id)), each.first, each.end, each.length) for each in spans]
     schema = "scope_id BIGINT, ledger_id BIGINT, first_entry BIGINT, end_entry BIGINT, bytes BIGINT"
     frame = spark.createDataFrame(rows, schema)
     return frame.selectExpr(*keys, "first_entry", "end_entry", "end_entry - first_entry AS entries", "bytes")

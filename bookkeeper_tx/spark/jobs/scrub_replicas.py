@@ -31,6 +31,10 @@ LEDGERS_MAX = 10_000
 """Ledgers whose entries are looked at one by one in one go; they are named in an option."""
 
 
+_Ledger = tuple[int, int, int]
+"""A ledger, and its first and last entry that has to be looked at."""
+
+
 @frozen
 class ScrubSettings:
     """What is compared, and where findings go."""
@@ -49,9 +53,9 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     suspicious = findings.suspicious_parts(parts).cache()
     with progress.step(f"comparing {counted(read.entries or 0, 'copy')}"):
         found = [findings.findings_of_ledgers(parts), findings.findings_of_parts(parts, suspicious)]
-        ledger_ids = _ledgers(suspicious)
-    for first in range(0, len(ledger_ids), LEDGERS_MAX):
-        closer = ledger_ids[first : first + LEDGERS_MAX]
+        ledgers = _ledgers(suspicious)
+    for first in range(0, len(ledgers), LEDGERS_MAX):
+        closer = ledgers[first : first + LEDGERS_MAX]
         progress.say(f"looking at single entries of {counted(len(closer), 'ledger')}")
         found.append(findings.findings_of_entries(_entries(spark, settings, closer), suspicious))
     if settings.entry_logs:
@@ -80,17 +84,22 @@ def _count(parts: Any) -> Any:
     ).collect()[0]
 
 
-def _ledgers(suspicious: Any) -> list[int]:
+def _ledgers(suspicious: Any) -> list[_Ledger]:
     """Return the ledgers of parts; they are few, for a cluster that is of use."""
-    rows = suspicious.select("scope_id", "ledger_id").distinct().collect()
-    return sorted(LedgerId(row.ledger_id, row.scope_id) for row in rows)
+    from pyspark.sql import functions as F
+
+    ends = [F.min("first_entry").alias("first"), F.max("last_entry").alias("last")]
+    rows = suspicious.groupBy("scope_id", "ledger_id").agg(*ends).collect()
+    return sorted((LedgerId(row.ledger_id, row.scope_id), row.first, row.last) for row in rows)
 
 
-def _entries(spark: Any, settings: ScrubSettings, ledger_ids: list[int]) -> Any:
-    cluster = settings.cluster
+def _entries(spark: Any, settings: ScrubSettings, ledgers: list[_Ledger]) -> Any:
+    """Return the copies of single entries, and not many more than those that are suspicious."""
+    cluster, ledger_ids = settings.cluster, [each[0] for each in ledgers]
+    first, last = min(each[1] for each in ledgers), max(each[2] for each in ledgers)
     kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
     named = evolve(cluster, options={**kept, "ledgers": spans_of(ledger_ids), "perEntry": "true"})
-    return named.load(spark, Use.REPLICAS)
+    return named.load(spark, Use.REPLICAS).where(f"entry_id BETWEEN {first} AND {last}")
 
 
 def summarise(read: Any, everything: Any) -> Summary:

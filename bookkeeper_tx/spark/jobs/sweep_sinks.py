@@ -51,7 +51,7 @@ def row_of(leftover: Leftover) -> tuple[Any, ...]:
     """Return a leftover as a row of the output."""
     mark = leftover.mark
     return (
-        *split(leftover.ledger_id),
+        *map(int, split(leftover.ledger_id)),
         *(mark.sink_id, mark.key.query_id, mark.key.epoch, mark.partition, mark.attempt),
         *(leftover.state.name.lower(), leftover.reason.value, leftover.deleted, leftover.error or None),
     )
