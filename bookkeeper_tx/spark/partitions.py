@@ -21,8 +21,8 @@ def partition(
 ) -> list[list[LedgerRange]]:
     """Return what each task reads, in the order given.
 
-    Each gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes`` of payload;
-    there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones are cut.
+    Each gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes`` of
+    payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones are cut.
     No range goes over a change of the ensemble.
     """
     pieces = [piece for each in ranges for piece in by_fragment(each)]
