@@ -65,6 +65,11 @@ def test_bytes_by_average_size() -> None:
     assert shares([sealed(1, 5, 10), sealed(2, 100, 30)], Limit(bytes=140)) == {1: 5, 2: 3}
 
 
+def test_small_entries_do_not_slip_past_large_ones() -> None:
+    known = [sealed(1, 10, 100), sealed(2, 10, 10)]
+    assert shares(known, Limit(bytes=250)) == {1: 2}
+
+
 def test_an_entry_larger_than_a_batch_is_a_batch() -> None:
     assert shares([still_open(1, 10, 1000), still_open(2, 10, 1000)], Limit(bytes=999)) == {1: 1}
 
