@@ -22,8 +22,8 @@ def partition(
     """Return what each task reads, in the order given.
 
     Each gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes`` of
-    payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones are cut.
-    No range goes over a change of the ensemble.
+    payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones
+    are cut.  No range goes over a change of the ensemble.
     """
     pieces = [piece for each in ranges for piece in by_fragment(each)]
     weights = [_weight(piece, target_entries, target_bytes) for piece in pieces]
