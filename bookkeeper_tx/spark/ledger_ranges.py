@@ -68,24 +68,21 @@ class Snapshot:
 
 
 def take_snapshot(options: Options, password: Secret) -> Snapshot:
-    """Look at the ledgers that ``options`` select, and at the end of those that are open.
+    """Look at the ledgers that ``options`` select, and at the end of those that are open; change nothing.
 
-    With ``allowRecovery`` open ledgers are closed first.  Raises NoSuchLedger, Unauthorized (wrong password), and what
-    the metadata store and bookies of open ledgers answer.
+    Raises NoSuchLedger, Unauthorized (wrong password), and what the metadata store and bookies of open ledgers answer.
     """
     with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
         selected = select_ledgers(store, options)
         for each in selected:
             check_password(each, password, options.digest_type)
-        if options.allow_recovery:
-            selected = [_recovered(each, options, password) for each in selected]
         if options.read_mode is ReadMode.CLOSED:
             selected = [each for each in selected if each.metadata.closed]
         bookies = bookies_of(store, (each.metadata for each in selected))
     _check_scope_support(selected, bookies)
     open_ledgers = [each for each in selected if not each.metadata.closed]
     ends = _ends_of_open(open_ledgers, bookies, options, password)
-    known = (_known(each, ends.get(each.ledger_id), options.digest_type) for each in selected)
+    known = (_known(each.ledger_id, each.metadata, ends.get(each.ledger_id), options.digest_type) for each in selected)
     return Snapshot(tuple(known), bookies)
 
 
@@ -105,12 +102,20 @@ def check_password(ledger: SelectedLedger, password: Secret, digest_type: Digest
         )
 
 
-def _recovered(ledger: SelectedLedger, options: Options, password: Secret) -> SelectedLedger:
-    if ledger.metadata.closed:
-        return ledger
-    digest_type = options.digest_type or ledger.metadata.digest_type or DigestType.CRC32C
+def recovered(snapshot: Snapshot, options: Options, password: Secret) -> Snapshot:
+    """Close the ledgers that are open, which fences who writes to them, and return the ledgers as they are then."""
+    if all(each.closed for each in snapshot.ledgers):
+        return snapshot
+    ledgers = tuple(each if each.closed else _recovered(each, options, password) for each in snapshot.ledgers)
+    with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
+        return Snapshot(ledgers, bookies_of(store, (each.metadata for each in ledgers)))
+
+
+def _recovered(ledger: KnownLedger, options: Options, password: Secret) -> KnownLedger:
+    digest_type = ledger.metadata.digest_type
+    assert digest_type is not None  # a known ledger has one
     metadata = recover_ledger(options.metadata_service_uri, ledger.ledger_id, password.value, digest_type)
-    return evolve(ledger, versioned=evolve(ledger.versioned, metadata=metadata))
+    return _known(ledger.ledger_id, metadata, None, digest_type)
 
 
 def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[BookieId, BookieServiceInfo]:
@@ -157,10 +162,9 @@ def _ends_of_open(
     return found
 
 
-def _known(ledger: SelectedLedger, end: int | None, digest_type: DigestType | None) -> KnownLedger:
-    metadata = ledger.metadata
+def _known(ledger_id: int, metadata: LedgerMetadata, end: int | None, digest_type: DigestType | None) -> KnownLedger:
     bare = evolve(metadata, password=b"", custom_metadata={}, digest_type=metadata.digest_type or digest_type)
-    return KnownLedger(ledger.ledger_id, bare, metadata.last_entry_id + 1 if end is None else end)
+    return KnownLedger(ledger_id, bare, metadata.last_entry_id + 1 if end is None else end)
 
 
 def wanted_ranges(snapshot: Snapshot, options: Options, wanted: EntryFilter) -> Iterator[SizedRange]:

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from bookkeeper_tx.spark.columns import COLUMNS, included_columns
-from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, take_snapshot
+from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, recovered, take_snapshot
 from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.planning import filters_can_be_pushed
@@ -61,8 +61,12 @@ class LedgerSource(DataSource):
         options = Options.from_spark(self.options, Use.READ)
         self._check_columns(schema)
         shown = FilteringLedgerReader if options.pushdown and filters_can_be_pushed() else LedgerBatchReader
+        snapshot = self.snapshot
+        if options.allow_recovery:
+            # Only here is it known that this is no stream, which never recovers.
+            snapshot = recovered(snapshot, options, read_password(options))
         self._planned = True
-        return shown(options, self.snapshot, schema)
+        return shown(options, snapshot, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from bookkeeper_tx.spark.stream_reader import make_stream_reader

@@ -123,7 +123,7 @@ def test_a_bookie_without_scopes_is_not_asked(snapshot: Any) -> None:
         snapshot({LedgerId(1, 5): closed_ledger(1)}, scope="5")
 
 
-def test_open_ledgers_are_recovered_if_that_is_allowed(snapshot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_ledgers_are_recovered_when_that_is_asked_for(snapshot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType) -> Any:
@@ -132,7 +132,10 @@ def test_open_ledgers_are_recovered_if_that_is_allowed(snapshot: Any, monkeypatc
 
     monkeypatch.setattr(ledger_ranges, "recover_ledger", recover)
     ledgers = {1: closed_ledger(10, password=b"p"), 2: open_ledger(password=b"p")}
-    assert ranges(snapshot(ledgers, b"p", allowRecovery="true")) == [(1, 0, 9), (2, 0, 19)]
+    seen = snapshot(ledgers, b"p", allowRecovery="true")
+    assert not asked
+    found = ledger_ranges.recovered(seen, options(allowRecovery="true"), Secret(b"p"))
+    assert ranges(found) == [(1, 0, 9), (2, 0, 19)]
     assert asked == [(2, b"p", DigestType.CRC32C)]
 
 

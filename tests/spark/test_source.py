@@ -15,10 +15,11 @@ from pyspark.sql.datasource import CaseInsensitiveDict, DataSourceReader, EqualT
 from pyspark.sql.types import StructType
 
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark import ledger_ranges, planning
 from bookkeeper_tx.spark.source import LedgerSource
 from bookkeeper_tx.spark.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
-from tests.spark.stores import StoreOfDict, closed_ledger
+from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 PASSWORD = b"hunter2-hunter2"
 ENTRY_IDS = StructType().add("entry_id", "long")
@@ -69,6 +70,27 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
     assert len(looks) == 1
     made.reader(ENTRY_IDS).partitions()
     assert len(looks) == 1
+
+
+def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledgers = {7: open_ledger(password=PASSWORD)}
+    monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
+    monkeypatch.setattr(ledger_ranges, "last_add_confirmed", lambda channels, ledger_id, metadata, digest: 4)
+    recovered = []
+
+    def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType) -> Any:
+        recovered.append(ledger_id)
+        return closed_ledger(20)
+
+    monkeypatch.setattr(ledger_ranges, "recover_ledger", recover)
+    made = source(allowRecovery="true")
+    made.schema()
+    with pytest.raises(InvalidConfig, match="allowRecovery"):
+        travelled(made).streamReader(ENTRY_IDS)
+    assert not recovered
+    (part,) = travelled(made).reader(ENTRY_IDS).partitions()
+    assert [(each.first, each.last) for each in part.ranges] == [(0, 19)]
+    assert recovered == [7]
 
 
 def test_tasks_get_neither_ledgers_nor_more_than_their_part(source: Any) -> None:
