@@ -29,6 +29,7 @@ from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.sink_ledgers import write_once
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
+from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, environment
 from tests.integration.our_client import OurClient, append, wait_for
@@ -97,6 +98,8 @@ def fill(cluster: LocalCluster, client: OurClient) -> Filled:
     append(unfinished, [b"not confirmed to anybody yet"])
     scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
     written(scoped, 4)
+    for index in range(3):
+        cluster.restart(index)  # what is in memory goes to the entry logs
     return Filled(cluster, whole, striped, mac, unfinished.ledger_id, scoped.ledger_id, deleted)
 
 
@@ -199,11 +202,11 @@ def test_rows_are_imported_once(
     given, stored = rows_of(summary, "import")
     assert given[1:4] == stored[1:4]
     assert (stored[1], stored[4]) == (2000, 2)
-    entries = other.load(spark, import_files.Use.READ, manifest="imported").orderBy("ledger_id", "entry_id").collect()
+    entries = other.load(spark, Use.READ, manifest="imported").orderBy("ledger_id", "entry_id").collect()
     assert [bytes(row.payload) for row in entries] == [b"row %d" % number for number in range(1, 2001)]
     again = do(import_files, settings)
     assert (again.exit_code, "nothing was written" in again.text) == (ExitCode.DONE, True)
-    assert other.load(spark, import_files.Use.READ, manifest="imported").count() == 2000
+    assert other.load(spark, Use.READ, manifest="imported").count() == 2000
     spark.range(3).selectExpr("concat('row ', id) AS text").write.mode("append").json(path)
     assert do(import_files, settings).exit_code == ExitCode.FOUND
     with pytest.raises(CannotBeDone, match="has no column payload, only id, text"):
@@ -223,10 +226,10 @@ def test_ledgers_are_copied_once_and_compared(
     assert summary.exit_code == ExitCode.DONE
     assert rows_of(summary, "copy") == [("source", 2, 2 * COUNT, size), ("sink copies", 2, 2 * COUNT, size)]
     assert rows_of(summary, "left out") == [("open", 1)]
-    copied = other.load(spark, import_files.Use.READ, manifest="copies").collect()
+    copied = other.load(spark, Use.READ, manifest="copies").collect()
     assert sorted((row.entry_id, bytes(row.payload)) for row in copied) == sorted(2 * [*enumerate(payloads(COUNT))])
     assert do(copy_ledgers, settings).exit_code == ExitCode.DONE
-    assert other.load(spark, import_files.Use.READ, manifest="copies").count() == 2 * COUNT
+    assert other.load(spark, Use.READ, manifest="copies").count() == 2 * COUNT
 
 
 def test_a_copy_that_is_another_is_found(
@@ -285,7 +288,7 @@ def test_entry_logs(filled: Filled, do: Callable[..., Summary], tmp_path: Path) 
 
 
 def test_a_sweep(spark: Any, other: Cluster, do: Callable[..., Summary], tmp_path: Path) -> None:  # noqa: F811
-    rows = spark.range(10).selectExpr("cast(id AS BINARY) AS payload").coalesce(1)
+    rows = spark.range(10).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload").coalesce(1)
     write_once(rows, other, "swept", "once", 0)
     output = Output(str(tmp_path / "leftovers"))
     settings = sweep_sinks.SweepSettings(other.metadata_uri, "swept", 0.0, dry_run=True, output=output)

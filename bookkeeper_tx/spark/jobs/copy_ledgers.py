@@ -13,13 +13,14 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
+from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Cluster, cluster_arguments, sink_arguments
 from bookkeeper_tx.spark.jobs.content import content_columns
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import PinnedLedgers, pin
-from bookkeeper_tx.spark.jobs.sink_ledgers import published_ledgers, write_once
+from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers, write_once
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.option import Use
@@ -47,6 +48,9 @@ class CopySettings:
 
 def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     """Copy the closed ledgers that are not there yet, and compare all of them."""
+    offsets = [name for name in settings.cluster.options if name.lower() in ("startingoffsets", "endingoffsets")]
+    if offsets:
+        raise InvalidConfig(f"option {offsets[0]}: ledgers are copied whole, leave it out")
     with progress.step("looking at the ledgers"):
         pinned = pin(spark, settings.cluster, closed_only=True)
         there = published_names(spark, settings)
@@ -56,7 +60,7 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     if not pinned.ids:
         return Summary("there is no closed ledger to copy")
     with progress.step("reading and comparing both clusters"):
-        compared = compare(source_content(spark, pinned), copied_content(spark, settings)).cache()
+        compared = compare(source_content(spark, pinned), copied_content(spark, settings, pinned)).cache()
         summary = summarise(settings, pinned, compared, failed)
     compared.unpersist()
     return summary
@@ -94,14 +98,20 @@ def source_content(spark: Any, pinned: PinnedLedgers) -> Any:
     """Return ``name`` and content of each ledger that was to be copied."""
     from pyspark.sql import functions as F
 
-    scope = [] if "scope_id" in pinned.keys else [F.lit(0).cast("bigint").alias("scope_id")]
-    entries = pinned.entries(spark).select("*", *scope)
-    found = entries.groupBy(F.expr(NAME).alias("name")).agg(*content_columns("entry_id", "payload"))
-    wanted = pinned.expected.select("*", *scope).select(F.expr(NAME).alias("name"), F.col("entries").alias("expected"))
+    entries = _with_name(pinned.entries(spark), pinned)
+    found = entries.groupBy("name").agg(*content_columns("entry_id", "payload"))
+    wanted = _with_name(pinned.expected, pinned).select("name", F.col("entries").alias("expected"))
     return wanted.join(found, "name", "left_outer")
 
 
-def copied_content(spark: Any, settings: CopySettings) -> Any:
+def _with_name(frame: Any, pinned: PinnedLedgers) -> Any:
+    from pyspark.sql import functions as F
+
+    scoped = frame if "scope_id" in pinned.keys else frame.withColumn("scope_id", F.lit(0).cast("bigint"))
+    return scoped.withColumn("name", F.expr(NAME))
+
+
+def copied_content(spark: Any, settings: CopySettings, pinned: PinnedLedgers) -> Any:
     """Return ``name`` and content of each copy; its entries are counted on, should it have become several ledgers."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -115,8 +125,9 @@ def copied_content(spark: Any, settings: CopySettings) -> Any:
             F.substring("app_id", len(APP_PREFIX) + 1, 1 << 20).alias("name"),
             F.coalesce(F.sum(F.col("last_entry_id") + 1).over(before), F.lit(0)).alias("first"),
         )
+        .join(_with_name(pinned.expected, pinned).select("name"), "name", "left_semi")
     )
-    entries = settings.sink.load(spark, Use.READ, manifest=settings.sink_id)
+    entries = entries_of(spark, settings.sink, ledgers)
     placed = entries.join(F.broadcast(ledgers), "ledger_id").withColumn("entry_id", F.col("entry_id") + F.col("first"))
     contents = placed.groupBy("name").agg(*content_columns("entry_id", "payload"))
     count = ledgers.groupBy("name").agg(F.count(F.lit(1)).alias("ledgers"))

@@ -14,10 +14,9 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, pairs, sink_arguments
 from bookkeeper_tx.spark.jobs.content import Content, content_of
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
-from bookkeeper_tx.spark.jobs.sink_ledgers import published_ledgers, write_once
+from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers, write_once
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted
-from bookkeeper_tx.spark.option import Use
 
 
 @frozen
@@ -91,14 +90,10 @@ def payloads(spark: Any, settings: ImportSettings) -> Any:
 
 def published_content(spark: Any, settings: ImportSettings, ours: str) -> tuple[int, Content]:
     """Return how many ledgers the write has published, and what is in them."""
-    from pyspark.sql import functions as F
-
     ledgers = published_ledgers(spark, settings.sink, settings.sink_id).where(ours).cache()
-    count = ledgers.count()
-    entries = settings.sink.load(spark, Use.READ, manifest=settings.sink_id)
-    found = content_of(entries.join(F.broadcast(ledgers.select("ledger_id")), "ledger_id", "left_semi"))
+    found = ledgers.count(), content_of(entries_of(spark, settings.sink, ledgers))
     ledgers.unpersist()
-    return count, found
+    return found
 
 
 @click.command(short_help="Any DataFrame with a column payload to ledgers of a sink.")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from bookkeeper_tx.spark.jobs.arguments import Cluster
+from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
 from bookkeeper_tx.spark.option import Use
 
 BATCH_PREFIX = "batch-"
@@ -23,6 +24,14 @@ def published_ledgers(spark: Any, sink: Cluster, sink_id: str) -> Any:
         "last_entry_id",
         "length",
     )
+
+
+def entries_of(spark: Any, sink: Cluster, ledgers: Any) -> Any:
+    """Return the entries of ``ledgers``, whose column ``ledger_id`` names them, as the sink wrote them."""
+    ids = [row.ledger_id for row in ledgers.select("ledger_id").toLocalIterator()]
+    if not ids:
+        return spark.createDataFrame([], "ledger_id BIGINT, entry_id BIGINT, payload BINARY")
+    return sink.load(spark, Use.READ, ledgers=spans_of(ids))
 
 
 def write_once(frame: Any, sink: Cluster, sink_id: str, app_id: str, version: int) -> None:
