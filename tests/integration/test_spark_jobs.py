@@ -465,7 +465,7 @@ def test_errors_of_tasks_are_one_line_and_no_stack(filled: Filled, tmp_path: Pat
         [*COMMAND, *arguments, "--metadata", filled.cluster.metadata_uri],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         env=environment(),
     )
     assert ended.returncode == ExitCode.FAILED
@@ -482,11 +482,12 @@ def test_the_same_file_runs_under_spark_submit(filled: Filled) -> None:
     ended = subprocess.run(
         [
             *(submit, "--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=OFF"),
+            *("--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.python.unix.domain.socket.enabled=true"),
             *(cluster_stats.__file__, "--metadata", filled.cluster.metadata_uri),
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         env={**environment(), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable},
     )
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "4 ledgers on 3 bookies"), ended.stderr

@@ -89,7 +89,11 @@ def copy_all(
             failed[name] = one_line(error)
             progress.say(f"ledger {name}: {failed[name]}")
 
-    with ThreadPoolExecutor(settings.at_once) as threads:
+    def begin() -> None:
+        # A writer asks the session of its own thread which formats there are; this makes ours the one of this thread.
+        spark.createDataFrame([], "nothing INT")
+
+    with ThreadPoolExecutor(settings.at_once, initializer=begin) as threads:
         list(threads.map(copy, ledger_ids))
     return failed
 
