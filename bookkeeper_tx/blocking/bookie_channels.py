@@ -63,6 +63,10 @@ class BookieChannels:
         """Return the dialect in which this ledger is read."""
         return WireProtocol.V3 if ledger_id >= SCOPED_MIN else self.config.protocol
 
+    def add_addresses(self, addresses: Mapping[BookieId, tuple[str, int]]) -> None:
+        """Take note of where more bookies are, or of where some are now."""
+        self._addresses.update(addresses)
+
     def channel(self, bookie_id: BookieId, ledger_id: int) -> BlockingChannel:
         """Return a channel to the bookie, for requests about this ledger.
 

@@ -14,11 +14,11 @@ from bookkeeper_tx.blocking.verified_count import verified_count
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata
 
 Refresh = Callable[[int], LedgerMetadata]
-"""Returns the metadata of a ledger as it is now."""
+"""Returns the metadata of a ledger as it is now; raises NoSuchLedger, MetadataUnavailable."""
 
 
 @frozen(kw_only=True)
@@ -113,7 +113,12 @@ class ReadSession:
 
         Raises, or returns what stands for it, or None: ask for it again.
         """
-        self._look_up_again(entry_id)
+        try:
+            self._look_up_again(entry_id)
+        except MetadataUnavailable as unavailable:
+            # Nobody can say then that the entry is lost.
+            unavailable.add_note(str(choice.verdict(self.ledger_id, entry_id)))
+            raise
         if choice.moved_to(self.order(entry_id)):
             return None
         if choice.transient and choice.retries < self._persistence.num_retries:
@@ -142,6 +147,9 @@ class ReadSession:
         if self._refresh is None or fragment.first_entry_id in self._refreshed:
             return
         self._refreshed.add(fragment.first_entry_id)
-        fragments = self._refresh(self.ledger_id).fragments
+        try:
+            fragments = self._refresh(self.ledger_id).fragments
+        except NoSuchLedger:
+            return  # it was deleted: what its bookies have said stands
         if fragments[0].first_entry_id <= entry_id:
             self._fragments = fragments

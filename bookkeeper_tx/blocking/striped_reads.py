@@ -117,11 +117,19 @@ class _StripedReads:
                 self._ask(each)
                 continue
             try:
-                each.entry = each.channel.result(each.token)
+                each.entry = self._received(each, each.channel)
             except BookKeeperError as error:
                 self._session.failed(each.bookie, error, each.choice)
                 self._ask(each)
         return None
+
+    def _received(self, each: _Asked, channel: BlockingChannel) -> bytes:
+        """Wait until the entry has come and return it; raises what the bookie answers."""
+        entry = bytes(channel.result(each.token))
+        limiter = self._session.channels.limiter
+        if limiter is not None:
+            limiter.received(each.bookie, 1, len(entry))
+        return entry
 
     def _run_of_those_there(self) -> EntryRun:
         """Return the entries, the first of which has come, up to one that has not."""
@@ -131,7 +139,7 @@ class _StripedReads:
                 if each.channel is None or not each.channel.done(each.token):
                     break
                 try:
-                    each.entry = each.channel.result(each.token)
+                    each.entry = self._received(each, each.channel)
                 except BookKeeperError as error:
                     session.failed(each.bookie, error, each.choice)
                     self._ask(each)
@@ -142,9 +150,6 @@ class _StripedReads:
                 break
         run = _run_of(session.ledger_id, self._asked[0].entry_id, entries)
         session.estimate.learn(run)
-        if session.channels.limiter is not None:
-            for each, entry in zip(self._asked, entries, strict=False):
-                session.channels.limiter.received(each.bookie, 1, len(entry))
         return run
 
     def _refuse(self, each: _Asked, run: EntryRun) -> None:

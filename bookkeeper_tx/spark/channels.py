@@ -15,8 +15,13 @@ def channels_to(
 ) -> BookieChannels:
     """Return channels to these bookies; none is open yet."""
     return BookieChannels(
-        {bookie: (info.host, info.port) for bookie, info in bookies.items()},
+        addresses_of(bookies),
         client_config(options),
         limits,
         batch_read_v3=[bookie for bookie, info in bookies.items() if BATCH_READ_V3 in (info.extensions or ())],
     )
+
+
+def addresses_of(bookies: Mapping[BookieId, BookieServiceInfo]) -> dict[BookieId, tuple[str, int]]:
+    """Return where these bookies listen."""
+    return {bookie: (info.host, info.port) for bookie, info in bookies.items()}

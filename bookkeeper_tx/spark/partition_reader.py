@@ -15,6 +15,7 @@ from bookkeeper_tx.errors import BookKeeperError, EntriesMissing
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from bookkeeper_tx.spark.arrow_entries import record_batches
 from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.latest_metadata import LatestMetadata
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.secret import Secret
 
@@ -38,15 +39,17 @@ def read_ranges(
     """Yield the entries of ``ranges`` in order, every one, as record batches with the columns of ``schema``.
 
     There is one connection to a bookie, made when it is first asked, and closed when the iterator is done with or
-    given up.  Raises EntriesMissing and what else keeps an entry from being read; with ``failOnDataLoss=false`` an
-    entry that no bookie has is logged, and a row of its own if there is a column ``lost``.
+    given up.  The metadata store is asked only when all bookies of an entry were asked in vain.
+
+    Raises EntriesMissing and what else keeps an entry from being read; with ``failOnDataLoss=false`` an entry that no
+    bookie has is logged, and a row of its own if there is a column ``lost``.
     """
     freeze_once()
     limits = RateLimit(
         entries_per_s=options.max_entries_per_second_per_bookie, bytes_per_s=options.max_bytes_per_second_per_bookie
     )
-    with channels_to(bookies, options, limits) as channels:
-        parts = _parts(channels, ranges, password, options, keep_corrupt="digest_ok" in schema.names)
+    with channels_to(bookies, options, limits) as channels, LatestMetadata(options, channels) as latest:
+        parts = _parts(channels, latest, ranges, password, options, keep_corrupt="digest_ok" in schema.names)
         yield from record_batches(parts, schema, options.batch_rows, options.batch_bytes)
 
 
@@ -59,7 +62,12 @@ def freeze_once() -> None:
 
 
 def _parts(
-    channels: BookieChannels, ranges: Sequence[LedgerRange], password: Secret, options: Options, keep_corrupt: bool
+    channels: BookieChannels,
+    latest: LatestMetadata,
+    ranges: Sequence[LedgerRange],
+    password: Secret,
+    options: Options,
+    keep_corrupt: bool,
 ) -> Iterator[VerifiedRun | LostEntry]:
     for entries in ranges:
         reader = LedgerReader(
@@ -72,6 +80,7 @@ def _parts(
             retry_interval_s=options.retry_interval_ms / 1000,
             fail_on_data_loss=options.fail_on_data_loss,
             keep_corrupt=keep_corrupt,
+            refresh=latest,
         )
         count = 0
         try:

@@ -19,7 +19,7 @@ from bookkeeper_tx.spark.secret import Secret, read_password
 
 
 class LedgerPartition(InputPartition):
-    """What one task reads: all that it needs to know, so that it asks bookies only."""
+    """What one task reads: all that it needs to know, so that it asks bookies only, unless entries are not there."""
 
     def __init__(
         self, ranges: list[LedgerRange], bookies: Mapping[BookieId, BookieServiceInfo], password: Secret

@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
+from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     DigestMismatch,
     EntriesMissing,
     InvalidArgument,
+    MetadataUnavailable,
     NoSuchEntry,
+    NoSuchLedger,
     StorageFailed,
     TooManyRequests,
     Unauthorized,
@@ -364,6 +367,60 @@ def test_entries_that_were_copied_elsewhere_are_found(write):
     ledger = type(stale)(7, 0, 99, (Fragment(0, ("b0", "b1")),), 2, write, write, DigestType.CRC32C)
     assert read(LedgerReader(site.channels(), ledger, PASSWORD, refresh=refresh)) == payloads(0, 99)
     assert asked == [7]
+
+
+def test_a_bookie_that_holds_copies_now_may_be_one_that_nobody_knew():
+    site = Site(2)
+    site.store(map(sealed, range(100)), 1)
+    site.names.remove("b1")
+    site.bookies[1].entries = dict(enumerate(map(sealed, range(100))))
+    site.bookies[0].knows_ledger = False
+    channels = site.channels()
+
+    def refresh(ledger_id: int) -> LedgerMetadata:
+        channels.add_addresses({"b1": ("b1", 3181)})
+        return LedgerMetadata(1, 1, 1, [Fragment(0, ("b1",))], digest_type=DigestType.CRC32C)
+
+    stale = type(site.ledger(0, 0))(7, 0, 99, (Fragment(0, ("b0",)),), 1, 1, 1, DigestType.CRC32C)
+    assert read(LedgerReader(channels, stale, PASSWORD, fail_on_data_loss=False, refresh=refresh)) == payloads(0, 99)
+
+
+def test_entries_of_a_ledger_that_was_deleted_are_missing():
+    site = Site(1)
+    site.bookies[0].knows_ledger = False
+
+    def refresh(ledger_id: int) -> LedgerMetadata:
+        raise NoSuchLedger
+
+    with pytest.raises(EntriesMissing):
+        read(reader_of(site, 0, 3, refresh=refresh))
+    reader = reader_of(site, 0, 3, refresh=refresh, fail_on_data_loss=False)
+    assert read(reader) == {}
+    assert reader.missing.ranges == [(0, 3)]
+
+
+def test_entries_are_not_called_lost_while_nobody_can_say_where_they_are():
+    site = Site(1)
+    site.bookies[0].knows_ledger = False
+
+    def refresh(ledger_id: int) -> LedgerMetadata:
+        raise MetadataUnavailable
+
+    with pytest.raises(MetadataUnavailable) as caught:
+        read(reader_of(site, 0, 3, refresh=refresh, fail_on_data_loss=False))
+    assert "entry 0 of ledger 7 cannot be had" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("write", [3, 2])
+def test_an_entry_counts_once_for_the_rate_limit_however_many_are_bad(write):
+    site = Site(3)
+    site.store(map(sealed, range(300)), write)
+    for entry_id in range(0, 300, 3):
+        site.bookies[0].entries[entry_id] = corrupted(site.bookies[0].entries[entry_id])
+    ledger = site.ledger(0, 299, write)
+    channels = site.channels(RateLimit(entries_per_s=100))
+    assert read(LedgerReader(channels, ledger, PASSWORD, batch=False)) == payloads(0, 299)
+    assert sum(site.slept) < 10
 
 
 def test_each_run_says_where_it_is_from():
