@@ -26,6 +26,8 @@ from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
 FORMAT_VERSION = 1
 EPOCHS_OF_NODE = 1000
 """Epochs below one node: a million children of one node are more than ZooKeeper can list."""
+ABANDONED_MAX = 40_000
+"""Ledgers that one document gives up; so many ids of any size fit."""
 _AGAIN = "~"
 
 
@@ -83,7 +85,12 @@ def publish(
 
 def abandon(store: BlockingStore, sink_id: str, key: EpochKey, ledger_ids: Collection[int]) -> frozenset[int]:
     """Return which of ``ledger_ids`` may be deleted: those that the epoch has not published, and never will."""
-    wanted = frozenset(ledger_ids)
+    ids = sorted(frozenset(ledger_ids))
+    parts = (ids[first : first + ABANDONED_MAX] for first in range(0, len(ids), ABANDONED_MAX))
+    return frozenset[int]().union(*(_abandon(store, sink_id, key, frozenset(part)) for part in parts))
+
+
+def _abandon(store: BlockingStore, sink_id: str, key: EpochKey, wanted: frozenset[int]) -> frozenset[int]:
     data = json.dumps({"v": FORMAT_VERSION, "abandoned": sorted(wanted)}, separators=(",", ":")).encode()
     unclaimed = wanted
     for path in _paths(sink_id, key):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
 from bookkeeper_tx.spark.manifest import (
     EpochAbandoned,
     EpochKey,
@@ -65,6 +66,20 @@ def test_epochs_are_read_by_number_and_queries_by_their_first_publication(store)
         store.documents[path] = json.dumps(document).encode()
     found = [(key.query_id, key.epoch) for key, _ in read_manifest(store, "sink")]
     assert found == [*(("later-in-the-alphabet", epoch) for epoch in (1, 2, 10, 3000)), ("earlier", 0), ("earlier", 5)]
+
+
+def test_more_ledgers_can_be_given_up_than_fit_into_one_document(store):
+    many = set(range(10**9, 10**9 + 100_000))
+    assert abandon(store, "sink", KEY, many) == many
+    assert max(map(len, store.documents.values())) <= DOCUMENT_SIZE_MAX
+    assert abandon(store, "sink", KEY, many) == many
+    documents = len(store.documents)
+    for each in (min(many), max(many)):
+        with pytest.raises(EpochAbandoned):
+            publish(store, "sink", KEY, ledgers(each))
+    assert publish(store, "sink", KEY, ledgers(5)) == ledgers(5)
+    assert len(store.documents) == documents + 1
+    assert abandon(store, "sink", KEY, {5, *many}) == many
 
 
 def test_a_node_has_a_thousand_epochs_at_most(store):
