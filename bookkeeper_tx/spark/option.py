@@ -132,6 +132,13 @@ def _size(value: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _batch_size(value: str) -> int:
+    size = _size(value)
+    if size > _UNITS["g"]:  # its offsets are of 32 bits
+        raise ValueError("an Arrow batch has 1 GiB at most")
+    return size
+
+
 def choice(values: type[Enum]) -> Kind:
     """Return the kind of one member of an enumeration, by its name in small letters."""
     members = {each.name.lower(): each for each in values}
@@ -193,6 +200,7 @@ TEXT = Kind("text", _text)
 BOOLEAN = Kind("`true` or `false`", _boolean)
 COUNT = number(1)
 SIZE = Kind("bytes, as in `8388608`, `64k`, `8m` or `1g`", _size)
+BATCH_SIZE = Kind(SIZE.form, _batch_size)
 DIGEST = choice(DigestType)
 LEDGER = Kind("a ledger id: a decimal number, or 32 hexadecimal digits", parse_ledger_id)
 LEDGERS = Kind("ledger ids and ranges of them, as in `1,5-9,20-`", _ledger_spans)

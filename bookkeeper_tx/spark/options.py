@@ -14,6 +14,7 @@ from attrs import frozen
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.offsets import ENDS, STARTS, Offsets
 from bookkeeper_tx.spark.option import (
+    BATCH_SIZE,
     BOOLEAN,
     COUNT,
     DIGEST,
@@ -167,7 +168,9 @@ class Options:
     batch_rows: int = option(
         number(1, 1_000_000), _READERS | Use.LEDGERS | Use.ENTRYLOG, "Rows of one Arrow batch", 10_000
     )
-    batch_bytes: int = option(SIZE, _READERS | Use.ENTRYLOG, "Payload bytes of one Arrow batch", 8 * MIB, shown="`8m`")
+    batch_bytes: int = option(
+        BATCH_SIZE, _READERS | Use.ENTRYLOG, "Payload bytes of one Arrow batch", 8 * MIB, shown="`8m`"
+    )
     pipeline_window: int = option(COUNT, _READERS, "Requests that wait for one bookie's answer", 512)
     max_entries_per_second_per_bookie: int | None = option(
         COUNT, _READERS, "Entries that one task asks one bookie for in a second"

@@ -70,6 +70,7 @@ WRONG = [
     ({"ledger": "1", "scope": "x"}, "write the number of a scope, or `all`"),
     ({"ledger": "1", "minpartitions": "0"}, "option minPartitions = '0': write a whole number, 1 or more"),
     ({"ledger": "1", "batchbytes": "8q"}, "option batchBytes = '8q': write bytes, as in `8388608`"),
+    ({"ledger": "1", "batchbytes": "2g"}, "option batchBytes = '2g': an Arrow batch has 1 GiB at most"),
     ({"ledger": "1", "batchrows": "2000000"}, "option batchRows = '2000000'"),
     ({"ledger": "1", "readmode": "all"}, "write one of `lac`, `closed`"),
     ({"ledger": "1", "batch": "yes"}, "option batch = 'yes': write `true` or `false`"),
