@@ -11,7 +11,13 @@ from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    DigestMismatch,
+    EntriesMissing,
+    RequestTimedOut,
+    TooManyRequests,
+)
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import DigestType, ledger_name
 from bookkeeper_tx.spark.channels import channels_to
@@ -55,7 +61,11 @@ class OpenEnds:
         last = self._last(channels, ledger, digest)
         size = 0
         if self._options.max_bytes_per_trigger is not None and last >= 0:
-            size = average(self._length(channels, ledger, last, digest_type, digest), last + 1)
+            try:
+                size = average(self._length(channels, ledger, last, digest_type, digest), last + 1)
+            except (EntriesMissing, DigestMismatch) as error:
+                # Who reads the entry says what becomes of the query; without its size the batch is only larger.
+                log.warning("the length of ledger %s is not known: %s", ledger_name(ledger.ledger_id), error)
         return LedgerEnd(ledger.ledger_id, last + 1, sealed=False, entry_bytes=size)
 
     def _last(self, channels: BookieChannels, ledger: SelectedLedger, digest: EntryDigest) -> int:

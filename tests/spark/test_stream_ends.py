@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut, Unauthorized
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    DigestMismatch,
+    EntriesMissing,
+    RequestTimedOut,
+    Unauthorized,
+)
 from bookkeeper_tx.model import Versioned
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.option import Use
@@ -35,14 +42,14 @@ class Bookies:
         return answer
 
 
-def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch) -> list[LedgerEnd]:
+def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch, **more: str) -> list[LedgerEnd]:
     @contextmanager
     def channels(*_: Any) -> Iterator[None]:
         yield
 
     monkeypatch.setattr(stream_ends, "channels_to", channels)
     monkeypatch.setattr(stream_ends, "last_add_confirmed", bookies.last_add_confirmed)
-    values = {"metadataServiceUri": "sqlite:///m", "ledgers": "0-", "numRetries": "2", "retryIntervalMs": "250"}
+    values = {"metadataServiceUri": "sqlite:///m", "ledgers": "0-", "numRetries": "2", "retryIntervalMs": "250", **more}
     asked = stream_ends.OpenEnds(Options.from_spark(values, Use.STREAM), Secret(), bookies.slept_s.append)
     return asked(MemoryStore(), LEDGERS)  # type: ignore[arg-type]
 
@@ -67,3 +74,20 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(Unauthorized):
         ends_of(bookies, monkeypatch)
     assert bookies.slept_s == []
+
+
+@pytest.mark.parametrize("error", [EntriesMissing(3, 7, 7, {}), DigestMismatch("corrupt")])
+def test_a_size_that_cannot_be_had_does_not_end_the_query(
+    monkeypatch: pytest.MonkeyPatch, error: BookKeeperError
+) -> None:
+    """Whether an entry may be missing is for those to say who read it."""
+
+    class Reader:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+        def runs(self) -> Iterator[Any]:
+            raise error
+
+    monkeypatch.setattr(stream_ends, "LedgerReader", Reader)
+    assert ends_of(Bookies(7, -1), monkeypatch, maxBytesPerTrigger="1m")[0] == LedgerEnd(3, 8, False, 0)
