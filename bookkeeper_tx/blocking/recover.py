@@ -60,7 +60,8 @@ def recover_ledgers(
             command, input=json.dumps(asked).encode(), capture_output=True, timeout=timeout_s, env=environment
         )
         output = done.stdout
-        reason = RemoteError(f"the recovering process ended with {done.returncode}: {done.stderr.decode()[-2000:]}")
+        said = done.stderr.decode(errors="replace")[-2000:]
+        reason = RemoteError(f"the recovering process ended with {done.returncode}: {said}")
     except subprocess.TimeoutExpired as late:
         output = late.stdout or b""
         reason = RequestTimedOut(f"not recovered within {timeout_s:g} s")

@@ -53,6 +53,12 @@ def test_those_that_a_slow_child_has_not_reached_have_timed_out(child):
     assert str(failed[2]) == "ledger 2: not recovered within 5 s"
 
 
+def test_a_child_may_complain_in_any_encoding(child):
+    child.returncode, child.stderr = 1, b"x" * 1999 + "ü".encode("latin-1")
+    (error,) = recovered(4).values()
+    assert type(error) is RemoteError
+
+
 def test_a_child_that_ends_early_shows_why(child):
     child.returncode, child.stderr = 1, b"MetadataUnavailable: nobody there"
     (error,) = recovered(4).values()
