@@ -28,6 +28,9 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 RECEIVE_SIZE = 256 * 1024
 
+SENDING_FACTOR = 10
+"""How many time-outs a request may take while the bookie sends all the while: large replies over a slow line do."""
+
 Token: TypeAlias = int
 """Names a request in flight on one channel."""
 
@@ -112,7 +115,8 @@ class BlockingChannel:
     def result(self, token: Token, timeout_s: float | None = None) -> Any:
         """Wait for a request; returns what came of it or raises the error that the bookie answered.
 
-        ``timeout_s`` is ``config.read_timeout_s`` unless given, and counts from this call on.
+        ``timeout_s`` is ``config.read_timeout_s`` unless given, and counts from this call on.  A bookie that sends all
+        the while has ``SENDING_FACTOR`` times as long.
         """
         if token not in self._done:
             self._wait((token,), self._config.read_timeout_s if timeout_s is None else timeout_s)
@@ -205,7 +209,8 @@ class BlockingChannel:
     def _wait(self, tokens: Sequence[Token], timeout_s: float) -> None:
         """Send what was asked and return when all of ``tokens`` are done."""
         self._check_open()
-        deadline = time.monotonic() + timeout_s
+        began = time.monotonic()
+        deadline, end = began + timeout_s, began + SENDING_FACTOR * timeout_s
         missing = set(tokens).difference(self._done)
         try:
             self._send()
@@ -216,6 +221,8 @@ class BlockingChannel:
                     self._send()
                 if readable:
                     missing.difference_update(self._take(self._receive()))
+                if missing and time.monotonic() > end:
+                    raise RequestTimedOut(f"bookie {self._peer} sent other things, and no answer")
         except OSError as error:
             self._lose(error)
         except BaseException:

@@ -2,6 +2,8 @@
 
 import socket
 import threading
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +17,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.transport import blocking
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import v3, v3_pb2
@@ -149,16 +152,28 @@ def test_no_answer_in_time_closes_the_channel(bookie):
     assert channel.closed
 
 
+def test_a_bookie_that_sends_all_the_while_does_not_hold_a_request_for_ever(bookie, monkeypatch):
+    seconds = count(1)
+    monkeypatch.setattr(blocking, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    monkeypatch.setattr(blocking, "RECEIVE_SIZE", len(reply(0, 5, 99)))
+    bookie.sendall(reply(0, 5, 99) * 1000)
+    channel = BlockingChannel("bookie", 3181, ClientConfig(read_timeout_s=5))
+    with pytest.raises(RequestTimedOut, match="bookie:3181"):
+        channel.read_entry(5, 0)
+    assert channel.closed
+    assert next(seconds) < 200
+
+
 def test_requests_go_while_replies_come(bookie):
     """More than the socket takes: what it has no room for is sent while the first replies are read."""
     bookie.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    count = 20_000
+    total = 20_000
     channel = BlockingChannel("bookie", 3181, ClientConfig(read_timeout_s=60))
-    token = channel.start_range_read(5, 0, count - 1)
+    token = channel.start_range_read(5, 0, total - 1)
 
     def answer() -> None:
         size, taken = len(request_of(0)), 0
-        while taken < count * size:
+        while taken < total * size:
             data = bookie.recv(1 << 16)
             done, taken = taken // size, taken + len(data)
             bookie.sendall(b"".join(reply(0, 5, each, b"%d" % each) for each in range(done, taken // size)))
@@ -167,7 +182,7 @@ def test_requests_go_while_replies_come(bookie):
     thread.start()
     run = channel.result(token)
     thread.join()
-    assert list(run) == [b"%d" % each for each in range(count)]
+    assert list(run) == [b"%d" % each for each in range(total)]
     channel.close()
 
 
