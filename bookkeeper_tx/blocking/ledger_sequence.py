@@ -134,7 +134,14 @@ class LedgerSequence:
     def _begin(self) -> LedgerWriter:
         """Create a ledger on bookies that can be connected to."""
         plan = self._plan
-        channels = self._choose(plan.quorum.ensemble_size)
+        try:
+            channels = self._choose(plan.quorum.ensemble_size)
+        except NotEnoughBookies:
+            if not self._avoided_until:
+                raise
+            # Rather one that has failed than none.
+            self._avoided_until.clear()
+            channels = self._choose(plan.quorum.ensemble_size)
         ensemble = tuple(each.bookie_id for each in channels)
         ledger_id, versioned = create_ledger(
             self._store, plan.quorum, ensemble, plan.digest_type, plan.password, plan.custom_metadata, self._random

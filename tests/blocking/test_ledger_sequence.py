@@ -190,6 +190,14 @@ def test_without_another_bookie_the_ledger_goes_on_and_says_who_lacks_entries():
     assert world.everything() == numbered(4000)
 
 
+def test_the_next_ledger_takes_a_bookie_that_failed_if_there_is_no_other():
+    world = World(["a", "b", "c"], (3, 3, 2), ledger_entries_max=1000)
+    world.cluster["b"].ledger, world.cluster["b"].silent_from = 0, 500
+    world.sequence.append_many(numbered(2500))
+    assert [each.lacking for each in world.sequence.close()] == [("b",), (), ()]
+    assert world.everything() == numbered(2500)
+
+
 def test_less_than_an_ack_quorum_is_an_error_with_all_reasons():
     world = World(["a", "b", "c"], (3, 3, 2))
     world.cluster["b"].dies_at = world.cluster["c"].dies_at = 10
