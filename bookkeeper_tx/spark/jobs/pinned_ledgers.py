@@ -54,7 +54,7 @@ def pin(spark: Any, cluster: Cluster, *, closed_only: bool = False) -> PinnedLed
         cluster = Cluster(cluster.metadata_uri, {**cluster.options, "ledgers": ALL_LEDGERS})
     options = Options.from_spark({"metadataServiceUri": cluster.metadata_uri, **cluster.options}, Use.READ)
     if options.allow_recovery:
-        _ = cluster.load(spark, Use.READ).schema  # this is when open ledgers are recovered
+        cluster.load(spark, Use.READ).take(1)  # open ledgers are recovered when that is planned
     found = list(_look(cluster.load(spark, Use.LEDGERS)))
     broken = [each for each in found if each.problem is not None]
     if broken and options.fail_on_data_loss:
