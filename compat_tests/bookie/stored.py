@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from compat_tests.bookie.pipeline import ask_all, statuses
+from compat_tests.bookie.pipeline import ask_all, ask_until_served, statuses
 from compat_tests.bookie.talk import Talk
 from compat_tests.wire.entries import KEY, entry
 from protocol_specs.wire.status import ENOENTRY, EOK
@@ -30,7 +30,7 @@ def expect_stored(talk: Talk, ledger: int, bodies: Bodies) -> None:
     """Read each entry, and want the very bytes."""
     wanted = dict(bodies) if isinstance(bodies, Mapping) else dict(enumerate(bodies))
     frames = [talk.requests.read(ledger, entry_id) for entry_id in wanted]
-    for (entry_id, body), reply in zip(wanted.items(), ask_all(talk.main, frames), strict=True):
+    for (entry_id, body), reply in zip(wanted.items(), ask_until_served(talk.main, frames), strict=True):
         talk.check(f"the status of a read of entry {entry_id}", reply.status, EOK)
         talk.check(f"entry {entry_id}", reply.body, body)
 

@@ -19,7 +19,7 @@ class _Registered:
         self.found: list[Any] = []
 
     @property
-    def dataSource(self) -> "_Registered":  # noqa: N802 - as Spark calls it
+    def dataSource(self) -> "_Registered":
         return self
 
     def register(self, source: Any) -> None:
