@@ -17,8 +17,8 @@ from bookkeeper_tx.metadata.sqlite_file import APPLICATION_ID, SCHEMA_VERSION, i
 from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs import ledger_id as ids
 
-BUSY_TIMEOUT_S = 5.0
-"""How long a statement waits for another process's transaction; those take a few fsyncs."""
+BUSY_TIMEOUT_S = 10.0
+"""How long a statement waits for other processes' transactions; each takes a few fsyncs, and who waits has no turn."""
 
 _SCHEMA = (
     "CREATE TABLE cluster (name TEXT PRIMARY KEY, value NOT NULL)",
