@@ -104,18 +104,23 @@ def pairs(_context: click.Context, parameter: click.Parameter, texts: Sequence[s
 # Decorators: each takes its own command-line options, and gives the command one value. -------------------------------
 
 
-def cluster_arguments(command: Command) -> Command:
-    """Add ``--metadata``, which ledgers, and options of the formats; the command gets ``cluster``."""
-
-    @click.option(
+def metadata_argument(text: str) -> Callable[[Command], Command]:
+    """Add ``--metadata``, with ``text`` to help; the command gets ``metadata_uri``."""
+    return click.option(
         "--metadata",
         "metadata_uri",
         envvar="BKTX_METADATA",
         show_envvar=True,
         required=True,
         metavar="URI",
-        help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.",
+        help=text,
     )
+
+
+def cluster_arguments(command: Command) -> Command:
+    """Add ``--metadata``, which ledgers, and options of the formats; the command gets ``cluster``."""
+
+    @metadata_argument("Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.")
     @click.option("--ledgers", metavar="IDS", help='Which ledgers: "7", "1,5-9", "100-"; default: all.')
     @click.option("--manifest", metavar="SINK", help="The ledgers that this sink has published.")
     @click.option("--password-file", metavar="FILE", help="File whose first line is the ledgers' password.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from attrs import frozen
 
-from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, load_entry_logs, output_arguments
+from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, load_entry_logs, metadata_argument, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
@@ -124,15 +124,7 @@ def _garbage_table(rows: Any, title: str, keys: list[str]) -> SummaryTable:
 
 
 @click.command(short_help="Garbage, orphans and torn places in entry logs on disk.")
-@click.option(
-    "--metadata",
-    "metadata_uri",
-    envvar="BKTX_METADATA",
-    show_envvar=True,
-    required=True,
-    metavar="URI",
-    help="Where the metadata of the bookie's cluster is.",
-)
+@metadata_argument("Where the metadata of the bookie's cluster is.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @output_arguments()
 def command(**values: Any) -> None:

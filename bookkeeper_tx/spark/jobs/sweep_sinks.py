@@ -9,7 +9,7 @@ import click
 from attrs import frozen
 
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.spark.jobs.arguments import Output, output_arguments
+from bookkeeper_tx.spark.jobs.arguments import Output, metadata_argument, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
@@ -82,15 +82,7 @@ def summarise(report: SweepReport, dry_run: bool) -> Summary:
 
 
 @click.command(short_help="Deletes what sinks wrote and never published.")
-@click.option(
-    "--metadata",
-    "metadata_uri",
-    envvar="BKTX_METADATA",
-    show_envvar=True,
-    required=True,
-    metavar="URI",
-    help="Where the cluster's metadata is.",
-)
+@metadata_argument("Where the cluster's metadata is.")
 @click.option("--sink-id", metavar="NAME", help="One sink; default: all.")
 @click.option(
     "--grace",
