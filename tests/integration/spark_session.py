@@ -25,23 +25,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         # A module has imported the fixture once more.
         yield running
         return
-    # Functions of test modules are sent to the workers by name.
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     directory = tmp_path_factory.mktemp("spark")
     events = directory / "events"
     events.mkdir()
-    session = local_session(
-        "tests",
-        settings={
-            # Tests look there for what must not be shown.
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": events.as_uri(),
-            "spark.local.dir": str(directory / "local"),
-            "spark.sql.warehouse.dir": str(directory / "warehouse"),
-        },
-    )
+    # Functions of test modules are sent to the workers by name.  Only the JVM keeps the path: what else a run starts
+    # is not to find the repository by it.
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
+        session = local_session(
+            "tests",
+            settings={
+                # Tests look there for what must not be shown.
+                "spark.eventLog.enabled": "true",
+                "spark.eventLog.compress": "false",
+                "spark.eventLog.dir": events.as_uri(),
+                "spark.local.dir": str(directory / "local"),
+                "spark.sql.warehouse.dir": str(directory / "warehouse"),
+            },
+        )
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

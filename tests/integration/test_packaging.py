@@ -1,5 +1,6 @@
 """The package as it is installed: from a wheel and as an editable, each into a fresh environment."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,11 @@ def source(tmp_path: Path) -> Path:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    finished = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=280)
+    # Found by PYTHONPATH, the repository would be taken for a package that is installed already.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    finished = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=280
+    )
     assert finished.returncode == 0, f"{command}: {finished.stdout}{finished.stderr}"
     return finished.stdout
 
