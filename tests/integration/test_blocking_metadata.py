@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred, ensureDeferred, succeed
 
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
@@ -45,13 +45,22 @@ class MixedStore:
         self._twisted = twisted
         self._blocking = blocking
         self._store: BlockingStore | None = None
+        self._first_look: Deferred[Any] = succeed(None)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._blocking:
             return getattr(self._twisted, name)
-        return lambda *args: maybeDeferred(self._ask, name, *args)
+        return lambda *args: ensureDeferred(self._ask(name, *args))
 
-    def _ask(self, name: str, *args: Any) -> Any:
+    def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
+        """Watch, and have the next blocking call come after the first look, as each call of the other store does."""
+        end: Callable[[], None] = self._twisted.watch_ledger(ledger_id, changed)
+        self._first_look = self._twisted.read_ledger(ledger_id)
+        return end
+
+    async def _ask(self, name: str, *args: Any) -> Any:
+        looked, self._first_look = self._first_look, succeed(None)
+        await looked
         if self._store is None:  # a cluster may be made after its store of the reactor was started
             self._store = open_blocking_store(self._uri)
         return getattr(self._store, name)(*args)
