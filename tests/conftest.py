@@ -8,9 +8,20 @@ from hypothesis import settings
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from tests.scheduling import in_order, make_scheduler
+
 # Nothing is asserted about time: a busy machine breaks no promise of ours.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return make_scheduler(config, log)
 
 
 def result_of(deferred: Deferred[Any]) -> Any:
@@ -34,7 +45,7 @@ def failure_of(deferred: Deferred[Any], *errors: type[BaseException]) -> BaseExc
 def kept_runs(request: pytest.FixtureRequest) -> Path | None:
     """Where ``--keep-runs`` says that runs of whole targets are kept."""
     kept = request.config.getoption("--keep-runs")
-    return kept.absolute() if kept else None
+    return Path(kept).absolute() if kept else None
 
 
 @pytest.fixture(name="result_of", scope="session")

@@ -8,7 +8,8 @@
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark``, ``crash``, ``node`` or ``docker``.
-* Tests with one of these marks, or with a release, are in the table at the end.
+* Tests with one of these marks, or with a release, are in the table at the end, also of a run that several workers
+  of pytest-xdist share.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ _MUST_RUN_IN_CI = ("java", "spark", "crash", "node", "docker")
 _ARGUMENT = "java_release"
 _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"
 
-_results = pytest.StashKey[Results]()
 _wanted = pytest.StashKey[Wanted]()
+_table = pytest.StashKey["Table"]()
 
-#: Case to the releases it is for: what did not run of these is said in the table, and only known at the end.
-_expected = pytest.StashKey[dict[str, tuple[str, ...]]]()
+#: What a report and a worker bring to the table.
+_ROW = "bookkeeper_row"
+_LEFT_OUT = "bookkeeper_left_out"
 
 
 def in_ci() -> bool:
@@ -47,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="the long forms too, every case on every release")
     group.addoption("--java-releases", metavar="R,R", help="run on exactly these BookKeeper releases")
     group.addoption(
-        "--keep-runs", metavar="DIR", type=Path, help="keep the runs of the conformance suite and the score of mutants"
+        "--keep-runs", metavar="DIR", help="keep the runs of the conformance suite and the score of mutants"
     )
 
 
@@ -61,8 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_wanted] = Wanted(bool(full), parse_releases(text))
     except ValueError as error:
         raise pytest.UsageError(f"--java-releases: {error}") from error
-    config.stash[_results] = Results()
-    config.stash[_expected] = {}
+    config.stash[_table] = Table(config)
+    config.pluginmanager.register(config.stash[_table])
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -97,11 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if _no_release_left(item) or (item.get_closest_marker("full") and not full)]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
-    for item in left_out:
-        if _no_release_left(item):
-            config.stash[_expected][_case(item)] = _releases_of(item)[0]
-        elif _in_table(item):
-            config.stash[_results].record(_case(item), _release(item), NOT_CHECKED, _NOT_IN_THIS_RUN)
+    config.stash[_table].leave_out(left_out)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -118,7 +116,10 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"CI=true: {_reason(report)}"
     if _in_table(item):
-        _tabulate(item, report, expected)
+        outcome = PASSED if report.passed or expected else (NOT_CHECKED if report.skipped else FAILED)
+        releases = _releases_of(item)[0] if _release(item) != NO_RELEASE else ()
+        row = [_case(item), _release(item), outcome, _reason(report) if report.skipped else "", list(releases)]
+        setattr(report, _ROW, row)
     return report
 
 
@@ -132,16 +133,56 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
     return report
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the table."""
-    results = config.stash[_results]
-    for case, releases in config.stash[_expected].items():
-        results.expect(case, releases, _NOT_IN_THIS_RUN)
-    if results.empty:
-        return
-    terminalreporter.section("case by BookKeeper release")
-    for line in results.render():
-        terminalreporter.write_line(line)
+class Table:
+    """The rows of a run, from its reports: they come from the workers too, if several share it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._results = Results()
+        self._left_out: list[tuple[str, str]] = []
+        # Case to the releases it is for: what did not run of these is only known at the end.
+        self._expected: dict[str, tuple[str, ...]] = {}
+
+    def leave_out(self, items: list[pytest.Item]) -> None:
+        """Note what is in the table and not in this run."""
+        for item in items:
+            if _no_release_left(item):
+                self._expected[_case(item)] = _releases_of(item)[0]
+            elif _in_table(item):
+                self._left_out.append((_case(item), _release(item)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a part of a test, of this process or of a worker."""
+        if row := getattr(report, _ROW, None):
+            case, release, outcome, reason, releases = row
+            self._results.record(case, release, outcome, reason)
+            if releases:
+                self._expected[case] = tuple(releases)
+
+    def pytest_sessionfinish(self) -> None:
+        """Send, from a worker, what is in no report."""
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_LEFT_OUT] = [[list(each) for each in self._left_out], list(self._expected.items())]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker sends; each of them has collected everything."""
+        left_out, expected = getattr(node, "workeroutput", {}).get(_LEFT_OUT, ((), ()))
+        self._left_out = [(case, release) for case, release in left_out]
+        self._expected |= {case: tuple(releases) for case, releases in expected}
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table."""
+        for case, release in self._left_out:
+            self._results.expect(case, [release], _NOT_IN_THIS_RUN)
+        for case, releases in self._expected.items():
+            self._results.expect(case, releases, _NOT_IN_THIS_RUN)
+        if self._results.empty:
+            return
+        terminalreporter.section("case by BookKeeper release")
+        for line in self._results.render():
+            terminalreporter.write_line(line)
 
 
 def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], Usual]:
@@ -185,11 +226,3 @@ def _in_table(item: pytest.Item) -> bool:
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return text.removeprefix("Skipped: ").removeprefix("not checked here: ")
-
-
-def _tabulate(item: pytest.Item, report: pytest.TestReport, expected: bool) -> None:
-    results = item.config.stash[_results]
-    outcome = PASSED if report.passed or expected else (NOT_CHECKED if report.skipped else FAILED)
-    results.record(_case(item), _release(item), outcome, _reason(report) if report.skipped else "")
-    if report.when == "teardown" and _release(item) != NO_RELEASE:
-        item.config.stash[_expected][_case(item)] = _releases_of(item)[0]

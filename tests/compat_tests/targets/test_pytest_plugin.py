@@ -54,9 +54,10 @@ def run(pytester, monkeypatch):
     return run_with
 
 
-def test_a_usual_run(run):
-    result = run()
-    result.assert_outcomes(passed=1, skipped=2, deselected=1)
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_a_usual_run(run, workers):
+    result = run(*workers)
+    result.assert_outcomes(passed=1, skipped=2, deselected=None if workers else 1)
     result.stdout.fnmatch_lines(
         [
             "*4.17.3 *4.18.0 *any",
@@ -70,8 +71,9 @@ def test_a_usual_run(run):
     assert "test_plain " not in result.stdout.str()
 
 
-def test_a_full_run_has_every_release_and_the_long_forms(run):
-    result = run("--full")
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_a_full_run_has_every_release_and_the_long_forms(run, workers):
+    result = run("--full", *workers)
     result.assert_outcomes(passed=3, skipped=2)
     result.stdout.fnmatch_lines(["sample::test_read *passed *passed *-"])
 

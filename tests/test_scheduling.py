@@ -1,0 +1,31 @@
+"""How the tests are shared among workers."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.scheduling import in_order, unit_of
+
+
+@pytest.mark.parametrize(
+    ("test", "unit"),
+    [
+        ("tests/cli/test_read.py::test_a", "tests/cli/test_read.py"),
+        ("tests/cli/test_read.py::test_a[x-1.2]", "tests/cli/test_read.py"),
+        ("tests/integration/test_talk.py::test_a[4.16.6]", "tests/integration/test_talk.py@4.16.6"),
+        ("tests/integration/test_talk.py::test_a[4.16.6-v3]", "tests/integration/test_talk.py@4.16.6"),
+        ("tests/integration/test_talk.py::test_b[v3-4.18.0-x]", "tests/integration/test_talk.py@4.18.0"),
+        ("tests/integration/test_talk.py::test_a[14.16.6x]", "tests/integration/test_talk.py"),
+        ("tests/integration/test_spark_sink.py::test_a[4.18.0]", "tests/integration/test_spark"),
+        ("tests/integration/test_spark_jobs.py::test_a", "tests/integration/test_spark"),
+        ("tests/spark/test_source.py::test_a", "tests/spark/test_source.py"),
+    ],
+)
+def test_a_unit_shares_what_takes_time(test: str, unit: str) -> None:
+    assert unit_of(test) == unit
+
+
+def test_integration_tests_come_first_and_stay_in_order() -> None:
+    names = ["tests/a.py::1", "tests/integration/a.py::2", "tests/b.py::1", "tests/integration/a.py::1"]
+    items = in_order([SimpleNamespace(nodeid=name) for name in names])
+    assert [item.nodeid for item in items] == [names[1], names[3], names[0], names[2]]
