@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
@@ -12,6 +12,7 @@ from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
+    BookKeeperError,
     DigestMismatch,
     InvalidArgument,
     InvalidConfig,
@@ -23,7 +24,7 @@ from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
 from bookkeeper_tx.spark.channels import channels_to
 from bookkeeper_tx.spark.filters import EntryFilter
-from bookkeeper_tx.spark.ledger_selection import SelectedLedger, select_ledgers
+from bookkeeper_tx.spark.ledger_selection import SelectedLedger, lost_ledgers, select_ledgers
 from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.options import Options, ReadMode
 from bookkeeper_tx.spark.partitions import SizedRange
@@ -65,15 +66,24 @@ class Snapshot:
     ledgers: tuple[KnownLedger, ...]
     bookies: Mapping[BookieId, BookieServiceInfo]
     """The bookies of these ledgers; those of which nobody knows where they listen are left out."""
+    lost: Mapping[int, BookKeeperError] = field(factory=dict)
+    """Ledgers that were named and cannot be read, with what the metadata store said of them."""
+
+    def check_lost(self, options: Options) -> None:
+        """Raise NoSuchLedger or MetadataCorrupt if a ledger is lost, unless data loss is not to fail."""
+        if self.lost and options.fail_on_data_loss:
+            raise lost_ledgers(self.lost)
 
 
 def take_snapshot(options: Options, password: Secret) -> Snapshot:
     """Look at the ledgers that ``options`` select, and at the end of those that are open; change nothing.
 
-    Raises NoSuchLedger, Unauthorized (wrong password), and what the metadata store and bookies of open ledgers answer.
+    A ledger that is lost is no error yet: a stream that has read it to its end does without it.  Raises Unauthorized
+    (wrong password), and what the metadata store and bookies of open ledgers answer.
     """
     with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
-        selected = select_ledgers(store, options)
+        found = select_ledgers(store, options)
+        selected = list(found.ledgers)
         for each in selected:
             check_password(each, password, options.digest_type)
         if options.read_mode is ReadMode.CLOSED:
@@ -83,7 +93,7 @@ def take_snapshot(options: Options, password: Secret) -> Snapshot:
     open_ledgers = [each for each in selected if not each.metadata.closed]
     ends = _ends_of_open(open_ledgers, bookies, options, password)
     known = (_known(each.ledger_id, each.metadata, ends.get(each.ledger_id), options.digest_type) for each in selected)
-    return Snapshot(tuple(known), bookies)
+    return Snapshot(tuple(known), bookies, found.lost)
 
 
 def check_password(ledger: SelectedLedger, password: Secret, digest_type: DigestType | None) -> None:
@@ -108,7 +118,7 @@ def recovered(snapshot: Snapshot, options: Options, password: Secret) -> Snapsho
         return snapshot
     ledgers = tuple(each if each.closed else _recovered(each, options, password) for each in snapshot.ledgers)
     with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
-        return Snapshot(ledgers, bookies_of(store, (each.metadata for each in ledgers)))
+        return evolve(snapshot, ledgers=ledgers, bookies=bookies_of(store, (each.metadata for each in ledgers)))
 
 
 def _recovered(ledger: KnownLedger, options: Options, password: Secret) -> KnownLedger:
@@ -185,7 +195,7 @@ def wanted_ranges(snapshot: Snapshot, options: Options, wanted: EntryFilter) -> 
 
 
 def _check_named(snapshot: Snapshot, offsets: Offsets | None, name: str) -> None:
-    there = {int(each.ledger_id) for each in snapshot.ledgers}
+    there = {int(each.ledger_id) for each in snapshot.ledgers}.union(map(int, snapshot.lost))
     strange = [] if offsets is None else sorted(set(offsets.of_ledger) - there)
     if strange:
         names = ", ".join(ledger_name(each) for each in strange)

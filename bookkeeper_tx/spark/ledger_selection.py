@@ -1,7 +1,7 @@
 """Which ledgers the options name, as the metadata store has them."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
@@ -28,21 +28,33 @@ class SelectedLedger:
         return self.versioned.metadata
 
 
-def select_ledgers(store: BlockingStore, options: Options) -> list[SelectedLedger]:
+@frozen
+class Selection:
+    """What there is of the ledgers that were chosen."""
+
+    ledgers: tuple[SelectedLedger, ...]
+    lost: Mapping[int, BookKeeperError]
+    """Ledgers that were named and are not there, or whose metadata cannot be understood: why."""
+
+
+def select_ledgers(store: BlockingStore, options: Options) -> Selection:
     """Return the ledgers that ``options`` name, in the order of their ids, those of a manifest in that of its epochs.
 
-    Without a name they are all of the scope.  A ledger that is named by its id and is not there, or whose metadata
-    cannot be understood, raises NoSuchLedger or MetadataCorrupt, or is logged and left out if data loss is not to fail.
+    Without a name they are all of the scope.  What is lost is for the caller to raise: a stream may be through with it.
+    If data loss is not to fail, it is logged.
     """
     named, found = chosen_ids(store, options)
     ids = list(dict.fromkeys([*named, *found]))
     if options.manifest is None:
         ids.sort()
-    selected = list(_read(store, ids, frozenset(named), options.fail_on_data_loss))
+    selected, lost = _read(store, ids, frozenset(named))
+    if not options.fail_on_data_loss:
+        for ledger_id, error in lost.items():
+            log.warning("ledger %s is left out: %s", ledger_name(ledger_id), error)
     if options.ledger_metadata:
         wanted = options.ledger_metadata
         selected = [each for each in selected if has_custom_metadata(each.metadata, wanted)]
-    return selected
+    return Selection(tuple(selected), lost)
 
 
 def chosen_ids(store: BlockingStore, options: Options) -> tuple[list[int], list[int]]:
@@ -80,22 +92,25 @@ def _is_in(ledger_id: int, ranges: Iterable[LedgerSpan], scope_id: int | None) -
 
 
 def _read(
-    store: BlockingStore, ids: Iterable[int], named: frozenset[int], fail_on_data_loss: bool
-) -> Iterator[SelectedLedger]:
+    store: BlockingStore, ids: Iterable[int], named: frozenset[int]
+) -> tuple[list[SelectedLedger], dict[int, BookKeeperError]]:
+    selected: list[SelectedLedger] = []
+    lost: dict[int, BookKeeperError] = {}
     for ledger_id, found in store.read_ledgers(ids):
         if isinstance(found, Versioned):
-            yield SelectedLedger(ledger_id, found)
-        elif isinstance(found, NoSuchLedger) and ledger_id not in named:
-            continue  # it was deleted since it was listed, and nobody has asked for it by name
-        elif fail_on_data_loss:
-            raise _lost(ledger_id, found)
-        else:
-            log.warning("ledger %s is left out: %s", ledger_name(ledger_id), found)
+            selected.append(SelectedLedger(ledger_id, found))
+        elif ledger_id in named or not isinstance(found, NoSuchLedger):
+            lost[ledger_id] = found
+        # Any other was deleted since it was listed, and nobody has asked for it by name.
+    return selected, lost
 
 
-def _lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
+def lost_ledgers(lost: Mapping[int, BookKeeperError]) -> BookKeeperError:
+    """Return the error for ledgers that cannot be read, of which there is at least one."""
+    ledger_id, error = next(iter(lost.items()))
+    more = f" (and {len(lost) - 1} more like it)" if len(lost) > 1 else ""
     return type(error)(
-        f"ledger {ledger_name(ledger_id)}: {str(error).rstrip('.')}; take it out of the options, "
+        f"ledger {ledger_name(ledger_id)}{more}: {str(error).rstrip('.')}; take it out of the options, "
         "or give failOnDataLoss=false to read what there is."
     )
 

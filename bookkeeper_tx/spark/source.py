@@ -62,6 +62,7 @@ class LedgerSource(DataSource):
         self._check_columns(schema)
         shown = FilteringLedgerReader if options.pushdown and filters_can_be_pushed() else LedgerBatchReader
         snapshot = self.snapshot
+        snapshot.check_lost(options)
         if options.allow_recovery:
             # Only here is it known that this is no stream, which never recovers.
             snapshot = recovered(snapshot, options, read_password(options))

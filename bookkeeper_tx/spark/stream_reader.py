@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -43,8 +44,11 @@ class Beginning:
 
     offsets: Offsets
     known: tuple[LedgerEnd, ...]
+    check_lost: Callable[[], None] = lambda: None
+    """Raises if a ledger was lost by then: only a stream that begins is sure to need it."""
 
     def offset(self) -> StreamOffset:
+        self.check_lost()
         return first_offset(self.known, self.offsets)
 
 
@@ -163,7 +167,8 @@ def make_stream_reader(options: Options, snapshot: Snapshot, schema: StructType)
             "their ids: give includeScope=true"
         )
     known = tuple(LedgerEnd(each.ledger_id, each.end, each.closed) for each in snapshot.ledgers)
-    beginning = Beginning(options.starting_offsets or Offsets(Edge.LATEST), known)
+    offsets = options.starting_offsets or Offsets(Edge.LATEST)
+    beginning = Beginning(offsets, known, partial(snapshot.check_lost, options))
     password = read_password(options)
     cluster = StreamCluster(options, password, OpenEnds(options, password))
     return LedgerStreamReader(options, beginning, cluster, to_arrow_schema(schema, timezone="UTC"))

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan
 
-from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, Unauthorized
+from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId
 from bookkeeper_tx.spark import ledger_ranges
 from bookkeeper_tx.spark.filters import EntryFilter, push
@@ -32,7 +32,7 @@ def options(**values: str) -> Options:
 def snapshot(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Take a snapshot of a dictionary of ledgers; the last add confirmed of open ones is 4."""
 
-    def take(ledgers: dict[int, Any], password: bytes = b"", **values: str) -> Snapshot:
+    def take(ledgers: dict[int, Any], password: bytes = b"", /, **values: str) -> Snapshot:
         monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
         monkeypatch.setattr(ledger_ranges, "last_add_confirmed", lambda channels, ledger_id, metadata, digest: 4)
         return take_snapshot(options(**values), Secret(password))
@@ -74,6 +74,15 @@ def test_an_offset_that_there_is_not(snapshot: Any) -> None:
     assert ranges(found, endingOffsets='{"1": 11}', failOnDataLoss="false") == [(1, 0, 9), (2, 0, 4)]
     with pytest.raises(InvalidConfig, match="startingOffsets names ledger 3, which is not among those"):
         ranges(found, startingOffsets='{"3": 1}')
+
+
+def test_a_ledger_that_is_lost_is_raised_by_who_needs_it(snapshot: Any) -> None:
+    found = snapshot({1: closed_ledger(10)}, ledgers="1,2")
+    assert [each.ledger_id for each in found.ledgers] == [1]
+    found.check_lost(options(failOnDataLoss="false"))
+    with pytest.raises(NoSuchLedger, match=r"ledger 2: .*take it out of the options"):
+        found.check_lost(options())
+    assert ranges(found, startingOffsets='{"1": 5, "2": 7}', failOnDataLoss="false") == [(1, 5, 9)]
 
 
 def test_filters_cut_what_is_read(snapshot: Any) -> None:

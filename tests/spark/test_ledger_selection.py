@@ -6,7 +6,7 @@ pytest.importorskip("pyspark")
 
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.model import LedgerId
-from bookkeeper_tx.spark.ledger_selection import select_ledgers
+from bookkeeper_tx.spark.ledger_selection import lost_ledgers, select_ledgers
 from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options
 from tests.spark.stores import StoreOfDict, closed_ledger
@@ -23,7 +23,17 @@ def store() -> StoreOfDict:
 
 def selected(of: StoreOfDict | None = None, **values: str) -> list[int]:
     options = Options.from_spark({"metadataServiceUri": "sqlite:///m", **values}, Use.READ)
-    return [each.ledger_id for each in select_ledgers(of or store(), options)]
+    found = select_ledgers(of or store(), options)
+    if found.lost:
+        raise lost_ledgers(found.lost)
+    return [each.ledger_id for each in found.ledgers]
+
+
+def lost(of: StoreOfDict, **values: str) -> list[int]:
+    options = Options.from_spark({"metadataServiceUri": "sqlite:///m", **values}, Use.READ)
+    found = select_ledgers(of, options)
+    assert [each.ledger_id for each in found.ledgers] == [1]
+    return list(found.lost)
 
 
 def test_by_id_and_by_ranges() -> None:
@@ -48,7 +58,16 @@ def test_in_a_scope() -> None:
 def test_a_named_ledger_must_be_there() -> None:
     with pytest.raises(NoSuchLedger, match=r"ledger 99: .*failOnDataLoss=false"):
         selected(ledgers="1,99")
-    assert selected(ledgers="1,99", failOnDataLoss="false") == [1]
+    with pytest.raises(NoSuchLedger, match=r"ledger 98 \(and 1 more like it\): "):
+        selected(ledgers="1,99,98")
+    assert lost(StoreOfDict({1: closed_ledger(1)}), ledgers="1,99") == [99]
+
+
+def test_a_ledger_that_is_left_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert lost(StoreOfDict({1: closed_ledger(1)}), ledgers="1,99") == [99]
+    assert not caplog.records
+    assert lost(StoreOfDict({1: closed_ledger(1)}), ledgers="1,99", failOnDataLoss="false") == [99]
+    assert [each.message for each in caplog.records] == ["ledger 99 is left out: There is no such ledger."]
 
 
 def test_a_ledger_that_went_since_it_was_listed_is_no_loss() -> None:
@@ -59,4 +78,4 @@ def test_metadata_that_cannot_be_read_is_a_loss() -> None:
     broken = StoreOfDict({1: closed_ledger(1), 2: MetadataCorrupt("bad bytes")})
     with pytest.raises(MetadataCorrupt, match="ledger 2: bad bytes"):
         selected(broken, ledgers="0-")
-    assert selected(broken, ledgers="0-", failOnDataLoss="false") == [1]
+    assert lost(broken, ledgers="0-", failOnDataLoss="false") == [2]

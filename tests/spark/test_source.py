@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,14 +12,23 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark import cloudpickle
-from pyspark.sql.datasource import CaseInsensitiveDict, DataSourceReader, EqualTo, InputPartition
+from pyspark.sql.datasource import (
+    CaseInsensitiveDict,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
-from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.spark import ledger_ranges, planning
+from bookkeeper_tx.spark import ledger_ranges, planning, stream_reader
 from bookkeeper_tx.spark.source import LedgerSource
 from bookkeeper_tx.spark.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
+from bookkeeper_tx.spark.stream_cluster import StreamCluster
+from bookkeeper_tx.spark.stream_offsets import StreamOffset
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 PASSWORD = b"hunter2-hunter2"
@@ -91,6 +101,37 @@ def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, mon
     (part,) = travelled(made).reader(ENTRY_IDS).partitions()
     assert [(each.first, each.last) for each in part.ranges] == [(0, 19)]
     assert recovered == [7]
+
+
+def test_a_query_fails_when_it_is_planned_if_a_ledger_is_gone(source: Any) -> None:
+    made = travelled(source(ledger="8"))
+    schema = made.schema()
+    with pytest.raises(NoSuchLedger, match=r"ledger 8: .*failOnDataLoss=false"):
+        travelled(made).reader(schema)
+    assert travelled(source(ledger="8", failOnDataLoss="false")).reader(schema).partitions() == []
+
+
+def test_a_stream_fails_only_if_it_needs_the_ledger_that_is_gone(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_store(uri: str, timeout_s: float) -> StoreOfDict:
+        return StoreOfDict({})
+
+    monkeypatch.setattr(ledger_ranges, "open_blocking_store", open_store)
+    monkeypatch.setattr(stream_reader, "StreamCluster", partial(StreamCluster, open_store=open_store))
+
+    def restarted(**options: str) -> DataSourceStreamReader:
+        made = source(**options)
+        return travelled(made).streamReader(made.schema())
+
+    def latest(offset: StreamOffset) -> Any:
+        return restarted().latestOffset(offset.to_json(), ReadAllAvailable())
+
+    with pytest.raises(NoSuchLedger, match=r"ledger 7: .*failOnDataLoss=false"):
+        restarted().initialOffset()
+    read = StreamOffset(closed={7: 100})
+    assert latest(read) == read.to_json()
+    with pytest.raises(NoSuchLedger, match=r"ledger 7: .*did not read it to its end"):
+        latest(StreamOffset(open={7: 50}))
+    assert restarted(failOnDataLoss="false").initialOffset() == StreamOffset().to_json()
 
 
 def test_tasks_get_neither_ledgers_nor_more_than_their_part(source: Any) -> None:
