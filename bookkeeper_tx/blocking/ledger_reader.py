@@ -30,10 +30,10 @@ class LedgerReader:
     When all bookies of an entry were asked in vain, and some have not answered, they are asked again ``num_retries``
     times, every ``retry_interval_s`` seconds.  Then :meth:`runs` raises:
 
-    * EntriesMissing, when all have answered and none has it.  With ``fail_on_data_loss=False`` such entries are passed
-      over and counted in :attr:`missing`.
+    * EntriesMissing, when all have answered and none has it.
     * DigestMismatch, when all have sent it and none in good order.  With ``keep_corrupt`` it is given out as the only
       entry of a run with ``digest_ok=False`` (and so is one that some bookies lack and others have in bad order).
+    * Neither of these with ``fail_on_data_loss=False``: such entries are passed over, and counted in :attr:`missing`.
     * BookieUnavailable, when it may be on a bookie that cannot be reached; or the error that such a bookie answered.
 
     ``refresh``, which returns a ledger's metadata as it is now, lets a read find entries that were copied to other

@@ -1,6 +1,6 @@
 """Entries that are lost, counted."""
 
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import BookieId
 
 RANGES_MAX = 10_000
@@ -8,21 +8,24 @@ RANGES_MAX = 10_000
 
 
 class MissingEntries:
-    """The ids of entries of one ledger that no bookie has, as ranges; they are added in ascending order."""
+    """The ids of entries of one ledger that no bookie has in good order, as ranges; added in ascending order."""
 
     def __init__(self) -> None:
         self.count = 0
-        """How many are missing."""
+        """How many are missing, or corrupt."""
+        self.corrupt = 0
+        """How many of them some bookie has, but none as they were written."""
         self.ranges: list[tuple[int, int]] = []
         """First and last id of each stretch of them, both included; the first ``RANGES_MAX`` of these."""
         self.reasons: dict[BookieId, BookKeeperError] = {}
         """What the bookies said of the first of them."""
 
     def add(self, entry_id: int, reasons: dict[BookieId, BookKeeperError]) -> None:
-        """Count an entry that is missing for these reasons."""
+        """Count an entry that cannot be had for these reasons."""
         if not self.count:
             self.reasons = dict(reasons)
         self.count += 1
+        self.corrupt += any(isinstance(reason, DigestMismatch) for reason in reasons.values())
         if self.ranges and self.ranges[-1][1] == entry_id - 1:
             self.ranges[-1] = self.ranges[-1][0], entry_id
         elif len(self.ranges) < RANGES_MAX:

@@ -30,9 +30,9 @@ class Persistence:
     retry_interval_s: float = field(default=0.1, validator=ge(0))
     """How long is waited before that."""
     fail_on_data_loss: bool = True
-    """Whether to raise EntriesMissing; otherwise such entries are counted and passed over."""
+    """Whether to raise for an entry that no bookie has in good order; otherwise it is counted and passed over."""
     keep_corrupt: bool = False
-    """Whether to give out an entry that no bookie has in good order, marked so, instead of raising DigestMismatch."""
+    """Whether to give out an entry that some bookie has, and none in good order, marked so, instead of either."""
 
 
 class ReadSession:
@@ -129,8 +129,7 @@ class ReadSession:
             if choice.corrupt is not None and self._persistence.keep_corrupt:
                 bookie, run = choice.corrupt
                 return VerifiedRun(run, 1, self._payload_offset, (bookie,), digest_ok=False)
-            error = choice.verdict(self.ledger_id, entry_id)
-            if not isinstance(error, DigestMismatch) and not self._persistence.fail_on_data_loss:
+            if not self._persistence.fail_on_data_loss:
                 self.missing.add(entry_id, choice.reasons)
                 return LostEntry(self.ledger_id, entry_id, dict(choice.reasons))
         raise choice.verdict(self.ledger_id, entry_id)

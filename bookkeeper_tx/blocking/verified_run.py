@@ -44,7 +44,7 @@ class VerifiedRun:
 
 @frozen(eq=False)
 class LostEntry:
-    """An entry that is on none of its bookies."""
+    """An entry that is on none of its bookies, or corrupt on those that have it."""
 
     ledger_id: int
     entry_id: int

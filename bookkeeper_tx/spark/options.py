@@ -108,7 +108,8 @@ class Options:
     fail_on_data_loss: bool = option(
         BOOLEAN,
         Use.ENTRIES,
-        "A ledger that is not there, and an entry that no bookie has, fail the query; `false`: they are left out",
+        "A ledger that is not there, and an entry that no bookie has in good order, fail the query; `false`: they are"
+        " left out, counted in the log, and shown by `includeLost`",
         True,
     )
     max_entries_per_trigger: int | None = option(
@@ -130,8 +131,8 @@ class Options:
     include_digest: bool = option(
         BOOLEAN,
         Use.ENTRIES | Use.ENTRYLOG,
-        "Column `digest_ok`: false for an entry that no bookie has in good order. Without it such an entry fails the"
-        " query. Of entry logs: whether it matches; null for a MAC",
+        "Column `digest_ok`: false for an entry that bookies have, but none in good order. Without it such an entry is"
+        " lost (`failOnDataLoss`). Of entry logs: whether it matches; null for a MAC",
         False,
     )
     include_bookie: bool = option(BOOLEAN, Use.ENTRIES, "Column `bookie`: the one that gave the entry", False)

@@ -9,9 +9,10 @@ import pyarrow as pa
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
+from bookkeeper_tx.blocking.missing_entries import MissingEntries
 from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.errors import BookKeeperError, EntriesMissing
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, EntriesMissing
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from bookkeeper_tx.spark.arrow_entries import record_batches
 from bookkeeper_tx.spark.channels import channels_to
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 WHAT_TO_DO = (
     "They are lost unless a bookie that has them comes back. To read what there is, give failOnDataLoss=false, "
     "and includeLost=true to see which entries are missing."
+)
+IF_CORRUPT = (
+    "To read the others, give failOnDataLoss=false, and includeLost=true to see which entries are left out; "
+    "to see what bookies have of it, includeDigest=true."
 )
 
 _frozen = False
@@ -41,8 +46,8 @@ def read_ranges(
     There is one connection to a bookie, made when it is first asked, and closed when the iterator is done with or
     given up.  The metadata store is asked only when all bookies of an entry were asked in vain.
 
-    Raises EntriesMissing and what else keeps an entry from being read; with ``failOnDataLoss=false`` an entry that no
-    bookie has is logged, and a row of its own if there is a column ``lost``.
+    Raises EntriesMissing, DigestMismatch and what else keeps an entry from being read; with ``failOnDataLoss=false`` an
+    entry that no bookie has in good order is logged, and a row of its own if there is a column ``lost``.
     """
     freeze_once()
     limits = RateLimit(
@@ -87,12 +92,24 @@ def _parts(
             for part in reader.parts():
                 count += part.count if isinstance(part, VerifiedRun) else 1
                 yield part
-        except EntriesMissing as error:
-            error.add_note(WHAT_TO_DO)
+        except (EntriesMissing, DigestMismatch) as error:
+            error.add_note(WHAT_TO_DO if isinstance(error, EntriesMissing) else IF_CORRUPT)
             raise
         _check_count(entries, count)
         if reader.missing.count:
-            log.warning("ledger %s: lost entries: %d", ledger_name(entries.ledger_id), reader.missing.count)
+            _say_lost(entries, reader.missing)
+
+
+def _say_lost(entries: LedgerRange, missing: MissingEntries) -> None:
+    reasons = "; ".join(f"{bookie}: {error}" for bookie, error in missing.reasons.items())
+    log.warning(
+        "ledger %s: lost entries: %d, %d of them corrupt; the first is %d (%s)",
+        ledger_name(entries.ledger_id),
+        missing.count,
+        missing.corrupt,
+        missing.ranges[0][0],
+        reasons,
+    )
 
 
 def _check_count(entries: LedgerRange, count: int) -> None:

@@ -96,12 +96,12 @@ def test_what_some_bookie_has_in_good_order_is_read_and_what_none_has_is_told(da
         bookie.surplus = data.draw(st.integers(0, 2))
     options = {"batch": data.draw(st.booleans()), "window": data.draw(st.integers(1, 9))}
     _raises_at_the_first_that_cannot_be_had(site, last, write, options, lost, corrupt, sizes)
-    if not corrupt:
-        reader = reader_of(site, 0, last, write, fail_on_data_loss=False, **options)
-        good = [entry_id for entry_id in range(last + 1) if entry_id not in lost]
-        assert read(reader) == {entry_id: payload_of(entry_id, sizes(entry_id)) for entry_id in good}
-        assert reader.missing.count == len(lost)
-        assert {each for start, end in reader.missing.ranges for each in range(start, end + 1)} == lost
+    reader = reader_of(site, 0, last, write, fail_on_data_loss=False, **options)
+    good = [entry_id for entry_id in range(last + 1) if entry_id not in lost | corrupt]
+    assert read(reader) == {entry_id: payload_of(entry_id, sizes(entry_id)) for entry_id in good}
+    assert reader.missing.count == len(lost | corrupt)
+    assert reader.missing.corrupt >= len(corrupt)
+    assert {each for start, end in reader.missing.ranges for each in range(start, end + 1)} == lost | corrupt
     assert not site.slept
 
 
@@ -300,12 +300,30 @@ def test_corrupt_entries_are_given_if_that_is_asked_for(bookies, write):
         if 4 in bookie.entries:
             bookie.entries[4] = corrupted(bookie.entries[4])
     with pytest.raises(DigestMismatch, match="entry 4 of ledger 7 is corrupt on all"):
-        read(reader_of(site, 0, 9, write, fail_on_data_loss=False))
+        read(reader_of(site, 0, 9, write))
     runs = list(reader_of(site, 0, 9, write, keep_corrupt=True).runs())
     assert [(run.first, run.last) for run in runs if not run.digest_ok] == [(4, 4)]
     bad = next(run for run in runs if not run.digest_ok)
     assert bad.payloads() == [corrupted(payload_of(4))]
     assert [entry_id for run in runs for entry_id in range(run.first, run.last + 1)] == list(range(10))
+
+
+@KINDS
+def test_corrupt_entries_are_lost_if_data_loss_is_not_to_fail(bookies, write):
+    site = Site(bookies)
+    site.store(map(sealed, range(10)), write)
+    for bookie in site.bookies:
+        if 4 in bookie.entries:
+            bookie.entries[4] = corrupted(bookie.entries[4])
+        bookie.entries.pop(6, None)
+    reader = reader_of(site, 0, 9, write, fail_on_data_loss=False)
+    parts = list(reader.parts())
+    lost = [part for part in parts if isinstance(part, LostEntry)]
+    assert [each.entry_id for each in lost] == [4, 6]
+    assert {type(error) for error in lost[0].reasons.values()} == {DigestMismatch}
+    assert (reader.missing.count, reader.missing.corrupt, reader.missing.ranges) == (2, 1, [(4, 4), (6, 6)])
+    given = [range(part.first, part.last + 1) for part in parts if isinstance(part, VerifiedRun) and part.digest_ok]
+    assert [each for ids in given for each in ids] == [0, 1, 2, 3, 5, 7, 8, 9]
 
 
 def test_an_entry_that_is_cut_short_is_corrupt():
@@ -314,6 +332,9 @@ def test_an_entry_that_is_cut_short_is_corrupt():
     site.bookies[0].entries[4] = sealed(4)[:20]
     with pytest.raises(DigestMismatch, match="entry 4 of ledger 7 has only 20 bytes"):
         read(reader_of(site, 0, 9, keep_corrupt=True))
+    reader = reader_of(site, 0, 9, keep_corrupt=True, fail_on_data_loss=False)
+    assert list(read(reader)) == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    assert reader.missing.corrupt == 1
 
 
 def test_a_wrong_digest_type_is_a_mismatch():

@@ -14,7 +14,7 @@ from bookkeeper_tx.blocking.missing_entries import MissingEntries
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError, EntriesMissing, NoSuchEntry
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, EntriesMissing, NoSuchEntry
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark import partition_reader
 from bookkeeper_tx.spark.option import Use
@@ -52,7 +52,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[Any]]:
                 if isinstance(each, Exception):
                     raise each
                 if isinstance(each, LostEntry):
-                    self.missing.add(each.entry_id, {})
+                    self.missing.add(each.entry_id, dict(each.reasons))
                 yield each
 
     monkeypatch.setattr(partition_reader, "LedgerReader", Reader)
@@ -78,20 +78,26 @@ def test_small_ledgers_share_a_batch(given: dict[int, list[Any]]) -> None:
 
 
 def test_lost_entries_are_rows_and_in_the_log(given: dict[int, list[Any]], caplog: pytest.LogCaptureFixture) -> None:
-    given[1] = [run(1, 0, 0), LostEntry(1, 1, GONE), run(1, 2, 2)]
+    corrupt = LostEntry(1, 3, {"bookie:3181": DigestMismatch("bad bits")})
+    given[1] = [run(1, 0, 0), LostEntry(1, 1, GONE), run(1, 2, 2), corrupt]
     with caplog.at_level(logging.WARNING):
-        found = rows(ledger_range(1, 0, 2), failOnDataLoss="false", includeLost="true")
-    assert [(row["entry_id"], row["payload"], row["lost"] is None) for row in found] == [
-        (0, b"0", True),
-        (1, None, False),
-        (2, b"2", True),
+        found = rows(ledger_range(1, 0, 3), failOnDataLoss="false", includeLost="true")
+    assert [(row["entry_id"], row["payload"], row["lost"]) for row in found] == [
+        (0, b"0", None),
+        (1, None, "bookie:3181: There is no such entry."),
+        (2, b"2", None),
+        (3, None, "bookie:3181: bad bits"),
     ]
-    assert "ledger 1: lost entries: 1" in caplog.text
+    (said,) = caplog.messages
+    assert said == (
+        "ledger 1: lost entries: 2, 1 of them corrupt; the first is 1 (bookie:3181: There is no such entry.)"
+    )
 
 
-def test_a_loss_says_what_to_do(given: dict[int, list[Any]]) -> None:
-    given[1] = [run(1, 0, 0), EntriesMissing(1, 1, 1, GONE)]
-    with pytest.raises(EntriesMissing) as caught:
+@pytest.mark.parametrize("error", [EntriesMissing(1, 1, 1, GONE), DigestMismatch("entry 1 is corrupt")])
+def test_a_loss_says_what_to_do(given: dict[int, list[Any]], error: BookKeeperError) -> None:
+    given[1] = [run(1, 0, 0), error]
+    with pytest.raises(type(error)) as caught:
         rows(ledger_range(1, 0, 2))
     assert "give failOnDataLoss=false" in "".join(caught.value.__notes__)
 
