@@ -3,13 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bookkeeper_tx.spark.session import RECOMMENDED_SETTINGS, local_session, register_all, use_this_interpreter
+from bookkeeper_tx.spark.jobs.failure import CannotBeDone
+from bookkeeper_tx.spark.session import (
+    LOCAL_SETTINGS,
+    RECOMMENDED_SETTINGS,
+    local_session,
+    register_all,
+    use_this_interpreter,
+)
 
 NAME = "bktx spark"
 
 
 def start_session(master: str, remote: str | None, settings: Mapping[str, str]) -> Any:
-    """Return a session that knows the formats; ``remote`` is the address of a Connect server, in place of a master."""
+    """Return a session that knows the formats.
+
+    ``remote`` is the address of a Connect server, in place of a master; ``local[2]`` there starts one on this machine.
+    Raises CannotBeDone if what a client of Connect needs is not installed.
+    """
     if remote is None and master.startswith("local"):
         session = local_session(NAME, master=master, settings=settings)
     else:
@@ -23,8 +34,16 @@ def _elsewhere(master: str, remote: str | None, settings: Mapping[str, str]) -> 
 
     use_this_interpreter()
     builder = SparkSession.builder.appName(NAME)
-    builder = builder.master(master) if remote is None else builder.remote(remote)
-    # A server that runs already has its own settings; those that it can change for a session it takes.
-    for key, value in {**(RECOMMENDED_SETTINGS if remote is None else {}), **settings}.items():
+    if remote is None:
+        builder, own = builder.master(master), RECOMMENDED_SETTINGS
+    else:
+        # A server that runs already has its own settings; those that it can change for a session it takes.
+        builder, own = builder.remote(remote), LOCAL_SETTINGS if remote.startswith("local") else {}
+    for key, value in {**own, **settings}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except ImportError as error:
+        if remote is None:
+            raise
+        raise CannotBeDone(f"{error}; pip install 'bookkeeper_tx[connect]' has all that --remote needs") from error
