@@ -1,11 +1,13 @@
 """``bktx bench``: rates, latencies and CPU per entry of adds and reads."""
 
+import importlib
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from bookkeeper_tx.cli import bench_report
@@ -24,8 +26,31 @@ RUNS_QUICK = 2
 DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
 """What --sizes says: whether payloads vary, for each series of a payload size."""
 
+BENCHES: Final[dict[str, tuple[str, str]]] = {
+    "spark": ("bench_spark", "Measure Spark: reads, export, the sink, planning."),
+}
+"""Bench → the file of this room it lives in, and its one line of help."""
 
-@click.command()
+
+class Benches(click.Group):
+    """``bktx bench`` itself, and the benches that have names; imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(BENCHES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in BENCHES:
+            return None
+        command = getattr(importlib.import_module(f"bookkeeper_tx.cli.{BENCHES[cmd_name][0]}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in BENCHES.items()])
+
+
+@click.group(cls=Benches, invoke_without_command=True)
 @click.option(
     "--metadata",
     "metadata_uri",
@@ -75,7 +100,9 @@ DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
 )
 @click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")
+@click.pass_context
 def bench(
+    context: click.Context,
     metadata_uri: str | None,
     bookie_pids: tuple[int, ...],
     directory: Path | None,
@@ -101,6 +128,9 @@ def bench(
     bktx bench --size 100 --sizes both --json > figures.json
     bktx bench --metadata zk+hierarchical://127.0.0.1:2181/ledgers --bookie-pid 4711 --replicas 1
     """
+    if context.invoked_subcommand is not None:
+        _refuse_options_before(context, context.invoked_subcommand)
+        return
     _refuse_contradictions(metadata_uri, bookie_pids, directory)
     plan = [
         Series(
@@ -126,6 +156,13 @@ def bench(
         click.echo(json.dumps(report, indent=2))
     else:
         bench_report.show(report, Console(highlight=False))
+
+
+def _refuse_options_before(context: click.Context, name: str) -> None:
+    """Raise UsageError for an option that would change nothing: it stands before the name of another bench."""
+    for parameter in context.command.params:
+        if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} stands before {name!r}: its options come behind it")
 
 
 def _refuse_contradictions(metadata_uri: str | None, bookie_pids: tuple[int, ...], directory: Path | None) -> None:

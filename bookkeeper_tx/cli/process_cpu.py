@@ -1,5 +1,6 @@
 """What processes use: CPU, memory, bytes written; as Linux tells it in ``/proc``."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -46,6 +47,32 @@ def cpu_ns(pid: int) -> int:
     return total
 
 
+def cpu_ns_with_ended_threads(pid: int) -> int:
+    """Return the CPU time of a process whose threads come and go, in steps of the kernel's tick, mostly 10 ms."""
+    user, system = _stat(pid)[11:13]
+    return (int(user) + int(system)) * NANOSECONDS_PER_SECOND // os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that ``pid`` has started, those that they have started, and so on; not ``pid`` itself."""
+    children: dict[int, list[int]] = {}
+    for each in _all_pids():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended while we looked
+            children.setdefault(int(_stat(each)[1]), []).append(each)
+    found: list[int] = []
+    ahead = [pid]
+    while ahead:
+        started = children.get(ahead.pop(), [])
+        found += started
+        ahead += started
+    return sorted(found)
+
+
+def command_of(pid: int) -> list[str]:
+    """Return the command line of a process, [] once it has ended.  Raises FileNotFoundError when it is gone."""
+    return (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+
+
 def usage(*pids: int) -> Usage:
     """Return what the processes ``pids`` have used together.  Raises FileNotFoundError for one that is gone."""
     return Usage(
@@ -61,6 +88,15 @@ def machine_busy_ns() -> int:
     user, nice, system, _idle, _iowait, irq, softirq = map(int, (PROC / "stat").read_text().split()[1:8])
     ticks = user + nice + system + irq + softirq
     return ticks * NANOSECONDS_PER_SECOND // os.sysconf("SC_CLK_TCK")
+
+
+def _all_pids() -> list[int]:
+    return [int(each.name) for each in PROC.iterdir() if each.name.isdigit()]
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of ``/proc/PID/stat`` behind the name, which may have blanks and parentheses."""
+    return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
 def _field(pid: int, file: str, name: str) -> int:

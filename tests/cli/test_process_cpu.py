@@ -56,3 +56,24 @@ def test_our_own_cpu_time_grows():
     while time.process_time() < until:
         pass
     assert process_cpu.cpu_ns(os.getpid()) - before > 10_000_000
+
+
+def test_descendants_are_found_through_their_parents(proc):
+    for pid, parent in ((20, 7), (21, 20), (22, 21), (30, 1)):
+        (proc / str(pid)).mkdir()
+        (proc / str(pid) / "stat").write_text(f"{pid} (name) S {parent} 0\n")
+    (proc / "40").mkdir()  # has ended while we looked
+    (proc / "7" / "stat").write_text("7 (bktx) S 1 0\n")
+    assert process_cpu.descendants(7) == [20, 21, 22]
+    assert process_cpu.descendants(22) == []
+
+
+def test_ended_threads_are_counted_in_ticks(proc):
+    (proc / "7" / "stat").write_text("7 (a (strange) name) S 1 2 3 4 5 6 7 8 9 10 150 50 1 1\n")
+    per_tick = process_cpu.NANOSECONDS_PER_SECOND // os.sysconf("SC_CLK_TCK")
+    assert process_cpu.cpu_ns_with_ended_threads(7) == 200 * per_tick
+
+
+def test_a_command_line_is_cut_into_its_words(proc):
+    (proc / "7" / "cmdline").write_bytes(b"python\0-m\0a b\0")
+    assert process_cpu.command_of(7) == ["python", "-m", "a b"]

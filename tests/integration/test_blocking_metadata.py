@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 
+from bookkeeper_tx.cli.planning_stores import ZooKeeperPlanning
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
@@ -20,7 +22,6 @@ from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHIC
 from bookkeeper_tx.model import LedgerId
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
-from tests.benchmarks.ledger_planning import make_ledgers
 from tests.integration.our_client import poll
 from tests.integration.test_metadata_faults import registered_process
 from tests.integration.test_metadata_store import RealCluster, SqliteCluster, ZooKeeperCluster
@@ -93,7 +94,9 @@ def made_cluster(metadata_cluster: RealCluster) -> Iterator[RealCluster]:
 def own_zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
     """One that a test may freeze and stop, with ledgers 0, 1, … in it."""
     with ZooKeeper(tmp_path) as server:
-        make_ledgers(server.hosts, "/ledgers", LEDGERS)
+        uri = f"zk://{server.hosts}/ledgers"
+        with closing(ZooKeeperPlanning(uri)) as ledgers:
+            ledgers.make(LEDGERS)
         yield server
 
 
