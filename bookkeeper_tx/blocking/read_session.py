@@ -15,7 +15,7 @@ from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, MetadataUnavailable, NoSuchLedger
-from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata
+from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, ledger_name
 
 Refresh = Callable[[int], LedgerMetadata]
 """Returns the metadata of a ledger as it is now; raises NoSuchLedger, MetadataUnavailable."""
@@ -62,6 +62,8 @@ class ReadSession:
         self._refresh = refresh
         self._refreshed: set[int] = set()
         """First entry ids of the fragments whose bookies were looked up again."""
+        self._deleted = False
+        """Whether the ledger was gone by then."""
         self._payload_offset = digest.payload_offset_of(ledger.ledger_id)
 
     def end_of_fragment(self, entry_id: int, last: int) -> int:
@@ -132,7 +134,10 @@ class ReadSession:
             if not self._persistence.fail_on_data_loss:
                 self.missing.add(entry_id, choice.reasons)
                 return LostEntry(self.ledger_id, entry_id, dict(choice.reasons))
-        raise choice.verdict(self.ledger_id, entry_id)
+        error = choice.verdict(self.ledger_id, entry_id)
+        if self._deleted:
+            error.add_note(f"Ledger {ledger_name(self.ledger_id)} was deleted after this read was planned.")
+        raise error
 
     def _fragment_of(self, entry_id: int) -> Fragment:
         return next(each for each in reversed(self._fragments) if each.first_entry_id <= entry_id)
@@ -149,6 +154,7 @@ class ReadSession:
         try:
             fragments = self._refresh(self.ledger_id).fragments
         except NoSuchLedger:
-            return  # it was deleted: what its bookies have said stands
+            self._deleted = True  # what its bookies have said stands
+            return
         if fragments[0].first_entry_id <= entry_id:
             self._fragments = fragments

@@ -85,6 +85,7 @@ class BookiesReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
+        client_config(self._options)  # raises for a wrong key before anybody is asked
         with open_store(self._options) as store:
             found = find_bookies(store)
         return [BookiesInput(found[first : first + TASK_MAX]) for first in range(0, len(found), TASK_MAX)]

@@ -8,6 +8,7 @@ from bookkeeper_tx.client.config_file import MAPPED
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.properties_file import Setting
+from bookkeeper_tx.spark.option import DURATION_MAX_S
 from bookkeeper_tx.spark.options import Options
 
 PREFIX = "bookkeeper.client."
@@ -43,4 +44,6 @@ def client_config(options: Options) -> ClientConfig:
             )
         field, read = MAPPED[key]
         found[field] = read(_OptionSetting("", 0, key, value.strip()))
+        if field.endswith("_s") and found[field] > DURATION_MAX_S:
+            raise InvalidConfig(f"option {PREFIX}{key} = {value}: that is more than a week; write less")
     return evolve(config, **found)

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import InputPartition
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.filters import EntryFilter
 from bookkeeper_tx.spark.ledger_selection import chosen_ids, has_custom_metadata
 from bookkeeper_tx.spark.options import Options
@@ -57,7 +58,8 @@ def choose_ledgers(store: BlockingStore, options: Options, wanted: EntryFilter) 
 
 def open_store(options: Options) -> BlockingStore:
     """Return the metadata store that ``options`` name, open."""
-    return open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000)
+    with advised():
+        return open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000)
 
 
 def read_chunk(

@@ -23,6 +23,7 @@ from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
 from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.client_config import client_config
 from bookkeeper_tx.spark.filters import EntryFilter
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger, lost_ledgers, select_ledgers
 from bookkeeper_tx.spark.offsets import Offsets
@@ -79,8 +80,9 @@ def take_snapshot(options: Options, password: Secret) -> Snapshot:
     """Look at the ledgers that ``options`` select, and at the end of those that are open; change nothing.
 
     A ledger that is lost is no error yet: a stream that has read it to its end does without it.  Raises Unauthorized
-    (wrong password), and what the metadata store and bookies of open ledgers answer.
+    (wrong password), InvalidConfig, and what the metadata store and bookies of open ledgers answer.
     """
+    client_config(options)  # raises for a wrong key before anybody is asked
     with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
         found = select_ledgers(store, options)
         selected = list(found.ledgers)
@@ -104,7 +106,8 @@ def check_password(ledger: SelectedLedger, password: Secret, digest_type: Digest
             raise InvalidConfig(f"ledger {name}: its metadata names no digest type, so give option digestType")
         return
     if metadata.password is not None and metadata.password != password.value:
-        raise Unauthorized(f"ledger {name}: wrong password; option passwordFile names the file with the right one")
+        text = f"ledger {name}: wrong password; option passwordFile names the file with the right one"
+        raise Unauthorized(text if password.value else f"{text} (it is not given, so no password was tried)")
     if digest_type is not None and digest_type is not metadata.digest_type:
         raise DigestMismatch(
             f"ledger {name} is protected by {metadata.digest_type.name}, option digestType says {digest_type.name}: "

@@ -8,6 +8,8 @@ from typing import Any
 
 from attrs import Attribute, Factory, field, frozen
 
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.metadata.uri import parse_metadata_uri
 from bookkeeper_tx.model import DigestType, LedgerId
 from protocol_specs.fields import LEDGER_ID_MAX
 
@@ -104,14 +106,27 @@ def _text(value: str) -> str:
     return value.strip()
 
 
+def _metadata_uri(value: str) -> str:
+    uri = _text(value)
+    try:
+        parse_metadata_uri(uri)
+    except InvalidConfig as error:
+        raise ValueError(str(error).removeprefix(f"metadata URI {uri!r}: ")) from None
+    return uri
+
+
 def _boolean(value: str) -> bool:
     if value.strip().lower() not in ("true", "false"):
         raise ValueError
     return value.strip().lower() == "true"
 
 
-def number(minimum: int = 0, maximum: int = 2**63 - 1) -> Kind:
-    """Return the kind of whole numbers from ``minimum`` on."""
+_LARGEST = 2**63 - 1
+"""What Spark, and the protocol, can count to."""
+
+
+def number(minimum: int = 0, maximum: int = _LARGEST) -> Kind:
+    """Return the kind of whole numbers from ``minimum`` to ``maximum``, both included."""
 
     def parse(value: str) -> int:
         found = int(value)
@@ -119,7 +134,8 @@ def number(minimum: int = 0, maximum: int = 2**63 - 1) -> Kind:
             raise ValueError
         return found
 
-    return Kind(f"a whole number, {minimum} or more", parse)
+    span = f", {minimum} or more" if maximum == _LARGEST else f" from {minimum} to {maximum}"
+    return Kind(f"a whole number{span}", parse)
 
 
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -129,7 +145,10 @@ def _size(value: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([bkmg]?)b?", value.strip().lower())
     if found is None or not int(found[1]):
         raise ValueError
-    return int(found[1]) * _UNITS[found[2]]
+    size = int(found[1]) * _UNITS[found[2]]
+    if size > _LARGEST:
+        raise ValueError("that is more than anything can hold")
+    return size
 
 
 def _batch_size(value: str) -> int:
@@ -196,9 +215,14 @@ def _paths(value: str) -> tuple[str, ...]:
     return tuple(_text(each) for each in value.split(","))
 
 
-TEXT = Kind("text", _text)
+TEXT = Kind("some text", _text)
 BOOLEAN = Kind("`true` or `false`", _boolean)
+METADATA_URI = Kind("where the metadata is, as `zk://host:2181/ledgers` or `sqlite:///path`", _metadata_uri)
 COUNT = number(1)
+DURATION_MAX_S = 7 * 24 * 3600
+"""A week: what a selector can wait is not much more."""
+WAIT = number(0, DURATION_MAX_S * 1000)
+TIMEOUT = number(1, DURATION_MAX_S * 1000)
 SIZE = Kind("bytes, as in `8388608`, `64k`, `8m` or `1g`", _size)
 BATCH_SIZE = Kind(SIZE.form, _batch_size)
 DIGEST = choice(DigestType)

@@ -20,10 +20,13 @@ from bookkeeper_tx.spark.option import (
     DIGEST,
     LEDGER,
     LEDGERS,
+    METADATA_URI,
     PATHS,
     SCOPE,
     SIZE,
     TEXT,
+    TIMEOUT,
+    WAIT,
     LedgerSpan,
     Use,
     choice,
@@ -51,14 +54,14 @@ class Options:
 
     # Which cluster, and which ledgers
     metadata_service_uri: str = option(
-        TEXT,
+        METADATA_URI,
         Use.CLUSTER,
         "Where the cluster's metadata is: `zk+hierarchical://host:2181/ledgers` or `sqlite:///path`",
         default="",
         shown="required",
         required=Use.CLUSTER,
     )
-    metadata_timeout_ms: int = option(COUNT, Use.CLUSTER, "How long the metadata store may take to answer", 10_000)
+    metadata_timeout_ms: int = option(TIMEOUT, Use.CLUSTER, "How many ms the metadata store may take to answer", 10_000)
     ledger: int | None = option(LEDGER, Use.ENTRIES | _TABLES, "One ledger")
     ledgers: tuple[LedgerSpan, ...] | None = option(
         LEDGERS, Use.ENTRIES | _TABLES, "Several ledgers: those of the ranges that there are. `0-` is all of them"
@@ -195,10 +198,10 @@ class Options:
         shown="as the metadata says; `crc32c` to write and for entry logs",
     )
     read_timeout_ms: int = option(
-        COUNT, _READERS, "How long a bookie may take to answer; then the next is asked", 10_000
+        TIMEOUT, _READERS, "How many ms a bookie may take to answer; then the next is asked", 10_000
     )
     num_retries: int = option(number(0, 1000), _READERS, "How often all bookies that have an entry are asked again", 3)
-    retry_interval_ms: int = option(number(0), _READERS, "How long to wait before that", 200)
+    retry_interval_ms: int = option(WAIT, _READERS, "How many ms to wait before that", 200)
     client_keys: Mapping[str, str] = option(
         TEXT,
         Use.CLUSTER,

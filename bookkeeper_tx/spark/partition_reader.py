@@ -12,8 +12,9 @@ from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.blocking.missing_entries import MissingEntries
 from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, EntriesMissing
+from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
+from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.arrow_entries import record_batches
 from bookkeeper_tx.spark.channels import channels_to
 from bookkeeper_tx.spark.latest_metadata import LatestMetadata
@@ -21,15 +22,6 @@ from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.secret import Secret
 
 log = logging.getLogger(__name__)
-
-WHAT_TO_DO = (
-    "They are lost unless a bookie that has them comes back. To read what there is, give failOnDataLoss=false, "
-    "and includeLost=true to see which entries are missing."
-)
-IF_CORRUPT = (
-    "To read the others, give failOnDataLoss=false, and includeLost=true to see which entries are left out; "
-    "to see what bookies have of it, includeDigest=true."
-)
 
 _frozen = False
 
@@ -53,7 +45,7 @@ def read_ranges(
     limits = RateLimit(
         entries_per_s=options.max_entries_per_second_per_bookie, bytes_per_s=options.max_bytes_per_second_per_bookie
     )
-    with channels_to(bookies, options, limits) as channels, LatestMetadata(options, channels) as latest:
+    with advised(), channels_to(bookies, options, limits) as channels, LatestMetadata(options, channels) as latest:
         parts = _parts(channels, latest, ranges, password, options, keep_corrupt="digest_ok" in schema.names)
         yield from record_batches(parts, schema, options.batch_rows, options.batch_bytes)
 
@@ -88,13 +80,9 @@ def _parts(
             refresh=latest,
         )
         count = 0
-        try:
-            for part in reader.parts():
-                count += part.count if isinstance(part, VerifiedRun) else 1
-                yield part
-        except (EntriesMissing, DigestMismatch) as error:
-            error.add_note(WHAT_TO_DO if isinstance(error, EntriesMissing) else IF_CORRUPT)
-            raise
+        for part in reader.parts():
+            count += part.count if isinstance(part, VerifiedRun) else 1
+            yield part
         _check_count(entries, count)
         if reader.missing.count:
             _say_lost(entries, reader.missing)

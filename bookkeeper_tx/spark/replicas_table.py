@@ -6,6 +6,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
+from bookkeeper_tx.spark.client_config import client_config
 from bookkeeper_tx.spark.filters import EntryFilter, push
 from bookkeeper_tx.spark.ledger_chunks import choose_ledgers, open_store
 from bookkeeper_tx.spark.option import Use
@@ -96,6 +97,7 @@ class ReplicasReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         password = read_password(self._options)
+        client_config(self._options)  # raises for a wrong key before anybody is asked
         with open_store(self._options) as store:
             tasks = plan(store, choose_ledgers(store, self._options, self._wanted), self._options)
         return [ReplicasInput(task, self._wanted.entry_id, password) for task in tasks]

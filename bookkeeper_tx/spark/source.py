@@ -11,6 +11,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.columns import COLUMNS, included_columns
 from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, recovered, take_snapshot
 from bookkeeper_tx.spark.option import Use
@@ -41,7 +42,8 @@ class LedgerSource(DataSource):
         """The ledgers as they were when this was first asked."""
         if self._snapshot is None:
             options = Options.from_spark(self.options, Use.ENTRIES)
-            self._snapshot = take_snapshot(options, read_password(options))
+            with advised():
+                self._snapshot = take_snapshot(options, read_password(options))
         return self._snapshot
 
     def schema(self) -> StructType:
@@ -65,7 +67,8 @@ class LedgerSource(DataSource):
         snapshot.check_lost(options)
         if options.allow_recovery:
             # Only here is it known that this is no stream, which never recovers.
-            snapshot = recovered(snapshot, options, read_password(options))
+            with advised():
+                snapshot = recovered(snapshot, options, read_password(options))
         self._planned = True
         return shown(options, snapshot, schema)
 

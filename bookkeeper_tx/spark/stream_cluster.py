@@ -12,6 +12,7 @@ from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, Versioned, ledger_name
+from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.ledger_ranges import bookies_of, check_password
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.options import Options
@@ -101,8 +102,10 @@ class StreamCluster:
             try:
                 if self._store is None:
                     timeout_s = self._options.metadata_timeout_ms / 1000
-                    self._store = self._open_store(self._options.metadata_service_uri, timeout_s)
-                return ask(self._store)
+                    with advised():
+                        self._store = self._open_store(self._options.metadata_service_uri, timeout_s)
+                with advised():
+                    return ask(self._store)
             except MetadataUnavailable as error:
                 self.close()
                 if not left:

@@ -413,8 +413,9 @@ def test_entries_of_a_ledger_that_was_deleted_are_missing():
     def refresh(ledger_id: int) -> LedgerMetadata:
         raise NoSuchLedger
 
-    with pytest.raises(EntriesMissing):
+    with pytest.raises(EntriesMissing) as caught:
         read(reader_of(site, 0, 3, refresh=refresh))
+    assert caught.value.__notes__ == ["Ledger 7 was deleted after this read was planned."]
     reader = reader_of(site, 0, 3, refresh=refresh, fail_on_data_loss=False)
     assert read(reader) == {}
     assert reader.missing.ranges == [(0, 3)]

@@ -26,3 +26,5 @@ def test_a_wrong_key_or_value_is_named() -> None:
         client_config(options(**{"bookkeeper.client.tlsprovider": "x"}))
     with pytest.raises(InvalidConfig, match=r"option bookkeeper\.client\.readEntryTimeoutSec = soon: not a whole"):
         client_config(options(**{"bookkeeper.client.readentrytimeoutsec": "soon"}))
+    with pytest.raises(InvalidConfig, match=r"option bookkeeper\.client\.readEntryTimeoutSec = 9999999: .*than a week"):
+        client_config(options(**{"bookkeeper.client.readentrytimeoutsec": "9999999"}))

@@ -99,6 +99,13 @@ def test_the_snapshot_has_no_password(snapshot: Any) -> None:
         snapshot(ledgers, b"other")
     assert "hunter2" not in str(caught.value)
     assert "other" not in str(caught.value)
+    with pytest.raises(Unauthorized, match=r"ledger 1: wrong password; option passwordFile .*\(it is not given"):
+        snapshot(ledgers)
+
+
+def test_a_wrong_key_of_java_s_is_told_before_anybody_is_asked(snapshot: Any) -> None:
+    with pytest.raises(InvalidConfig, match=r"bookkeeper\.client\.tlsProvider does nothing here"):
+        snapshot({1: closed_ledger(1)}, **{"bookkeeper.client.tlsProvider": "x"})
 
 
 def test_a_ledger_whose_metadata_names_no_digest(snapshot: Any) -> None:

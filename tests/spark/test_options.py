@@ -1,12 +1,34 @@
 """Options as Spark hands them over: names in small letters, values as text."""
 
+import re
+from itertools import product
+
 import pytest
 from attrs import fields
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import DigestType, LedgerId
-from bookkeeper_tx.spark.offsets import Edge
-from bookkeeper_tx.spark.option import Use, option_name, option_of
+from bookkeeper_tx.spark.offsets import ENDS, STARTS, Edge
+from bookkeeper_tx.spark.option import (
+    BATCH_SIZE,
+    BOOLEAN,
+    COUNT,
+    DIGEST,
+    LEDGER,
+    LEDGERS,
+    METADATA_URI,
+    PATHS,
+    SCOPE,
+    SIZE,
+    TEXT,
+    TIMEOUT,
+    WAIT,
+    Option,
+    Use,
+    option_name,
+    option_of,
+)
+from bookkeeper_tx.spark.option_parsing import SPARKS_OWN
 from bookkeeper_tx.spark.options import Options, ReadMode
 
 CLUSTER = {"metadataserviceuri": "sqlite:///meta.db"}
@@ -71,7 +93,10 @@ WRONG = [
     ({"ledger": "1", "minpartitions": "0"}, "option minPartitions = '0': write a whole number, 1 or more"),
     ({"ledger": "1", "batchbytes": "8q"}, "option batchBytes = '8q': write bytes, as in `8388608`"),
     ({"ledger": "1", "batchbytes": "2g"}, "option batchBytes = '2g': an Arrow batch has 1 GiB at most"),
-    ({"ledger": "1", "batchrows": "2000000"}, "option batchRows = '2000000'"),
+    ({"ledger": "1", "batchrows": "2000000"}, "option batchRows = '2000000': write a whole number from 1 to 1000000"),
+    ({"ledger": "1", "maxbytesperpartition": "9999999999g"}, "more than anything can hold; write bytes"),
+    ({"ledger": "1", "readtimeoutms": "604800001"}, "write a whole number from 1 to 604800000"),
+    ({"ledgermetadata.": "me"}, "option ledgerMetadata. = 'me': a key is missing behind the dot"),
     ({"ledger": "1", "readmode": "all"}, "write one of `lac`, `closed`"),
     ({"ledger": "1", "batch": "yes"}, "option batch = 'yes': write `true` or `false`"),
     ({"ledger": "1", "startingoffsets": "begin"}, "neither a word that is known nor JSON; write `earliest`"),
@@ -83,13 +108,84 @@ WRONG = [
     ({"ledger": "1", "maxentriespertrigger": "5"}, "option maxEntriesPerTrigger does nothing here"),
     ({"ledger": "1", "includelost": "true"}, "includeLost does nothing unless failOnDataLoss is false"),
     ({"ledger": "1", "readmode": "closed", "allowrecovery": "true"}, "contradict each other"),
-    ({"ledger": "1", "numretries": "many"}, "option numRetries = 'many': write a whole number, 0 or more"),
+    ({"ledger": "1", "numretries": "many"}, "option numRetries = 'many': write a whole number from 0 to 1000"),
 ]
 
 
 @pytest.mark.parametrize(("values", "text"), WRONG, ids=[text for _, text in WRONG])
 def test_a_wrong_option_is_named_with_what_to_write(values: dict[str, str], text: str) -> None:
     assert text in refused(**values)
+
+
+NUMBERS = ["", "x", "1.5", "1e3", "-1", str(2**63)]
+SIZES = ["", "x", "0", "-1", "8q", "1.5m", str(2**63)]
+WRONG_OF_KIND = {
+    TEXT: ["", " "],
+    METADATA_URI: ["", "here", "zoo://x", "zk://host:2181", "zk://host:x/ledgers", "sqlite://m", "etcd://h/ledgers"],
+    BOOLEAN: ["", "yes", "1"],
+    COUNT: ["0", *NUMBERS],
+    TIMEOUT: ["0", *NUMBERS],
+    WAIT: NUMBERS,
+    SIZE: SIZES,
+    BATCH_SIZE: ["2g", *SIZES],
+    DIGEST: ["", "md5"],
+    LEDGER: ["", "x", "-1", "1.5", str(2**63), "1-2"],
+    LEDGERS: ["", "x", "1,,2", "9-5", "-5", "1-2-3"],
+    SCOPE: ["", "x", str(2**63)],
+    PATHS: ["", "a,,b", "[1]", "[", '["a", ""]'],
+    STARTS: ["", "begin", "[]", "{}", '{"1": -1}', '{"1": "x"}', '{"x": 1}', '{"1": 1.5}'],
+    ENDS: ["", "end", "7"],
+}
+ATTRIBUTES = {option_name(each): option_of(each) for each in fields(Options)}
+NAMES = pytest.mark.parametrize("name", ATTRIBUTES)
+
+
+def wrong_values(option: Option) -> list[str]:
+    """Return values that the option must refuse: of a kind that stands for itself, what no kind takes."""
+    return WRONG_OF_KIND.get(option.kind) or ["", "nonsense", "-1"]
+
+
+def uses_of(option: Option) -> list[Use]:
+    return [each for each in Use if each in option.uses]
+
+
+def mention(name: str) -> str:
+    """Return how messages call an option, with the key if it has one."""
+    return f"{name}owner" if name.endswith(".") else name
+
+
+@NAMES
+def test_a_wrong_value_of_any_option_is_named_with_what_to_write(name: str) -> None:
+    option = ATTRIBUTES[name]
+    for use, value in product(uses_of(option), wrong_values(option)):
+        with pytest.raises(InvalidConfig) as caught:
+            Options.from_spark({mention(name).lower(): value}, use)
+        text = str(caught.value)
+        shown = "(not shown)" if option.secret else repr(value)
+        assert text.startswith(f"option {mention(name)} = {shown}: ")
+        assert text.endswith(f"write {option.kind.form}")
+        assert "literal" not in text
+        assert len(text) < 300
+
+
+@NAMES
+def test_an_option_without_a_value_is_named(name: str) -> None:
+    option = ATTRIBUTES[name]
+    for use in uses_of(option):
+        with pytest.raises(
+            InvalidConfig, match=rf"option {re.escape(mention(name))} has no value: leave it out, or wr"
+        ):
+            Options.from_spark({mention(name): None}, use)  # type: ignore[dict-item]
+
+
+@NAMES
+def test_an_option_where_it_does_nothing_is_named(name: str) -> None:
+    for use in Use:
+        if use not in ATTRIBUTES[name].uses and name.lower() not in SPARKS_OWN:
+            with pytest.raises(
+                InvalidConfig, match=f"option {re.escape(name)} does nothing here: leave it out. Options"
+            ):
+                Options.from_spark({mention(name): "1"}, use)
 
 
 def test_where_the_cluster_is_must_be_said() -> None:

@@ -1,0 +1,58 @@
+"""What to do about an error, in the words of Spark's options; shown behind the error's own text."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    DigestMismatch,
+    EntriesMissing,
+    MetadataUnavailable,
+    RequestTimedOut,
+    TooManyRequests,
+)
+
+_ADVICE: tuple[tuple[tuple[type[BookKeeperError], ...], str], ...] = (
+    (
+        (EntriesMissing,),
+        "They are lost unless a bookie that has them comes back. To read what there is, give failOnDataLoss=false, "
+        "and includeLost=true to see which entries are missing.",
+    ),
+    (
+        (DigestMismatch,),
+        "To read the others, give failOnDataLoss=false, and includeLost=true to see which entries are left out; "
+        "to see what bookies have of it, includeDigest=true.",
+    ),
+    (
+        (MetadataUnavailable,),
+        "Check that option metadataServiceUri is right, and that the metadata store runs and can be reached from the "
+        "machine that asked, which is the driver's or an executor's; metadataTimeoutMs says how long to wait for it.",
+    ),
+    (
+        (BookieUnavailable, RequestTimedOut),
+        "Check that the bookies run, and that Spark's machines can reach them at the addresses that they have "
+        "registered; readTimeoutMs, numRetries and retryIntervalMs say how long to wait for them.",
+    ),
+    (
+        (TooManyRequests,),
+        "Ask for less at a time: maxEntriesPerSecondPerBookie, maxBytesPerSecondPerBookie, or fewer tasks.",
+    ),
+)
+
+
+def advice_for(error: BookKeeperError) -> str | None:
+    """Return what a user of Spark can do about ``error``; None if its text says all there is to say."""
+    return next((text for kinds, text in _ADVICE if isinstance(error, kinds)), None)
+
+
+@contextmanager
+def advised() -> Iterator[None]:
+    """Add to an error of ours that passes what to do about it, once."""
+    try:
+        yield
+    except BookKeeperError as error:
+        text = advice_for(error)
+        if text is not None and text not in getattr(error, "__notes__", ()):
+            error.add_note(text)
+        raise
