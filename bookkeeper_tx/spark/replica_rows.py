@@ -93,23 +93,27 @@ class LedgerRows:
             if self.task.share.number == 0:
                 yield self._problem(str(error))
             last = metadata.last_fragment.first_entry_id - 1
+        for row in self._rows_up_to(last, digest, reader):
+            if _says_missing(row) and not self._confirmed:
+                # A ledger that is deleted, or copied elsewhere, while it is read is not damaged.
+                try:
+                    if self.metadata_now().fragments != metadata.fragments:
+                        yield self._problem("its bookies have changed while it was read: look again")
+                        return
+                except NoSuchLedger:
+                    return
+                self._confirmed = True
+            yield row
+
+    def _rows_up_to(self, last: int, digest: EntryDigest, reader: CopyReader) -> Iterator[Row]:
+        """Give the rows of what this task reads up to the entry ``last``, bookie by bookie."""
         for piece in self._pieces(last):
             for bookie in piece.bookies:
                 found = reader.copies(piece, bookie)
-                if options.per_entry:
+                if self.options.per_entry:
                     yield from self._entry_rows(bookie, digest, found)
-                    continue
-                row = self._range_row(piece, bookie, digest, found)
-                if row.values["missing"] and not self._confirmed:
-                    # A ledger that is deleted, or copied elsewhere, while it is read is not damaged.
-                    try:
-                        if self.metadata_now().fragments != metadata.fragments:
-                            yield self._problem("its bookies have changed while it was read: look again")
-                            return
-                    except NoSuchLedger:
-                        return
-                    self._confirmed = True
-                yield row
+                else:
+                    yield self._range_row(piece, bookie, digest, found)
 
     def _pieces(self, last: int) -> Iterator[Piece]:
         """Give what this task reads up to the entry ``last``."""
@@ -167,6 +171,11 @@ class LedgerRows:
 
     def _problem(self, text: str) -> Row:
         return Row({**self._of_bookie(None), "error": text} | _unknown(self.options), len(text))
+
+
+def _says_missing(row: Row) -> bool:
+    """Return whether a row, about a range or an entry, says that a bookie lacks what it should have."""
+    return bool(row.values.get("missing")) or row.values.get("present") is False
 
 
 def _of_entry(entry: bytes, payload_at: int, error: DigestMismatch | None) -> dict[str, Any]:

@@ -75,6 +75,30 @@ def test_a_ledger_that_has_changed_meanwhile_is_not_damaged() -> None:
     assert "look again" in rows[1]["error"]
 
 
+def test_a_ledger_that_has_changed_meanwhile_is_not_damaged_entry_by_entry_either() -> None:
+    def deleted() -> LedgerMetadata:
+        raise NoSuchLedger
+
+    def unchanged() -> LedgerMetadata:
+        looks.append(CLOSED)
+        return CLOSED
+
+    looks: list[LedgerMetadata] = []
+    cluster = three()
+    for entry_id in (4, 6):
+        del cluster.bookies["b"].entries[entry_id]
+    before = [("a", each) for each in range(COUNT)] + [("b", each) for each in range(4)]
+    rows = rows_of(cluster, CLOSED, now=deleted, perEntry="true")
+    assert [(row["bookie"], row["entry_id"]) for row in rows] == before
+    moved = evolve(CLOSED, fragments=[Fragment(0, ["a", "d", "c"])])
+    rows = rows_of(cluster, CLOSED, now=lambda: moved, perEntry="true")
+    assert [(row["bookie"], row["entry_id"]) for row in rows] == [*before, (None, None)]
+    assert "look again" in rows[-1]["error"]
+    rows = rows_of(cluster, CLOSED, now=unchanged, perEntry="true")
+    assert [(row["bookie"], row["entry_id"]) for row in rows if not row["present"]] == [("b", 4), ("b", 6)]
+    assert len(looks) == 1
+
+
 def test_an_open_ledger_ends_at_its_last_add_confirmed() -> None:
     cluster = three()
     for bookie in cluster.bookies.values():

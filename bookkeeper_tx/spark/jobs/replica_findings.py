@@ -119,11 +119,11 @@ def findings_of_entries(entries: Any, suspicious: Any) -> Any:
     return _ranges(of_bookies.select(*columns).unionByName(few.select(*columns)))
 
 
-def findings_of_ledgers(parts: Any) -> Any:
-    """Return the ledgers that could not be looked at."""
+def findings_of_ledgers(rows: Any) -> Any:
+    """Return the ledgers that could not be looked at, from rows about parts or about entries."""
     from pyspark.sql import functions as F
 
-    row = parts.where("bookie IS NULL").withColumn("kind", F.lit(UNREADABLE)).withColumn("detail", F.col("error"))
+    row = rows.where("bookie IS NULL").withColumn("kind", F.lit(UNREADABLE)).withColumn("detail", F.col("error"))
     return _completed(row)
 
 

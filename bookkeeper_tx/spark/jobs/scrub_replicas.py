@@ -51,24 +51,28 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)
     suspicious = findings.suspicious_parts(parts).cache()
+    frames = [parts, suspicious]
     with progress.step(f"comparing {counted(read.entries or 0, 'copy')}"):
         found = [findings.findings_of_ledgers(parts), findings.findings_of_parts(parts, suspicious)]
         ledgers = _ledgers(suspicious)
     for first in range(0, len(ledgers), LEDGERS_MAX):
         closer = ledgers[first : first + LEDGERS_MAX]
         progress.say(f"looking at single entries of {counted(len(closer), 'ledger')}")
-        found.append(findings.findings_of_entries(_entries(spark, settings, closer), suspicious))
+        entries = _entries(spark, settings, closer).cache()
+        frames.append(entries)
+        found += [findings.findings_of_entries(entries, suspicious), findings.findings_of_ledgers(entries)]
     if settings.entry_logs:
         records = load_entry_logs(spark, settings.entry_logs)
         live = Cluster(settings.cluster.metadata_uri, {"scope": "all"}).load(spark, Use.LEDGERS)
         found.append(findings.orphans(records, live))
     with progress.step("gathering what was found"):
         everything = reduce(lambda one, other: one.unionByName(other), found).cache()
+        frames.append(everything)
         summary = summarise(read, everything)
     if settings.output is not None:
         with progress.step(f"writing findings to {settings.output.path}"):
             settings.output.write(everything)
-    for frame in (everything, suspicious, parts):
+    for frame in reversed(frames):
         frame.unpersist()
     return summary
 
@@ -99,7 +103,9 @@ def _entries(spark: Any, settings: ScrubSettings, ledgers: list[_Ledger]) -> Any
     first, last = min(each[1] for each in ledgers), max(each[2] for each in ledgers)
     kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
     named = evolve(cluster, options={**kept, "ledgers": spans_of(ledger_ids), "perEntry": "true"})
-    return named.load(spark, Use.REPLICAS).where(f"entry_id BETWEEN {first} AND {last}")
+    entries = named.load(spark, Use.REPLICAS)
+    # A row without an entry is about a ledger that could not be looked at, or not a second time.
+    return entries.where(f"entry_id BETWEEN {first} AND {last} OR entry_id IS NULL")
 
 
 def summarise(read: Any, everything: Any) -> Summary:
