@@ -258,3 +258,21 @@ class ClientHandshake:
         header = v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=self._txn_id)
         body = v3_pb2.Request(header=header, **part).SerializeToString()
         self._driver.send_handshake(_pack_length(len(body)) + body)
+
+
+def tells_unauthenticated(data: bytes) -> bool:
+    """Tell whether what comes first inside TLS says that the bookie wants a client to authenticate that has no plugin.
+
+    A Java bookie that does sends START_TLS once more, in V3 and with EIO, whatever dialect follows.
+    """
+    if len(data) < _LENGTH:
+        return False
+    response = v3_pb2.Response()
+    try:
+        response.ParseFromString(data[_LENGTH : _LENGTH + _unpack_length(data, 0)[0]])
+    except DecodeError:
+        return False
+    if not response.IsInitialized():
+        return False
+    operation, status = V3Operation(response.header.operation), statuses.BY_V3_CODE[response.status]
+    return operation is V3Operation.START_TLS and status is statuses.EIO

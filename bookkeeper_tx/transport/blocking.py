@@ -5,7 +5,6 @@ For programs without a reactor: Spark executors, scripts.
 
 import math
 import selectors
-import socket
 import time
 from collections.abc import Collection, Sequence
 from types import TracebackType
@@ -16,14 +15,14 @@ from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
-    CannotConnect,
-    IllegalOperation,
     ProtocolViolation,
     RequestTimedOut,
+    Unauthorized,
 )
 from bookkeeper_tx.protocol.client_connection import ClientConnection
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.blocking_connect import NO_CREDENTIALS, connect_to_bookie
 from protocol_specs.ledger_id import SCOPED_MIN
 
 RECEIVE_SIZE = 256 * 1024
@@ -46,19 +45,13 @@ class BlockingChannel:
     """
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
-        """Connect; raises :class:`CannotConnect`, and IllegalOperation if ``config`` asks for TLS or a plugin."""
+        """Connect, with TLS and authentication if ``config`` asks for them.
+
+        Raises CannotConnect, TlsFailed, AuthenticationFailed, and InvalidConfig for a file that cannot be used.
+        """
         self._config = config or ClientConfig()
-        if self._config.tls is not None or self._config.auth is not None:
-            raise IllegalOperation(
-                "a blocking channel speaks neither TLS nor authenticates: take BookKeeper, the client on Twisted"
-            )
         self._peer = f"{host}:{port}"
-        try:
-            self._socket = socket.create_connection((host, port), timeout=self._config.connect_timeout_s)
-        except OSError as error:
-            raise CannotConnect(f"cannot connect to bookie {self._peer}: {error}") from error
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setblocking(False)
+        self._socket = connect_to_bookie(host, port, self._config, self._config.protocol)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._socket, selectors.EVENT_READ)
         self._watching_writes = False
@@ -240,9 +233,15 @@ class BlockingChannel:
         for token, answer, value in completions:
             if token in self._awaited:
                 self._awaited.discard(token)
-                self._done[token] = answer, value
+                self._done[token] = self._explained(answer), value
                 done.append(token)
         return done
+
+    def _explained(self, error: BookKeeperError | None) -> BookKeeperError | None:
+        """Return the error of a bookie with the likeliest reason."""
+        if type(error) is Unauthorized and self._config.auth is None:
+            return Unauthorized(f"bookie {self._peer}: {NO_CREDENTIALS}; or the ledger's password is wrong")
+        return error
 
     def _send(self) -> None:
         """Send as much as the socket takes."""

@@ -1,6 +1,7 @@
 """Why TLS failed, in words that say where to look; OpenSSL's own differ from release to release."""
 
 import re
+import ssl
 
 _ALERT = re.compile(r"^\w+ alert (?P<alert>.+)$")
 
@@ -38,16 +39,25 @@ _REFUSALS = {
 """Its numbers for what is wrong with one certificate."""
 
 
-def refusal(number: int, depth: int) -> str:
-    """Return why a certificate of the other side's is refused; ``depth`` 0 is its own, others are authorities'."""
+def refusal(number: int, depth: int | None) -> str:
+    """Return why a certificate of the other side's is refused.
+
+    ``depth`` 0 is its own, others are authorities'; None if that is not known.
+    """
     if number in _UNKNOWN:
         return "their certificate is from an authority that is not in the trust store, or lacks the ones in between"
     which = "their certificate" if depth == 0 else "the certificate of their authority"
+    if depth is None:
+        which = "their certificate, or that of their authority,"
     return f"{which} {_REFUSALS.get(number, f'is refused (X509 error {number})')}"
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what OpenSSL says went wrong, in words, and what it means."""
+    """Return what OpenSSL says went wrong, in words, and what it means; an error of pyOpenSSL's, or of Python's own."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return refusal(error.verify_code, None)
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return _explained(error.reason.replace("_", " ").lower())
     if not error.args or not isinstance(error.args[0], list):
         return str(error) or type(error).__name__
     return "; ".join(_explained(words) for entry in error.args[0] if (words := str(entry[-1])))

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, ProtocolViolation, TlsFailed
 from bookkeeper_tx.protocol import v2_handshake
-from bookkeeper_tx.protocol.client_handshake import TOKEN_FRAME_SIZE_MAX, ClientHandshake, State
+from bookkeeper_tx.protocol.client_handshake import (
+    TOKEN_FRAME_SIZE_MAX,
+    ClientHandshake,
+    State,
+    tells_unauthenticated,
+)
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 from protocol_specs.wire import v3_pb2
@@ -233,3 +238,22 @@ def test_anything_ends_at_most_once_and_raises_nothing(
         if driver.handshake.state is State.SECURING:
             driver.handshake.secured(None)
     assert len(driver.rest) + len(driver.errors) == (driver.handshake.state in (State.COMPLETE, State.FAILED))
+
+
+def test_what_says_that_a_client_without_a_plugin_needs_one() -> None:
+    assert tells_unauthenticated(NOT_AUTHENTICATED_YET + b"more")
+    others = (
+        b"",
+        NOT_AUTHENTICATED_YET[:-1],
+        TLS_STARTED,
+        TLS_REFUSED,
+        v2_token(b"x"),
+        v3_token(b"x", status=IO_ERROR),
+    )
+    assert not any(map(tells_unauthenticated, others))
+
+
+@given(st.binary(max_size=40))
+def test_anything_else_says_nothing_of_the_kind(data: bytes) -> None:
+    for each in (data, len(data).to_bytes(4, "big") + data, NOT_AUTHENTICATED_YET[:4] + data):
+        assert not tells_unauthenticated(each) or each.startswith(NOT_AUTHENTICATED_YET[:6])

@@ -15,8 +15,6 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
     Unauthorized,
 )
-from bookkeeper_tx.security.sasl import SaslClient
-from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport import blocking
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import join
@@ -72,12 +70,6 @@ def test_an_interrupted_channel_gives_no_answer_to_another_question(bookie, monk
             channel.read_entry(5, 7)
     with pytest.raises(BookieUnavailable, match="make another"):
         channel.read_entry(5, 8)
-
-
-def test_neither_tls_nor_authentication_is_left_out_in_silence() -> None:
-    for config in (ClientConfig(tls=TlsConfig(trust_path="t")), ClientConfig(auth=SaslClient("a", "b"))):
-        with pytest.raises(IllegalOperation, match="blocking"):
-            BlockingChannel("127.0.0.1", 1, config)
 
 
 # Several requests in flight ------------------------------------------------------------------------------------------

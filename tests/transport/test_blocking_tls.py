@@ -1,0 +1,164 @@
+"""TLS by Python's own ``ssl``: files, sessions, and a socket inside TLS.  No sockets."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bookkeeper_tx.errors import InvalidConfig, TlsFailed
+from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.transport import blocking_socket
+from bookkeeper_tx.transport.blocking_socket import TlsSocket
+from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context
+from compat_tests.client.tls_side import TlsSide
+from compat_tests.wire.tls import bookie_context
+from tests.certificates import Authority
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="module")
+def authority(directory: Path) -> Authority:
+    return Authority(directory)
+
+
+@pytest.fixture(scope="module")
+def trusting(authority: Authority) -> TlsConfig:
+    return TlsConfig(trust_path=str(authority.path))
+
+
+def test_files_that_cannot_be_used_are_named(directory: Path, authority: Authority, trusting: TlsConfig) -> None:
+    junk, missing = directory / "junk.pem", directory / "missing"
+    junk.write_text("junk")
+    own, locked, another = authority.issue("own"), authority.issue("locked", encrypted=True), authority.issue("another")
+    showing = evolve(
+        trusting,
+        certificate_path=str(own.certificate_path),
+        key_path=str(own.key_path),
+        client_authentication=True,
+    )
+    client_context(showing)
+    client_context(
+        evolve(
+            showing,
+            certificate_path=str(locked.certificate_path),
+            key_path=str(locked.key_path),
+            key_password_path=str(locked.password_path),
+        )
+    )
+    of_locked = {"certificate_path": locked.certificate_path, "key_path": locked.key_path}
+    for fault, changed in (
+        (junk, {"trust_path": junk}),
+        (missing, {"trust_path": missing}),
+        (directory, {"trust_path": directory}),
+        (missing, {"certificate_path": missing}),
+        (junk, {"certificate_path": junk}),
+        (junk, {"key_path": junk}),
+        (locked.key_path, of_locked),
+        (locked.key_path, {**of_locked, "key_password_path": junk}),
+        (missing, {**of_locked, "key_password_path": missing}),
+        (another.key_path, {"key_path": another.key_path}),
+    ):
+        with pytest.raises(InvalidConfig, match=re.escape(str(fault))) as caught:
+            client_context(evolve(showing, **{key: str(value) for key, value in changed.items()}))
+        assert "junk" not in str(caught.value).replace(str(junk), ""), "nothing that is in a file"
+    with pytest.raises(InvalidConfig, match="clientTrustStore"):
+        client_context(TlsConfig(certificate_path="c", key_path="k"))
+
+
+class NarrowSocket:
+    """Takes so many bytes at a time as it is told, nothing now and then, and gives as many as it is told."""
+
+    def __init__(self, takes: list[int], gives: list[int]) -> None:
+        self._takes, self._gives = takes, gives
+        self.taken = bytearray()
+        self.held = bytearray()
+        self._turn = 0
+
+    def send(self, data: Any) -> int:
+        self._turn += 1
+        count = min(self._takes[self._turn % len(self._takes)], len(data))
+        if not count:
+            raise BlockingIOError
+        self.taken += data[:count]
+        return count
+
+    def recv(self, size: int) -> bytes:
+        self._turn += 1
+        count = min(self._gives[self._turn % len(self._gives)], size)
+        if not count or not self.held:
+            raise BlockingIOError
+        data = bytes(self.held[:count])
+        del self.held[:count]
+        return data
+
+
+@pytest.fixture(scope="module")
+def contexts(authority: Authority, trusting: TlsConfig) -> tuple[Any, Any]:
+    identity = authority.issue("bookie")
+    return client_context(trusting), bookie_context(identity.certificate_path, identity.key_path)
+
+
+def secured(contexts: tuple[Any, Any]) -> tuple[TlsSession, TlsSide]:
+    """Both ends behind their handshake."""
+    session, side = TlsSession(contexts[0], "localhost", "b:1"), TlsSide(contexts[1])
+    over = session.shake_hands()
+    while not (over and side.up):
+        assert side.receive(session.leaving()) == b""
+        over = over or session.shake_hands(side.wire())
+    return session, side
+
+
+counts = st.lists(st.integers(0, 700), min_size=1, max_size=6).filter(any)
+
+
+@settings(max_examples=40)
+@given(takes=counts, gives=counts, sizes=st.lists(st.integers(1, 3000), max_size=12))
+def test_bytes_arrive_once_and_in_order_whatever_a_socket_takes(
+    contexts: tuple[Any, Any], takes: list[int], gives: list[int], sizes: list[int]
+) -> None:
+    session, side = secured(contexts)
+    raw = NarrowSocket(takes, gives)
+    stream = TlsSocket(raw, session)  # type: ignore[arg-type]
+    data = bytes(index % 251 for index in range(sum(sizes)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocking_socket, "SEALED_SIZE", 1000)
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[stream.send(left) :]
+            except BlockingIOError:
+                pass
+    assert side.receive(bytes(raw.taken)) == data
+    start = 0
+    for size in sizes:
+        raw.held += side.seal(data[start : start + size])
+        start += size
+    opened = b""
+    while raw.held:
+        try:
+            piece = stream.recv(1 << 16)
+        except BlockingIOError:
+            continue
+        assert piece, "nothing would be the end"
+        opened += piece
+    assert opened == data
+
+
+@given(st.binary(min_size=1, max_size=200))
+def test_junk_is_tls_that_failed_or_not_whole_yet(contexts: tuple[Any, Any], junk: bytes) -> None:
+    session, _ = secured(contexts)
+    said = []
+    for take in (session.open, TlsSession(contexts[0], "localhost", "b:1").shake_hands):
+        try:
+            assert not take(junk)
+        except TlsFailed as error:
+            said.append(str(error))
+    assert all("bookie b:1" in each for each in said)
