@@ -1,6 +1,10 @@
-"""Where a ledger that is not closed ends for readers, as its bookies know it."""
+"""Where ledgers that are not closed end for readers, as their bookies know it."""
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field, frozen
+
+from bookkeeper_tx.blocking.bookie_channels import NO_ANSWER, BookieChannels
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import BookieId, LedgerMetadata, ledger_name
@@ -8,47 +12,170 @@ from bookkeeper_tx.quorum import Quorum
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs import fields
 
+ASKED_AT_ONCE = 500
+"""Ledgers that are asked for together: each answer brings an entry along, of up to the largest size of a frame."""
+
+LOSSES_MAX = 2
+"""Lost connections to a bookie behind which it is asked nothing more, so that one that hangs costs two time-outs."""
+
+
+@frozen
+class OpenLedger:
+    """A ledger whose end is asked for."""
+
+    ledger_id: int
+    metadata: LedgerMetadata
+    digest: EntryDigest
+
 
 def last_add_confirmed(channels: BookieChannels, ledger_id: int, metadata: LedgerMetadata, digest: EntryDigest) -> int:
     """Return the highest last add confirmed that a covering set of the bookies of the last fragment knows.
 
     -1 if nothing is confirmed.  Fences nothing.  Raises BookieUnavailable, or what bookies answered, when too few of
-    them gave an answer; Unauthorized as soon as one says so.
+    them gave an answer; Unauthorized if one says so.
     """
-    fragment = metadata.last_fragment
-    quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
-    asked: dict[int, tuple[BlockingChannel, Token]] = {}
-    errors: dict[BookieId, BookKeeperError] = {}
-    for index, bookie in enumerate(fragment.ensemble):
-        try:
-            channel = channels.channel(bookie, ledger_id)
-            asked[index] = channel, channel.start_read(ledger_id, fields.LAST_ENTRY)
-            channel.flush()
-        except BookKeeperError as error:
-            asked.pop(index, None)
-            errors[bookie] = error
-            channels.failed(bookie, error)
-    # A fragment starts behind the last add confirmed of its time.
-    found, answered = fragment.first_entry_id - 1, 0
-    for index, (channel, token) in asked.items():
-        bookie = fragment.ensemble[index]
-        try:
-            entry = bytes(channel.result(token))
-            found = max(found, digest.verify(ledger_id, None, entry)[1])
-        except (NoSuchEntry, NoSuchLedger):
-            pass
-        except Unauthorized:
-            raise
-        except BookKeeperError as error:
-            errors[bookie] = error
-            channels.failed(bookie, error)
-            continue
-        answered |= 1 << index
-    if not quorum.covered(answered):
-        reasons = "; ".join(f"{bookie}: {error}" for bookie, error in errors.items())
+    (found,) = last_adds_confirmed(channels, [OpenLedger(ledger_id, metadata, digest)])
+    if isinstance(found, BookKeeperError):
+        raise found
+    return found
+
+
+def last_adds_confirmed(channels: BookieChannels, ledgers: Sequence[OpenLedger]) -> Iterator[int | BookKeeperError]:
+    """Yield, for each of ``ledgers`` in their order, what :func:`last_add_confirmed` returns or raises.
+
+    Many are asked for at once, over one connection to each bookie.  What a bookie is asked behind a request that costs
+    the connection is asked again over another one.
+    """
+    losses: dict[BookieId, list[BookKeeperError]] = {}
+    for first in range(0, len(ledgers), ASKED_AT_ONCE):
+        found = [_Answers(each) for each in ledgers[first : first + ASKED_AT_ONCE]]
+        questions = [_Question(each, index) for each in found for index in range(len(each.ensemble))]
+        while questions:
+            questions = _Round(channels, losses).ask(questions)
+        for each in found:
+            yield each.outcome()
+
+
+@define(eq=False)
+class _Answers:
+    """What is known of one ledger's end."""
+
+    ledger: OpenLedger
+    errors: dict[BookieId, BookKeeperError] = field(factory=dict)
+    _answered: int = 0
+    """A bit for each bookie of the ensemble that has said what it knows."""
+    _highest: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # A fragment starts behind the last add confirmed of its time.
+        self._highest = self.ledger.metadata.last_fragment.first_entry_id - 1
+
+    @property
+    def ensemble(self) -> Sequence[BookieId]:
+        return self.ledger.metadata.last_fragment.ensemble
+
+    def take(self, index: int, entry: bytes | None) -> None:
+        """Take note of the last entry that a bookie has, None if it has none; raises DigestMismatch."""
+        if entry is not None:
+            confirmed = self.ledger.digest.verify(self.ledger.ledger_id, None, entry)[1]
+            self._highest = max(self._highest, confirmed)
+        self._answered |= 1 << index
+
+    def outcome(self) -> int | BookKeeperError:
+        """Return the last add confirmed, or why it is not known."""
+        metadata, errors = self.ledger.metadata, self.errors
+        refusal = next((each for each in errors.values() if isinstance(each, Unauthorized)), None)
+        if refusal is not None:
+            return refusal
+        quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        if quorum.covered(self._answered):
+            return self._highest
         kinds = {type(error) for error in errors.values()}
         kind = kinds.pop() if len(kinds) == 1 else BookieUnavailable
-        raise kind(
-            f"too few bookies answered to know the last add confirmed of ledger {ledger_name(ledger_id)} ({reasons})"
-        )
-    return found
+        reasons = "; ".join(f"{bookie}: {error}" for bookie, error in errors.items())
+        name = ledger_name(self.ledger.ledger_id)
+        return kind(f"too few bookies answered to know the last add confirmed of ledger {name} ({reasons})")
+
+
+@define(eq=False)
+class _Question:
+    """One bookie asked for one ledger."""
+
+    answers: _Answers
+    index: int
+    """Of the bookie in the ensemble."""
+    channel: BlockingChannel | None = None
+    token: Token = 0
+
+    @property
+    def bookie(self) -> BookieId:
+        return self.answers.ensemble[self.index]
+
+
+class _Round:
+    """Questions sent together."""
+
+    def __init__(self, channels: BookieChannels, losses: dict[BookieId, list[BookKeeperError]]) -> None:
+        self._channels = channels
+        self._losses = losses
+        """Why connections to bookies were lost, or not made, in this round and before."""
+        self._lost: set[int] = set()
+        """Channels, by identity, that were lost in this round."""
+
+    def ask(self, questions: list[_Question]) -> list[_Question]:
+        """Send all, take all answers; return those to be asked again as somebody else's cost them the connection."""
+        used: dict[int, BlockingChannel] = {}
+        for each in questions:
+            self._send(each)
+            if each.channel is not None:
+                used[id(each.channel)] = each.channel
+        for channel in used.values():
+            try:
+                channel.flush()
+            except BookKeeperError:
+                # Whoever waits for a reply on this channel is told.
+                continue
+        return [each for each in questions if each.channel is not None and not self._settle(each, each.channel)]
+
+    def _send(self, question: _Question) -> None:
+        """Ask, if the bookie can be asked; the question has no channel otherwise."""
+        bookie, ledger_id = question.bookie, question.answers.ledger.ledger_id
+        question.channel = None
+        losses = self._losses.get(bookie, [])
+        if len(losses) >= LOSSES_MAX:
+            question.answers.errors[bookie] = losses[-1]
+            return
+        try:
+            channel = self._channels.channel(bookie, ledger_id)
+        except BookKeeperError as error:
+            # It will not be there for the next ledger either.
+            self._losses[bookie] = [error] * LOSSES_MAX
+            self._failed(question, error)
+            return
+        try:
+            question.token = channel.start_read(ledger_id, fields.LAST_ENTRY)
+        except BookKeeperError as error:
+            self._failed(question, error)
+        else:
+            question.channel = channel
+
+    def _settle(self, question: _Question, channel: BlockingChannel) -> bool:
+        """Take the answer; tell whether the question is done with."""
+        answers, bookie = question.answers, question.bookie
+        if id(channel) in self._lost and not channel.done(question.token):
+            channel.forget((question.token,))
+            return False
+        try:
+            answers.take(question.index, bytes(channel.result(question.token)))
+        except (NoSuchEntry, NoSuchLedger):
+            answers.take(question.index, None)
+        except BookKeeperError as error:
+            if isinstance(error, NO_ANSWER):
+                self._lost.add(id(channel))
+                self._losses.setdefault(bookie, []).append(error)
+            self._failed(question, error)
+        return True
+
+    def _failed(self, question: _Question, error: BookKeeperError) -> None:
+        question.answers.errors[question.bookie] = error
+        self._channels.failed(question.bookie, error)

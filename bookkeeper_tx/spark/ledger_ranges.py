@@ -6,10 +6,8 @@ from contextlib import suppress
 
 from attrs import evolve, field, frozen
 
-from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.recover import recover_ledger
-from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -25,6 +23,7 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerI
 from bookkeeper_tx.spark.channels import channels_to
 from bookkeeper_tx.spark.client_config import client_config
 from bookkeeper_tx.spark.filters import EntryFilter
+from bookkeeper_tx.spark.last_confirmed import last_confirmed
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger, lost_ledgers, select_ledgers
 from bookkeeper_tx.spark.offsets import Offsets
 from bookkeeper_tx.spark.options import Options, ReadMode
@@ -165,14 +164,9 @@ def _ends_of_open(
     password: Secret,
 ) -> dict[int, int]:
     """Return the end of each open ledger: behind its last add confirmed."""
-    found: dict[int, int] = {}
     with channels_to(bookies, options) as channels:
-        for each in ledgers:
-            digest_type = each.metadata.digest_type or options.digest_type
-            assert digest_type is not None  # check_password has seen to it
-            digest = EntryDigest(digest_type, password.value)
-            found[each.ledger_id] = last_add_confirmed(channels, each.ledger_id, each.metadata, digest) + 1
-    return found
+        found = last_confirmed(channels, ledgers, options, password)
+    return {each.ledger_id: last + 1 for each, last in zip(ledgers, found, strict=True)}
 
 
 def _known(ledger_id: int, metadata: LedgerMetadata, end: int | None, digest_type: DigestType | None) -> KnownLedger:

@@ -7,20 +7,14 @@ from collections.abc import Callable, Sequence
 from attrs import evolve
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import (
-    BookieUnavailable,
-    DigestMismatch,
-    EntriesMissing,
-    RequestTimedOut,
-    TooManyRequests,
-)
+from bookkeeper_tx.errors import DigestMismatch, EntriesMissing
 from bookkeeper_tx.metadata.blocking import BlockingStore
-from bookkeeper_tx.model import DigestType, ledger_name
+from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.last_confirmed import last_confirmed
 from bookkeeper_tx.spark.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.options import Options
@@ -29,8 +23,6 @@ from bookkeeper_tx.spark.stream_ledgers import average
 from bookkeeper_tx.spark.stream_planning import LedgerEnd
 
 log = logging.getLogger(__name__)
-
-WORTH_ANOTHER_TRY = (BookieUnavailable, RequestTimedOut, TooManyRequests)
 
 
 class OpenEnds:
@@ -52,39 +44,27 @@ class OpenEnds:
         """
         bookies = bookies_of(store, (each.metadata for each in ledgers))
         with channels_to(bookies, self._options) as channels:
-            return [self._end(channels, each) for each in ledgers]
+            found = last_confirmed(channels, ledgers, self._options, self._password, self._sleep)
+            return [self._end(channels, each, last) for each, last in zip(ledgers, found, strict=True)]
 
-    def _end(self, channels: BookieChannels, ledger: SelectedLedger) -> LedgerEnd:
-        digest_type = ledger.metadata.digest_type or self._options.digest_type
-        assert digest_type is not None, "the ledger was checked"
-        digest = EntryDigest(digest_type, self._password.value)
-        last = self._last(channels, ledger, digest)
+    def _end(self, channels: BookieChannels, ledger: SelectedLedger, last: int) -> LedgerEnd:
         size = 0
         if self._options.max_bytes_per_trigger is not None and last >= 0:
             try:
-                size = average(self._length(channels, ledger, last, digest_type, digest), last + 1)
+                size = average(self._length(channels, ledger, last), last + 1)
             except (EntriesMissing, DigestMismatch) as error:
                 # Who reads the entry says what becomes of the query; without its size the batch is only larger.
                 log.warning("the length of ledger %s is not known: %s", ledger_name(ledger.ledger_id), error)
         return LedgerEnd(ledger.ledger_id, last + 1, sealed=False, entry_bytes=size)
 
-    def _last(self, channels: BookieChannels, ledger: SelectedLedger, digest: EntryDigest) -> int:
-        for left in range(self._options.num_retries, -1, -1):
-            try:
-                return last_add_confirmed(channels, ledger.ledger_id, ledger.metadata, digest)
-            except WORTH_ANOTHER_TRY as error:
-                if not left:
-                    raise
-                log.warning("the end of ledger %s is asked for again: %s", ledger_name(ledger.ledger_id), error)
-                self._sleep(self._options.retry_interval_ms / 1000)
-        raise AssertionError("the last attempt returns or raises")
-
-    def _length(
-        self, channels: BookieChannels, ledger: SelectedLedger, last: int, digest_type: DigestType, digest: EntryDigest
-    ) -> int:
+    def _length(self, channels: BookieChannels, ledger: SelectedLedger, last: int) -> int:
         """Return the payload bytes of the ledger up to entry ``last``."""
+        digest_type = ledger.metadata.digest_type or self._options.digest_type
+        assert digest_type is not None, "the ledger was checked"
         entries = LedgerRange.of_metadata(ledger.ledger_id, ledger.metadata, last, last)
         reader = LedgerReader(channels, evolve(entries, digest_type=digest_type), self._password.value, batch=False)
         (found,) = reader.runs()
-        _, _, length, _ = digest.verify(ledger.ledger_id, last, found.run.entry(last))
+        _, _, length, _ = EntryDigest(digest_type, self._password.value).verify(
+            ledger.ledger_id, last, found.run.entry(last)
+        )
         return length

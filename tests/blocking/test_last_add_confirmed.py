@@ -1,9 +1,27 @@
 """Where an open ledger ends: what a covering set of its last bookies knows, and who cannot be asked."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import pytest
 
-from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
-from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, RequestTimedOut, StorageFailed, Unauthorized
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.last_add_confirmed import (
+    ASKED_AT_ONCE,
+    OpenLedger,
+    last_add_confirmed,
+    last_adds_confirmed,
+)
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    DigestMismatch,
+    NoSuchLedger,
+    RequestTimedOut,
+    StorageFailed,
+    Unauthorized,
+)
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
 from protocol_specs import fields
 from tests.blocking.stored_entries import DIGEST, LEDGER, Site, corrupted, sealed
@@ -71,3 +89,129 @@ def test_unauthorized_is_final():
     site.bookies[0].errors[9] = Unauthorized()
     with pytest.raises(Unauthorized):
         ask(site)
+
+
+# Many ledgers --------------------------------------------------------------------------------------------------------
+
+Answer = bytes | BookKeeperError
+
+
+class ManyLedgers:
+    """A bookie that has the last entries of several ledgers."""
+
+    def __init__(self, answers: dict[int, Answer]) -> None:
+        self.answers = answers
+        self.connections: list[ManyChannel] = []
+        self.reachable = True
+        self.attempts = 0
+
+    def connect(self) -> "ManyChannel":
+        self.attempts += 1
+        if not self.reachable:
+            raise CannotConnect("nobody is there")
+        self.connections.append(ManyChannel(self))
+        return self.connections[-1]
+
+    @property
+    def asked(self) -> list[list[int]]:
+        """Ledgers asked for on each connection."""
+        return [each.asked for each in self.connections]
+
+
+class ManyChannel:
+    """A connection to it, which is lost behind an answer that says so."""
+
+    def __init__(self, bookie: ManyLedgers) -> None:
+        self._bookie = bookie
+        self.asked: list[int] = []
+        self.closed = False
+        self.taken: list[int] = []
+        self.forgotten: list[int] = []
+        self.flushed = 0
+
+    def start_read(self, ledger_id: int, entry_id: int) -> int:
+        assert entry_id == fields.LAST_ENTRY
+        assert not self.closed
+        self.asked.append(ledger_id)
+        return ledger_id
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+    def done(self, token: int) -> bool:
+        return False
+
+    def forget(self, tokens: Iterable[int]) -> None:
+        self.forgotten += tokens
+
+    def result(self, token: int) -> bytes:
+        assert not self.closed
+        assert self.flushed
+        self.taken.append(token)
+        answer = self._bookie.answers.get(token, NoSuchLedger())
+        if isinstance(answer, BookKeeperError):
+            self.closed = isinstance(answer, (BookieUnavailable, RequestTimedOut))
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def last_of(ledger_id: int, last: int) -> bytes:
+    return sealed(last, ledger_id=ledger_id)
+
+
+def ends(
+    bookies: dict[str, ManyLedgers], ids: Iterable[int], ensemble: Sequence[str] = ("b0",), ack: int = 1
+) -> list[Any]:
+    channels = BookieChannels(
+        {name: (name, 1) for name in bookies},
+        connect=lambda host, port, config: bookies[host].connect(),  # type: ignore[arg-type,return-value]
+        clock=lambda: 0.0,
+    )
+    found = LedgerMetadata(len(ensemble), len(ensemble), ack, [Fragment(0, ensemble)], digest_type=DigestType.CRC32C)
+    answers = list(last_adds_confirmed(channels, [OpenLedger(each, found, DIGEST) for each in ids]))
+    return [type(each) if isinstance(each, BookKeeperError) else each for each in answers]
+
+
+def test_many_ledgers_are_asked_for_at_once_and_answered_in_their_order():
+    bookies = {name: ManyLedgers({each: last_of(each, each) for each in range(2000)}) for name in ("b0", "b1")}
+    assert ends(bookies, range(1999, -1, -1), ["b0", "b1"]) == list(range(1998, -2, -1))
+    for bookie in bookies.values():
+        (channel,) = bookie.connections
+        assert channel.asked == channel.taken == list(range(1999, -1, -1))
+        assert channel.flushed == 2000 // ASKED_AT_ONCE
+
+
+def test_errors_are_those_of_their_ledgers():
+    answers: dict[int, Answer] = {
+        1: last_of(1, 10),
+        2: StorageFailed(),
+        3: corrupted(last_of(3, 10)),
+        4: Unauthorized(),
+        5: last_of(5, 50),
+    }
+    bookie = ManyLedgers(answers)
+    assert ends({"b0": bookie}, [1, 2, 3, 4, 5, 6]) == [9, StorageFailed, DigestMismatch, Unauthorized, 49, -1]
+    assert bookie.asked == [[1, 2, 3, 4, 5, 6]]
+
+
+def test_what_another_has_cost_the_connection_is_asked_for_again():
+    bookie = ManyLedgers({1: last_of(1, 10), 2: BookieUnavailable("lost"), 3: last_of(3, 30), 4: last_of(4, 40)})
+    assert ends({"b0": bookie}, [1, 2, 3, 4]) == [9, BookieUnavailable, 29, 39]
+    assert bookie.asked == [[1, 2, 3, 4], [3, 4]]
+    assert bookie.connections[0].forgotten == [3, 4]
+
+
+def test_a_bookie_that_hangs_costs_two_time_outs():
+    hanging = ManyLedgers({each: RequestTimedOut("late") for each in range(50)})
+    assert ends({"b0": hanging}, range(50)) == [RequestTimedOut] * 50
+    assert [len(each.taken) for each in hanging.connections] == [1, 1]
+
+
+def test_one_that_cannot_be_connected_to_is_tried_once_and_the_others_are_enough():
+    down, up = ManyLedgers({}), ManyLedgers({each: last_of(each, each) for each in range(50)})
+    down.reachable = False
+    assert ends({"b0": down, "b1": up}, range(50), ["b0", "b1"], ack=2) == [each - 1 for each in range(50)]
+    assert down.attempts == 1

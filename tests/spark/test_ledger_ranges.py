@@ -34,7 +34,7 @@ def snapshot(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def take(ledgers: dict[int, Any], password: bytes = b"", /, **values: str) -> Snapshot:
         monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
-        monkeypatch.setattr(ledger_ranges, "last_add_confirmed", lambda channels, ledger_id, metadata, digest: 4)
+        monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [4] * len(ledgers))
         return take_snapshot(options(**values), Secret(password))
 
     return take

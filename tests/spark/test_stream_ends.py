@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.blocking.last_add_confirmed import OpenLedger
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
     DigestMismatch,
     EntriesMissing,
     RequestTimedOut,
+    TooManyRequests,
     Unauthorized,
 )
 from bookkeeper_tx.model import Versioned
@@ -23,23 +25,22 @@ from tests.spark.stores import open_ledger
 
 pytest.importorskip("pyspark")
 
-from bookkeeper_tx.spark import stream_ends
+from bookkeeper_tx.spark import last_confirmed, stream_ends
 
 LEDGERS = [SelectedLedger(each, Versioned(open_ledger(), 0)) for each in (3, 4)]
 
 
 class Bookies:
-    """Answers for the last add confirmed of a ledger: numbers, or errors to raise."""
+    """Answers for the last add confirmed: in each round of questions, of each ledger a number or an error."""
 
-    def __init__(self, *answers: int | BookKeeperError) -> None:
-        self.answers = list(answers)
+    def __init__(self, *rounds: list[int | BookKeeperError]) -> None:
+        self.rounds = list(rounds)
+        self.asked: list[list[int]] = []
         self.slept_s: list[float] = []
 
-    def last_add_confirmed(self, *_: Any) -> int:
-        answer = self.answers.pop(0)
-        if isinstance(answer, BookKeeperError):
-            raise answer
-        return answer
+    def last_adds_confirmed(self, channels: None, ledgers: list[OpenLedger]) -> Iterator[int | BookKeeperError]:
+        self.asked.append([each.ledger_id for each in ledgers])
+        yield from self.rounds.pop(0)
 
 
 def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch, **more: str) -> list[LedgerEnd]:
@@ -48,29 +49,33 @@ def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch, **more: str) -> l
         yield
 
     monkeypatch.setattr(stream_ends, "channels_to", channels)
-    monkeypatch.setattr(stream_ends, "last_add_confirmed", bookies.last_add_confirmed)
+    monkeypatch.setattr(last_confirmed, "last_adds_confirmed", bookies.last_adds_confirmed)
     values = {"metadataServiceUri": "sqlite:///m", "ledgers": "0-", "numRetries": "2", "retryIntervalMs": "250", **more}
     asked = stream_ends.OpenEnds(Options.from_spark(values, Use.STREAM), Secret(), bookies.slept_s.append)
     return asked(MemoryStore(), LEDGERS)  # type: ignore[arg-type]
 
 
 def test_an_open_ledger_ends_behind_its_last_add_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ends_of(Bookies(7, -1), monkeypatch) == [LedgerEnd(3, 8, False), LedgerEnd(4, 0, False)]
+    bookies = Bookies([7, -1])
+    assert ends_of(bookies, monkeypatch) == [LedgerEnd(3, 8, False), LedgerEnd(4, 0, False)]
+    assert bookies.asked == [[3, 4]]
 
 
 def test_bookies_that_do_not_answer_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    bookies = Bookies(BookieUnavailable("down"), RequestTimedOut("late"), 7, 8)
+    bookies = Bookies([BookieUnavailable("down"), 8], [RequestTimedOut("late")], [7])
     assert [each.end for each in ends_of(bookies, monkeypatch)] == [8, 9]
+    assert bookies.asked == [[3, 4], [3], [3]]
     assert bookies.slept_s == [0.25, 0.25]
 
 
 def test_then_the_query_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookies = Bookies([7, BookieUnavailable("first")], [TooManyRequests("second")], [BookieUnavailable("third")])
     with pytest.raises(BookieUnavailable, match="third"):
-        ends_of(Bookies(*map(BookieUnavailable, ("first", "second", "third"))), monkeypatch)
+        ends_of(bookies, monkeypatch)
 
 
 def test_a_wrong_password_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    bookies = Bookies(Unauthorized("no"))
+    bookies = Bookies([BookieUnavailable("down"), Unauthorized("no")])
     with pytest.raises(Unauthorized):
         ends_of(bookies, monkeypatch)
     assert bookies.slept_s == []
@@ -90,4 +95,4 @@ def test_a_size_that_cannot_be_had_does_not_end_the_query(
             raise error
 
     monkeypatch.setattr(stream_ends, "LedgerReader", Reader)
-    assert ends_of(Bookies(7, -1), monkeypatch, maxBytesPerTrigger="1m")[0] == LedgerEnd(3, 8, False, 0)
+    assert ends_of(Bookies([7, -1]), monkeypatch, maxBytesPerTrigger="1m")[0] == LedgerEnd(3, 8, False, 0)
