@@ -1,12 +1,12 @@
 """One connection to a bookie on which entries are added without waiting for their answers; V2, no Twisted."""
 
-import socket
 from collections import deque
 
-from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, IllegalOperation
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.errors import BookieUnavailable
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.v2_add_runs import AddReplies, AddReplyReader
+from bookkeeper_tx.transport.blocking_connect import connect_to_bookie
 
 RECEIVE_SIZE = 256 * 1024
 
@@ -18,19 +18,13 @@ class AddChannel:
     """
 
     def __init__(self, bookie_id: BookieId, address: tuple[str, int], config: ClientConfig) -> None:
-        """Connect, within ``config.connect_timeout_s``; raises CannotConnect."""
-        if config.tls is not None or config.auth is not None:
-            raise IllegalOperation(
-                "a blocking writer speaks neither TLS nor authenticates: take BookKeeper, the client on Twisted"
-            )
+        """Connect, with TLS and authentication if ``config`` asks for them, within ``config.connect_timeout_s``.
+
+        Raises CannotConnect, TlsFailed, AuthenticationFailed, and InvalidConfig for a file that cannot be used.
+        """
         self.bookie_id = bookie_id
-        try:
-            self._socket = socket.create_connection(address, timeout=config.connect_timeout_s)
-        except OSError as error:
-            host, port = address
-            raise CannotConnect(f"cannot connect to bookie {bookie_id} at {host}:{port}: {error}") from error
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setblocking(False)
+        host, port = address
+        self._socket = connect_to_bookie(host, port, config, WireProtocol.V2, f"{bookie_id} at {host}:{port}")
         self._replies = AddReplyReader(config.frame_size_max)
         self._unsent: deque[memoryview] = deque()
 
@@ -66,7 +60,9 @@ class AddChannel:
             raise self._lost(error) from error
 
     def receive(self) -> list[AddReplies]:
-        """Return the answers that have come; raises BookieUnavailable or ProtocolViolation."""
+        """Return the answers that have come; raises BookieUnavailable, ProtocolViolation, TlsFailed or
+        AuthenticationFailed (a bookie may say only here what it wants).
+        """
         try:
             data = self._socket.recv(RECEIVE_SIZE)
         except BlockingIOError:

@@ -28,7 +28,7 @@ from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBookies
+from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBookies, TlsFailed
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import BookieId, DigestType
 from bookkeeper_tx.placement import Placement
@@ -61,7 +61,8 @@ Connect = Callable[[BookieId], AddChannel]
 class LedgerSequence:
     """Writes entries; a context manager, which on an error leaves the last ledger open, for the sweeper to find.
 
-    ``connect`` makes the connection to a bookie and raises BookieUnavailable.
+    ``connect`` makes the connection to a bookie.  It raises BookieUnavailable or TlsFailed for one that others can take
+    the place of, and AuthenticationFailed, which ends the writing: others would not like our credentials better.
     """
 
     def __init__(
@@ -237,7 +238,7 @@ class LedgerSequence:
                     continue
                 try:
                     self._channels[bookie_id] = self._connect(bookie_id)
-                except BookieUnavailable as error:
+                except (BookieUnavailable, TlsFailed) as error:
                     reasons[bookie_id] = str(error)
                     self._avoided_until[bookie_id] = now + AVOIDED_S
             if not reasons.keys() & set(ensemble):

@@ -21,6 +21,7 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RemoteError,
     RequestTimedOut,
+    TlsFailed,
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, ledger_name
@@ -113,8 +114,8 @@ class ReplicatedAdds:
     def turn(self, wait: bool) -> None:
         """Send and receive once what can be; with ``wait`` until there is something, at most the add timeout.
 
-        Raises LedgerFenced and Unauthorized, which no other bookie would answer otherwise; a bookie that fails in
-        another way is in :attr:`broken` afterwards.
+        Raises LedgerFenced, Unauthorized and AuthenticationFailed, which no other bookie would answer otherwise; a
+        bookie that fails in another way is in :attr:`broken` afterwards.
         """
         working = [each for each in self._replicas if each.error is None]
         for replica in working:
@@ -162,7 +163,7 @@ class ReplicatedAdds:
                 self._take(replica)
         except (LedgerFenced, Unauthorized):
             raise
-        except (BookieUnavailable, ProtocolViolation) as error:
+        except (BookieUnavailable, ProtocolViolation, TlsFailed) as error:
             self._broke(replica, error)
 
     def _take(self, replica: _Replica) -> None:
