@@ -40,7 +40,7 @@ class AddChannel:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def queue(self, frames: bytes) -> None:
+    def queue(self, frames: bytes | memoryview) -> None:
         """Have ``frames`` sent by :meth:`send`."""
         self._unsent.append(memoryview(frames))
 

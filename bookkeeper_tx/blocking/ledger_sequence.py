@@ -201,8 +201,10 @@ class LedgerSequence:
         room = CHUNK_BYTES
         if plan.ledger_bytes_max is not None:
             room = min(room, plan.ledger_bytes_max - writer.length)
-        for index in range(start, stop):
-            size = len(payloads[index])
+        sizes = list(map(len, payloads[start:stop]))
+        if sum(sizes) < min(room, self._payload_size_max):
+            return stop
+        for index, size in enumerate(sizes, start):
             if size > self._payload_size_max:
                 raise InvalidArgument(
                     f"a payload of {size} bytes: at most {self._payload_size_max} fit into a frame of "

@@ -6,10 +6,10 @@ closed early, at that entry, breaks no promise to those who tailed it; what was 
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import accumulate
 
 from attrs import frozen
 
+from bookkeeper_tx.blocking.add_frames import add_frames, sealed
 from bookkeeper_tx.blocking.close_ledger import close_ledger
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.digest import EntryDigest
@@ -82,19 +82,17 @@ class LedgerWriter:
 
         Raises LedgerFenced and Unauthorized.
         """
-        first, seal, ledger_id, confirmed = self.next_entry_id, self._digest.seal, self.ledger_id, self.confirmed
-        lengths = list(accumulate(map(len, payloads), initial=self.length))
-        ids = range(first, first + len(payloads))
-        self._adds.send(
-            [
-                seal(ledger_id, entry_id, confirmed, length, payload)
-                for entry_id, length, payload in zip(ids, lengths[1:], payloads, strict=True)
-            ]
-        )
-        self._sent.append(_Sent(first, payloads, lengths[-1] - lengths[0], lengths[0]))
-        self._sent_bytes += lengths[-1] - lengths[0]
-        self._sent_entries += len(payloads)
-        self.next_entry_id, self.length = ids.stop, lengths[-1]
+        count, size = len(payloads), sum(map(len, payloads))
+        what = (self._digest, self.ledger_id, self.next_entry_id, self.confirmed, self.length, payloads)
+        if self._adds.striped:
+            self._adds.send(sealed(*what))
+        else:
+            self._adds.send_to_all(add_frames(*what), count)
+        self._sent.append(_Sent(self.next_entry_id, payloads, size, self.length))
+        self._sent_bytes += size
+        self._sent_entries += count
+        self.next_entry_id += count
+        self.length += size
         self._turn(wait=False)
         while not self.broken and (self._sent_bytes > WINDOW_BYTES or self._sent_entries > WINDOW_ENTRIES):
             self._turn(wait=True)

@@ -27,6 +27,10 @@ class OwedReplies:
     def answered(self, entry_ids: Iterable[int]) -> None:
         """Strike ``entry_ids`` off.  An answer that nobody waits for changes nothing."""
         owed, early = self._ids, self._early
+        if not early and self._begins_with(entry_ids):
+            for _ in entry_ids:
+                owed.popleft()
+            return
         for entry_id in entry_ids:
             if owed and owed[0] == entry_id:
                 owed.popleft()
@@ -34,3 +38,9 @@ class OwedReplies:
                 early.add(entry_id)
         while early and owed and owed[0] in early:
             early.discard(owed.popleft())
+
+    def _begins_with(self, entry_ids: Iterable[int]) -> bool:
+        """Tell whether a range is the first that is owed, by its ends alone: ids that are owed ascend."""
+        if type(entry_ids) is not range or entry_ids.step != 1 or not 0 < len(entry_ids) <= len(self._ids):
+            return False
+        return self._ids[0] == entry_ids[0] and self._ids[len(entry_ids) - 1] == entry_ids[-1]

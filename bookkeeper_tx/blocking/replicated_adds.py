@@ -90,26 +90,40 @@ class ReplicatedAdds:
         """The bookies that lack entries of this ledger."""
         return tuple(each.channel.bookie_id for each in self._replicas if each.given_up)
 
+    @property
+    def striped(self) -> bool:
+        """Whether there are entries that some bookies do not get: those go by :meth:`send` only."""
+        return self._quorum.striped
+
+    def send_to_all(self, frames: bytes | memoryview, count: int) -> None:
+        """Queue the requests for the next ``count`` entries for every bookie; :meth:`turn` sends them."""
+        ids = self._next_ids(count)
+        for replica in self._replicas:
+            if not replica.given_up:
+                self._queue(replica, ids, frames)
+
     def send(self, entries: Sequence[bytes]) -> None:
         """Queue the next sealed ``entries`` for the bookies of their write sets; :meth:`turn` sends them."""
-        first = self._next_entry_id
-        self._next_entry_id = first + len(entries)
-        now = self._clock()
-        frames = add_requests(self._master_key, entries) if not self._quorum.striped else None
+        ids = self._next_ids(len(entries))
+        write_sets, size = self._quorum.write_sets, self._quorum.ensemble_size
         for replica in self._replicas:
             if replica.given_up:
                 continue
-            ids: Sequence[int] = range(first, self._next_entry_id)
-            own = frames
-            if own is None:
-                write_sets, size = self._quorum.write_sets, self._quorum.ensemble_size
-                ids = [entry_id for entry_id in ids if replica.index in write_sets[entry_id % size]]
-                own = add_requests(self._master_key, [entries[entry_id - first] for entry_id in ids]) if ids else b""
-            if not replica.owed:
-                replica.waiting_since_s = now
-            replica.owed.sent(ids)
-            if replica.error is None and own:
-                replica.channel.queue(own)
+            own = [entry_id for entry_id in ids if replica.index in write_sets[entry_id % size]]
+            frames = add_requests(self._master_key, [entries[entry_id - ids.start] for entry_id in own]) if own else b""
+            self._queue(replica, own, frames)
+
+    def _next_ids(self, count: int) -> range:
+        first = self._next_entry_id
+        self._next_entry_id += count
+        return range(first, first + count)
+
+    def _queue(self, replica: _Replica, ids: Sequence[int], frames: bytes | memoryview) -> None:
+        if not replica.owed:
+            replica.waiting_since_s = self._clock()
+        replica.owed.sent(ids)
+        if replica.error is None and frames:
+            replica.channel.queue(frames)
 
     def turn(self, wait: bool) -> None:
         """Send and receive once what can be; with ``wait`` until there is something, at most the add timeout.

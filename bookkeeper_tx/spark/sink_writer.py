@@ -6,6 +6,7 @@ Nothing that it does can be seen by who reads the manifest; that is the driver's
 from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy
 import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark import TaskContext
@@ -131,12 +132,11 @@ def payloads_of(column: "pa.Array") -> list[bytes]:
     if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)) or not len(column):
         return [bytes(value) for value in column.to_pylist()]
     _, offsets, values = column.buffers()
-    raw = memoryview(offsets).cast("B")
-    ends = (raw.cast("q") if pa.types.is_large_binary(column.type) else raw.cast("i"))[
-        column.offset : column.offset + len(column) + 1
-    ]
-    start = ends[0]
+    kind = numpy.int64 if pa.types.is_large_binary(column.type) else numpy.int32
+    ends = numpy.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+    start, size = int(ends[0]), int(ends[1] - ends[0])
+    if size and (numpy.diff(ends) == size).all():
+        equal: list[bytes] = numpy.frombuffer(values, f"V{size}", len(column), start).tolist()
+        return equal
     data = bytes(memoryview(values)[start : ends[-1]]) if values is not None else b""
-    if start:
-        return [data[first - start : end - start] for first, end in pairwise(ends)]
-    return [data[first:end] for first, end in pairwise(ends)]
+    return [data[first:end] for first, end in pairwise((ends - start).tolist())]

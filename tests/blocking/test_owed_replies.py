@@ -27,6 +27,23 @@ def test_an_early_answer_waits_for_those_before_it(owed):
     assert owed.first == 6
 
 
+def test_a_range_with_a_gap_among_what_is_owed_strikes_off_its_own_ids_only():
+    replies = OwedReplies()
+    replies.sent([0, 1, 3, 4, 5])
+    replies.answered(range(4))
+    assert replies.first == 4
+    replies.answered(range(4, 9))
+    assert not replies
+
+
+def test_a_range_behind_early_answers_moves_over_them(owed):
+    owed.answered([3, 4])
+    owed.answered(range(3))
+    assert owed.first == 5
+    owed.answered(range(5, 10))
+    assert not owed
+
+
 def test_answers_that_nobody_waits_for_change_nothing(owed):
     owed.answered(range(3))
     owed.answered([0, 77, -1])

@@ -66,6 +66,13 @@ def test_payloads_of_any_size_are_cut_out():
     assert payloads_of(pa.array([b"", b""], pa.binary())) == [b"", b""]
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_payloads_of_one_size_keep_their_zeros(kind):
+    values = [b"\0" * 8, b"12345678", b"abc\0\0\0\0\0"]
+    assert payloads_of(pa.array(values, kind)) == values
+    assert payloads_of(pa.array([b"xyz", *values], kind).slice(1)) == values
+
+
 def test_null_is_no_payload():
     with pytest.raises(InvalidArgument, match="payload is null in 2 rows"):
         payloads_of(pa.array([b"a", None, None], pa.binary()))
