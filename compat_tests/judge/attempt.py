@@ -4,6 +4,8 @@ import random
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import TypeVar
 
 from attrs import Factory, field, frozen
 
@@ -12,6 +14,10 @@ from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Interrupted, Mismatch
 from protocol_specs.wire.status import Status
 
+T = TypeVar("T")
+
+_BYTES_SHOWN = 48
+"""Of bytes: the first ones, and those from the first difference on."""
 _SEED_BITS, _CASE_BITS, _LEDGER_BITS = 18, 32, 12
 """Of a ledger id: what keeps runs, cases and the ledgers of one case apart. 62 bits: positive in every format."""
 
@@ -74,7 +80,7 @@ class Attempt:
     def check(self, what: str, seen: object, expected: object) -> None:
         """Hold what was seen against the one value that is right."""
         if seen != expected:
-            raise Mismatch(what, shown(expected), shown(seen))
+            raise Mismatch(what, *shown_apart(expected, seen))
 
     def check_one_of(self, what: str, seen: object, expected: Sequence[object]) -> None:
         """Hold what was seen against the values that are right."""
@@ -85,6 +91,12 @@ class Attempt:
         """Want a condition to hold; ``expected`` says it in words."""
         if not condition:
             raise Mismatch(what, expected, shown(seen))
+
+    def first(self, what: str, found: Sequence[T]) -> T:
+        """The first of what was seen.  Raises Mismatch if nothing was."""
+        if not found:
+            raise Mismatch(what, "one at least", "none")
+        return found[0]
 
     def fail(self, what: str, *, expected: str, seen: str) -> None:
         """Say that the requirement is not met."""
@@ -102,7 +114,8 @@ def shown(value: object) -> str:
     """A value as a report shows it: bytes in hexadecimal, and never more than fits."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
-        return f"{data[:48].hex() or '(no bytes)'}{'…' if len(data) > 48 else ''} ({len(data)} bytes)"
+        more = "…" if len(data) > _BYTES_SHOWN else ""
+        return f"{data[:_BYTES_SHOWN].hex() or '(no bytes)'}{more} ({len(data)} bytes)"
     if isinstance(value, Status):
         return value.name
     if isinstance(value, (list, tuple)) and len(value) > 20:
@@ -110,3 +123,25 @@ def shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(shown, value))}]"
     return str(getattr(value, "name", value)) if not isinstance(value, str) else value
+
+
+def shown_apart(expected: object, seen: object) -> tuple[str, str]:
+    """Two values that differ, as a report shows them; where they look the same, from the difference on too."""
+    texts = shown(expected), shown(seen)
+    if texts[0] != texts[1]:
+        return texts
+    if isinstance(expected, (bytes, bytearray)) and isinstance(seen, (bytes, bytearray)):
+        at = _same(expected, seen)
+        first, second = (value[at : at + _BYTES_SHOWN].hex() for value in (expected, seen))
+        return f"{texts[0]}, from byte {at} on {first}", f"{texts[1]}, from byte {at} on {second}"
+    if isinstance(expected, (list, tuple)) and isinstance(seen, (list, tuple)):
+        at = _same(expected, seen)
+        if at < min(len(expected), len(seen)):
+            first, second = shown_apart(expected[at], seen[at])
+            return f"{texts[0]}, number {at}: {first}", f"{texts[1]}, number {at}: {second}"
+    return texts
+
+
+def _same(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many values at the beginning are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
