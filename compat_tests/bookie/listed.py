@@ -89,6 +89,8 @@ def parse(talk: Talk, reply: Reply) -> EntryList:
         in_step = group.last == group.first if not group.period else (group.last - group.first) % group.period == 0
         talk.check_that(sound and in_step and group.count() <= _IDS_MAX, "a group of the list", "well formed", group)
         talk.check_that(not group.period or group.size <= group.period, "a group of the list", "no overlap", group)
+    claimed = sum(group.count() for group in groups)
+    talk.check_that(claimed <= _IDS_MAX, "entries in the list", f"at most {_IDS_MAX}", claimed)
     return EntryList(raw, groups)
 
 

@@ -37,12 +37,18 @@ def challenge(talk: Talk, line: Line, dialect: Dialect | None = None, token: byt
 
 def challenge_of(talk: Talk, reply: Reply) -> dict[str, str]:
     """What the challenge says that is in a reply to the first token."""
-    message = message_of(reply)
-    talk.check("the plugin of the reply", message.auth_plugin_name, SASL_PLUGIN)
+    talk.check("the plugin of the reply", message_of(reply).auth_plugin_name, SASL_PLUGIN)
+    found = directives_of(reply)
+    talk.check_that("nonce" in found, "the bookie's challenge", "with a nonce", sorted(found))
+    return found
+
+
+def directives_of(reply: Reply) -> dict[str, str]:
+    """What the token says that is in a reply to an AUTH.  Raises Mismatch if that is none of DIGEST-MD5."""
     try:
-        return digest_md5.parse(message.payload)
+        return digest_md5.parse(message_of(reply).payload)
     except ValueError as error:
-        raise Mismatch("the bookie's challenge", "directives of DIGEST-MD5", str(error)) from None
+        raise Mismatch("the bookie's token", "directives of DIGEST-MD5", str(error)) from None
 
 
 def credentials(talk: Talk) -> tuple[str, str]:
@@ -78,8 +84,7 @@ def prove(talk: Talk, line: Line, asked: Mapping[str, str], dialect: Dialect | N
     user, password = credentials(talk)
     token, rspauth = digest_md5.response(asked, user, password, cnonce(talk))
     reply = talk.answered(respond(talk, line, token, dialect))
-    said = digest_md5.parse(message_of(reply).payload)
-    talk.check("rspauth", said.get("rspauth"), rspauth)
+    talk.check("rspauth", directives_of(reply).get("rspauth"), rspauth)
 
 
 def expect_shut(talk: Talk, line: Line) -> None:

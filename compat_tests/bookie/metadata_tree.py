@@ -8,19 +8,24 @@ from typing import Any
 
 from attrs import frozen
 from google.protobuf.message import DecodeError
-from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionLoss, NoNodeError, OperationTimeoutError, SessionExpiredError
+from kazoo.exceptions import (
+    ConnectionLoss,
+    NodeExistsError,
+    NoNodeError,
+    OperationTimeoutError,
+    SessionExpiredError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.verdict import Mismatch, Unsupported
+from compat_tests.targets.cluster import new_session
 from compat_tests.targets.unavailable import Unavailable
 from protocol_specs.metadata import bookie as names
 from protocol_specs.metadata import layout
 from protocol_specs.metadata.formats_pb2 import BookieServiceInfo
 
 _CONNECT_TIMEOUT_S = 5.0
-_SESSION_TIMEOUT_S = 10.0
 _NO_ANSWER = (KazooTimeoutError, ConnectionLoss, OperationTimeoutError, SessionExpiredError)
 
 
@@ -60,7 +65,7 @@ class Tree:
         """The node at ``names`` below the root.  Raises Mismatch if there is none."""
         node = self.find(*names)
         if node is None:
-            raise Mismatch("/".join([self._root, *names]), "a node", "no such node")
+            raise _missing("/".join([self._root, *names]))
         return node
 
     def children(self, *names: str) -> list[str]:
@@ -71,21 +76,30 @@ class Tree:
             return []
 
     def put(self, data: bytes, *names: str) -> None:
-        """Write a node that exists."""
+        """Write a node that exists.  Raises Mismatch if it does not."""
         path = "/".join([self._root, *names])
-        self._client.set(path, data)
+        try:
+            self._client.set(path, data)
+        except NoNodeError:
+            raise _missing(path) from None
         self._talk.recording.note("", f"ZooKeeper: {path} set to {data!r}")
 
     def make(self, data: bytes, *names: str) -> None:
-        """Make a node."""
+        """Make a node.  Raises Mismatch if there is one."""
         path = "/".join([self._root, *names])
-        self._client.create(path, data)
+        try:
+            self._client.create(path, data)
+        except NodeExistsError:
+            raise Mismatch(path, "no such node", "a node") from None
         self._talk.recording.note("", f"ZooKeeper: {path} made: {data!r}")
 
     def delete(self, *names: str) -> None:
-        """Delete a node."""
+        """Delete a node.  Raises Mismatch if there is none."""
         path = "/".join([self._root, *names])
-        self._client.delete(path)
+        try:
+            self._client.delete(path)
+        except NoNodeError:
+            raise _missing(path) from None
         self._talk.recording.note("", f"ZooKeeper: {path} deleted")
 
     # Of the bookie that is talked to ---------------------------------------------------------------------------------
@@ -124,6 +138,10 @@ class Tree:
         return self.get(layout.COOKIES, self.registered())
 
 
+def _missing(path: str) -> Mismatch:
+    return Mismatch(path, "a node", "no such node")
+
+
 def parsed(data: bytes) -> BookieServiceInfo:
     """The message in a registration.  Raises Mismatch if it is none."""
     message = BookieServiceInfo()
@@ -152,7 +170,7 @@ def tree_of(talk: Talk) -> Iterator[Tree]:
     cluster = talk.site.cluster
     if cluster is None:
         raise Unsupported("where this bookie keeps its metadata is not known")
-    client = KazooClient(hosts=cluster.zookeeper, timeout=_SESSION_TIMEOUT_S)
+    client = new_session(cluster.zookeeper)
     try:
         client.start(timeout=min(_CONNECT_TIMEOUT_S, talk.left_s()))
         yield Tree(talk, client, cluster.root)

@@ -1,6 +1,7 @@
 """Scopes keep ledgers of one lower half apart: nothing done to one shows in another."""
 
 from compat_tests.bookie.batches import check_prefix
+from compat_tests.bookie.listed import parse
 from compat_tests.bookie.scoped import (
     NEEDS,
     SCOPES,
@@ -16,16 +17,12 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
 from compat_tests.wire.entries import KEY, OTHER_KEY, explicit_lac
-from protocol_specs import codecs
 from protocol_specs.fields import LAST_ENTRY
-from protocol_specs.wire import entry_list
 from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
 ALL = (0, *SCOPES)
 
 _SIZE = 100_000
-_HEADER = codecs.derive("list of entries", entry_list.HEADER)
-_GROUP = codecs.derive("group of entries", entry_list.GROUP)
 
 
 @case(
@@ -171,7 +168,7 @@ def lists_stay_in_their_scope(talk: Talk) -> None:
         expect_within(talk, scope, v3_requests.force(ledger, txn_id=talk.requests.number()))
         frame = v3_requests.list_entries(ledger, txn_id=talk.requests.number())
         reply = expect_within(talk, scope, frame)
-        listed = _listed(reply.part.availability_of_entries_of_ledger)
+        listed = parse(talk, reply).ids()
         talk.check(f"the entries listed in scope {scope}", listed, list(range(count)))
     expect_within(talk, 99, v3_requests.list_entries(ledger, txn_id=talk.requests.number()), ENOLEDGER)
 
@@ -204,15 +201,3 @@ def long_polls_wait_for_their_own_scope(talk: Talk) -> None:
         add_within(talk, changed, ledger, 2)
         woken = {"ledger_scope_id": changed or None, "body": scoped_entry(changed, ledger, 1), "max_lac": 1}
         talk.expect_answer(polls[changed], EOK, lines[changed], entry_id=1, **woken)
-
-
-def _listed(availability: bytes) -> list[int]:
-    """The ids that a list of entries has."""
-    _, count, _ = _HEADER.unpack_fixed(availability)
-    found: list[int] = []
-    for index in range(count):
-        at = _HEADER.size + index * _GROUP.size
-        first, last, size, period = _GROUP.unpack_fixed(availability[at : at + _GROUP.size])
-        for start in range(first, last + 1, period or 1):
-            found += range(start, start + size)
-    return found

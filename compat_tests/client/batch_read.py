@@ -29,7 +29,7 @@ def the_request_has_one_length_word_and_no_key(stage: Stage) -> None:
     """A V2 client MUST send a batch read as 40 bytes behind one length word, without a key unless it fences."""
     ledger = readable(stage, PAYLOADS)
     stage.check("the payloads", ledger.open().batch_read(2, 3, 1000), PAYLOADS[2:5])
-    request = ledger.asked(names.BATCH_READ)[0]
+    request = stage.first("batch reads", ledger.asked(names.BATCH_READ))
     expected = _BATCH.pack(
         framing.join_header(2, Operation.BATCH_READ_ENTRY), ledger.id, 2, request.number, 3, 1000, b""
     )

@@ -62,7 +62,7 @@ def an_add_goes_inside_tls(stage: Stage) -> None:
         handle = stage.new_writer([bookie], client=trusting(stage, secrets))
         for number, payload in enumerate((b"few", LARGE)):
             stage.check("the id", handle.append(payload), number)
-            stored = bookie.entries(handle.ledger_id)[number]
+            stored = bookie.entry(handle.ledger_id, number)
             stage.check("the payload that is stored", stored[-len(payload) :], payload)
         clear = {operation for operation, inside in asked_inside([bookie]) if not inside}
         stage.check("what was asked in clear", clear, {names.START_TLS})

@@ -68,7 +68,7 @@ def in_recovery_comes_before_the_first_fence(stage: Stage) -> None:
     for bookie in bookies:
         bookie.on("read", fencing=True).do(look)
     stage.client.open(ledger.ledger_id)
-    stage.check("the state at the first fencing read", states[0], IN_RECOVERY)
+    stage.check("the state at the first fencing read", stage.first("fencing reads", states), IN_RECOVERY)
     stage.check_that(OPEN not in states, "the state at a fencing read", "never OPEN", states)
 
 

@@ -107,6 +107,13 @@ class ScriptedBookie:
             found = self.stored.ledgers.get(ledger_id)
             return dict(found.entries) if found else {}
 
+    def entry(self, ledger_id: int, entry_id: int) -> bytes:
+        """An entry that it is to have.  Raises Mismatch if it has not."""
+        found = self.entries(ledger_id)
+        if entry_id not in found:
+            raise Mismatch(f"entries of {self.name}", f"{entry_id} among them", str(sorted(found)))
+        return found[entry_id]
+
     def fenced(self, ledger_id: int) -> bool:
         """Whether it has fenced a ledger."""
         with self.lock:

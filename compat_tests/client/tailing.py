@@ -12,6 +12,7 @@ from compat_tests.client.driven import Pending
 from compat_tests.client.readable import Readable, Reader, readable
 from compat_tests.client.records import CLOSED
 from compat_tests.client.stage import Stage
+from compat_tests.client.told import number, octets
 from compat_tests.judge.case import MUST, SHOULD, V3, case
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from protocol_specs import fields
@@ -67,7 +68,7 @@ def _wait(reader: Reader, entry_id: int, timeout_ms: int) -> Pending:
 
 def _found(pending: Pending) -> tuple[str, bytes]:
     reply = pending.result()
-    return reply["found"], bytes.fromhex(reply.get("body", ""))
+    return reply["found"], octets(reply.get("body", ""))
 
 
 @case(
@@ -154,7 +155,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     waiting = _wait(reader, 3, 3000)
     if waiting.result()["found"] != "true":
         stage.tolerate("the last add confirmed is returned, and the entry is for the caller to read")
-        stage.check("the last add confirmed", int(waiting.result()["last_add_confirmed"]), 3)
+        stage.check("the last add confirmed", number(waiting.result()["last_add_confirmed"]), 3)
         stage.check("the payload", reader.read_entry(3), b"three")
         return
     stage.check("what came", _found(waiting), ("true", b"three"))
@@ -177,7 +178,7 @@ def that_the_time_is_over_is_no_error(stage: Stage) -> None:
     reply = _wait(reader, 3, 1000).result()
     took_s = time.monotonic() - began
     stage.check("whether an entry was found", reply["found"], "false")
-    stage.check("the last add confirmed", int(reply["last_add_confirmed"]), 2)
+    stage.check("the last add confirmed", number(reply["last_add_confirmed"]), 2)
     stage.check_that(0.9 <= took_s <= 5.0, "the time it took", "1 to 5 s", f"{took_s:.1f} s")
 
 
@@ -198,7 +199,7 @@ def the_last_add_confirmed_never_goes_back(stage: Stage) -> None:
         lambda ask: ask.later(0.3, lambda: ask.send(ask.frame(entry_id=fields.LAST_ENTRY, max_lac=0)))
     )
     reply = _wait(reader, 3, 1000).result()
-    stage.check("the last add confirmed of the wait", int(reply["last_add_confirmed"]), 2)
+    stage.check("the last add confirmed of the wait", number(reply["last_add_confirmed"]), 2)
     stage.check("the last add confirmed of the handle", reader.handle.last_add_confirmed(), 2)
     stage.check("the payload of entry 2", reader.read_entry(2), b"two")
 

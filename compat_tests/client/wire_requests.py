@@ -52,7 +52,7 @@ def a_v2_read_has_20_bytes(stage: Stage) -> None:
     ledger = readable(stage, PAYLOADS)
     ledger.open().read_entry(2)
     expected = _READ.pack(framing.join_header(2, Operation.READ_ENTRY), ledger.id, 2, b"")
-    stage.check("the read", ledger.asked(names.READ)[0].raw.hex(), expected.hex())
+    stage.check("the read", stage.first("reads", ledger.asked(names.READ)).raw.hex(), expected.hex())
 
 
 @case(
@@ -69,7 +69,7 @@ def a_v3_read_has_ledger_and_entry(stage: Stage) -> None:
     ledger = readable(stage, PAYLOADS)
     ledger.open().read_entry(2)
     part = v3_pb2.ReadRequest(ledger_id=ledger.id, entry_id=2)
-    _as_expected(stage, ledger.asked(names.READ)[0], V3Operation.READ_ENTRY, part)
+    _as_expected(stage, stage.first("reads", ledger.asked(names.READ)), V3Operation.READ_ENTRY, part)
 
 
 @case(
@@ -149,7 +149,8 @@ def a_list_of_entries_is_asked_for_and_read(stage: Stage) -> None:
     found = stage.client.list_entries(ledger.id, ledger.bookies[0].bookie_id)
     stage.check("the ids", found, [0, 1, 3])
     part = v3_pb2.GetListOfEntriesOfLedgerRequest(ledger_id=ledger.id)
-    _as_expected(stage, ledger.asked(names.LIST)[0], V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
+    asked = stage.first("requests for a list", ledger.asked(names.LIST))
+    _as_expected(stage, asked, V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
 
 
 @case(

@@ -15,6 +15,7 @@ from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupp
 from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
+from protocol_specs.codecs import Malformed
 
 RELEASES_OF = "java"
 """Whose releases the cases name as theirs."""
@@ -61,6 +62,9 @@ def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
             attempt.finish()
             return _passed(attempt, ground, brief, measure)
     except Mismatch as wrong:
+        return _failed(wrong, ground, brief, measure)
+    except Malformed as broken:  # the suite takes nothing apart but what the target has made
+        wrong = Mismatch("what the target has made", "of the documented form", str(broken))
         return _failed(wrong, ground, brief, measure)
     except (Unsupported, NotOffered) as absent:
         return _of(brief, Verdict.UNSUPPORTED, str(absent))

@@ -70,8 +70,9 @@ class Line:
         stopped: Callable[[], bool] = lambda: False,
     ) -> Self:
         """Connect.  Raises Mismatch if that fails."""
+        left_s = max(deadline - time.monotonic(), 0.001)
         try:
-            connection = socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S)
+            connection = socket.create_connection(address, timeout=min(_CONNECT_TIMEOUT_S, left_s))
         except (OSError, UnicodeError) as error:  # the latter for what can be no name of a host
             why = getattr(error, "strerror", None) or error
             raise Mismatch("connecting", "a connection", f"{why}") from None

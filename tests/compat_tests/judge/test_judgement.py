@@ -12,6 +12,7 @@ from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupp
 from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
+from protocol_specs.codecs import Malformed
 from tests.compat_tests.judge.fake_ground import FakeGround, made
 
 ID = "BKW-X-001"
@@ -45,6 +46,7 @@ def mismatch(attempt):
         (NotReached("no ledger"), Verdict.NOT_REACHED),
         (Interrupted(), Verdict.NOT_REACHED),
         (StartFailed("it ended with 1"), Verdict.FAIL),
+        (Malformed("entry", "ledger_id", 0, "needs 8 bytes, has 3"), Verdict.FAIL),
         (KeyError("x"), Verdict.ERROR),
         (AssertionError("x"), Verdict.ERROR),
     ],

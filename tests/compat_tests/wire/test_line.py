@@ -128,3 +128,17 @@ def test_everything_is_recorded():
     assert (sent.sender, sent.data) == ("suite", framed(READ))
     assert (received.sender, received.data) == ("target", framed(NO_LEDGER))
     assert (note.sender, note.text) == ("note", "closed by the target")
+
+
+def test_connecting_takes_no_longer_than_the_case(monkeypatch):
+    given = []
+
+    def connect(address: object, timeout: float) -> None:
+        given.append(timeout)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr("socket.create_connection", connect)
+    for left_s in (1.0, -1.0):
+        with pytest.raises(Mismatch, match="connecting"):
+            Line.to(("127.0.0.1", 1), "main", Recording(), time.monotonic() + left_s)
+    assert 0 < given[1] < given[0] <= 1.0
