@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -91,7 +92,7 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
     except (KeyboardInterrupt, Interrupted):
         stop.set()
     except Exception as fault:  # nobody is to look at a traceback; what came until then is reported
-        run = evolve(run, not_checked=f"the suite failed with {type(fault).__name__}: {fault}")
+        came(Result(ground.base, "", Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc()))
     run = evolve(
         run,
         results=results,

@@ -80,8 +80,11 @@ def test_a_start_that_goes_wrong_in_any_way_is_reported(catalogue, monkeypatch):
     ground = FakeGround()
     monkeypatch.setattr(ground, "probe", lambda seed, stop: 1 / 0)
     run = runs.perform(ground, catalogue(made(BASE)), Quiet())
-    assert "ZeroDivisionError" in run.not_checked
-    assert not run.succeeded
+    (result,) = run.results
+    assert (result.case, result.verdict) == (BASE, Verdict.ERROR)
+    assert "ZeroDivisionError" in result.message
+    assert "Traceback" in result.note
+    assert exit_code(run) == FAULT
 
 
 def test_a_run_that_the_first_failure_ends_was_not_interrupted(catalogue):
