@@ -8,9 +8,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def ended_by_signals() -> Iterator[threading.Event]:
-    """Give what the first Ctrl-C, SIGTERM or end of the terminal sets; a second one is not waited for."""
+    """Give what the first Ctrl-C, SIGTERM or end of the terminal sets; a second one is not waited for.
+
+    Who has it started by ``nohup`` wants it to go on when the terminal ends.
+    """
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    if before[signal.SIGHUP] is signal.SIG_IGN:
+        del before[signal.SIGHUP]
 
     def end(number: int, frame: object) -> None:
         if stop.is_set():
