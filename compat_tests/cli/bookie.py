@@ -25,15 +25,32 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--tls-key", type=_EXISTING, help="PEM: the key of that, without password.")
 @click.option("--auth-address", metavar="HOST:PORT", help="Another one that wants SASL DIGEST-MD5.")
 @click.option("--auth-user", default="", help="Who to log in as.")
-@click.option("--auth-password", default="", envvar="BOOKKEEPER_AUTH_PASSWORD", help="Better in the environment.")
+@click.option(
+    "--auth-password",
+    default="",
+    envvar="BOOKKEEPER_AUTH_PASSWORD",
+    show_envvar=True,
+    help="Better in the environment.",
+)
 @click.option("--tls-auth-address", metavar="HOST:PORT", help="Another one that wants both.")
-@click.option("--control", metavar="COMMAND", help="Starts, stops and kills a bookie for the cases about restarts.")
+@click.option(
+    "--control",
+    metavar="COMMAND",
+    help="Called with start, stop, kill or remove, and the name of a bookie, for the cases about restarts and crashes; "
+    "docs/conformance/ten-minutes.md has one.",
+)
 @run_options
 def bookie(address: str | None, target: str | None, feature_file: Path | None, **options: Any) -> None:
     """Judge a bookie.
 
-    Exit code: 0 if it conforms, 1 if not, 2 for a mistake in the options, 3 for a fault of the suite, 4 if the target
-    could not be had, 130 if interrupted.
+    \b
+      bookkeeper-conformance bookie --address 127.0.0.1:3181 --html report.html
+
+    An address is enough to begin with; at the end it says which further options would have more checked.  The bookie
+    keeps the entries that are written to it: use one that may be thrown away.
+
+    Exit code: 0 if it conforms, 1 if not, also where nobody listens, 2 for a mistake in the options, 3 for a fault of
+    the suite, 4 if a --target could not be had, 130 if interrupted.
     """
     if (address is None) == (target is None):
         raise click.UsageError("give either --address HOST:PORT or --target ours|java:RELEASE|docker:RELEASE")

@@ -12,7 +12,13 @@ from compat_tests.judge.catalogue import load, select
 @click.argument("pattern", nargs=-1)
 @click.option("--role", type=click.Choice([str(role) for role in Role]), help="Of one role only.")
 def list_cases(pattern: tuple[str, ...], role: str | None) -> None:
-    """Show the cases: all, or those whose id, area or section match."""
+    """Show the cases: all, or some.
+
+    A PATTERN is an id, an area or a section; * stands for any characters.
+
+    \b
+      bookkeeper-conformance list 'BKW-READ-*' FENCE
+    """
     try:
         found = select(load(Role(role) if role else None), pattern)
     except ValueError as error:
@@ -25,7 +31,10 @@ def list_cases(pattern: tuple[str, ...], role: str | None) -> None:
 @click.command()
 @click.argument("case_id")
 def show(case_id: str) -> None:
-    """Show one case: what it requires, what it sends and accepts, where that is written."""
+    """Show one case.
+
+    What it requires, what it sends and accepts, and where that is written.
+    """
     load()
     case = CATALOGUE.get(case_id.upper())
     if case is None:

@@ -1,5 +1,6 @@
 """``bookkeeper-conformance client``: play scripted bookies to a client."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,16 @@ def client(
     feature_file: Path | None,
     **options: Any,
 ) -> None:
-    """Judge a client, which the command DRIVER drives, as said in the reference ("Drive your client").
+    """Judge a client.
+
+    DRIVER is the command of a small program that makes the client do what it reads on standard input;
+    docs/conformance/driver.md says how, and has examples.  It stands behind two dashes:
 
     \b
-      bookkeeper-conformance client -- ./my-driver --verbose
+      bookkeeper-conformance client --html report.html -- ./my-driver --its-own-option
+
+    The scripted bookies are found in a ZooKeeper: the one that --metadata names, or one that is started, which takes
+    the extra `all` (pip install '.[all]').
 
     Exit codes are those of `bookkeeper-conformance bookie`.
     """
@@ -44,4 +51,6 @@ def client(
     except (BadTarget, ValueError) as error:
         raise click.UsageError(str(error)) from None
     order = order_of(Role.CLIENT, said, judged.info.implementation, options)
+    if driver and shutil.which(driver[0]) is None:
+        raise click.UsageError(f"{driver[0]}: there is no such command, or it may not be executed")
     judge_and_report(ground, lambda entered: entered, order, options)

@@ -37,12 +37,19 @@ ALL = ("ours", *(f"java:{release}" for release in RELEASES))
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="One of several; all that are known if none.")
 @click.option("--role", "roles", multiple=True, type=click.Choice([str(role) for role in Role]), help="Both if none.")
 @click.option("--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="A directory.")
-@click.option("--mutants", "mutants_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--mutants",
+    "mutants_path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The trial of the suite itself, for the page.",
+)
 @click.option("--docs-url", default="", help="Where the reference stands, relative to the page or not.")
 def matrix(
     targets: tuple[str, ...], roles: tuple[str, ...], output: Path, mutants_path: Path | None, docs_url: str
 ) -> None:
-    """Judge several targets and put them beside each other: matrix.html, and matrix.json without the exchanges.
+    """Judge several targets, and put them beside each other.
+
+    Written are matrix.html, and matrix.json without the exchanges.
 
     Targets are ours, java:RELEASE and docker:RELEASE.  One that cannot be had does not keep the others from being
     judged; in the end the exit code is that of the worst.

@@ -24,7 +24,13 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--mutants", "mutants_path", type=_EXISTING, help="For --html: the trial of the suite itself.")
 @click.option("--docs-url", default="", help="For --html: where the reference stands.")
 def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) -> None:
-    """Make reports of RUNS, which are files that --json has written."""
+    """Make reports of runs that were kept.
+
+    RUNS are files that --json has written.
+
+    \b
+      bookkeeper-conformance report mine.json java.json --html both.html
+    """
     check_writers(options)
     if not any(options[name] for name in _REPORTS):
         raise click.UsageError("ask for a report: --html, --junit, --badge, --markdown or --pcap")

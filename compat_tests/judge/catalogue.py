@@ -23,8 +23,8 @@ def load(role: Role | None = None) -> list[Case]:
 def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Case]:
     """Those that a pattern of ``only`` matches and none of ``skip`` does.
 
-    A pattern is an id, an area or a section, with ``*`` for any characters.  Raises ValueError for one that matches
-    nothing, which is a slip of the person who wrote it.
+    A pattern is an id, an area or a section, in capitals or not, with ``*`` for any characters.  Raises ValueError for
+    one that matches nothing, which is a slip of the person who wrote it.
     """
     cases = list(cases)
     for pattern in (*only, *skip):
@@ -47,4 +47,4 @@ def with_dependencies(wanted: Iterable[Case], base: str) -> list[Case]:
 
 
 def _matches(case: Case, pattern: str) -> bool:
-    return any(fnmatchcase(name, pattern) for name in (case.id, case.area, case.section))
+    return any(fnmatchcase(name.upper(), pattern.upper()) for name in (case.id, case.area, case.section))

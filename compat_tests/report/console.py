@@ -65,8 +65,9 @@ class Console:
         """Say what is judged; ``count`` results will come."""
         self._counts.clear()
         target = run.target
-        how = f", {target.how}" if target.how else ""
-        self._out.print(f"{run.role} {target.name}{how}: {count} to run, seed {run.seed}")
+        name = target.name if target.name.startswith(f"{run.role} ") else f"{run.role} {target.name}"
+        how = f", {target.how}" if target.how not in ("", target.name) else ""
+        self._out.print(f"{name}{how}: {count} to run, seed {run.seed}")
         if self._out.is_terminal:
             columns = (BarColumn(24), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
             said = TextColumn("{task.fields[said]}", markup=False)

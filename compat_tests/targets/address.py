@@ -28,7 +28,7 @@ from compat_tests.targets.unavailable import Unavailable
 class AddressTarget:
     """Nothing is started or stopped here but by the user's own ``--control`` command."""
 
-    how = "at an address"
+    how = "running already"
 
     def __init__(self, address: tuple[str, int], options: TargetOptions) -> None:
         self._address = address

@@ -1,5 +1,6 @@
 """What is made of the options: usage errors that say what to change."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,23 @@ def test_a_divergence_that_is_not_among_the_cases_to_run_is_none(tmp_path: Path)
     path.write_text('[[divergence]]\ncase = "BKW-READ-014"\nreference = "1"\nseen = "EIO"\n')
     done = CliRunner().invoke(main, [*_COMMANDS["bookie"], "--only", "BKW-BASE-001", "--features", str(path)])
     assert done.exit_code != 2, done.output
+
+
+def test_a_driver_that_is_not_there_is_a_mistake() -> None:
+    done = CliRunner().invoke(main, ["client", "--", "./no-such-driver", "--verbose"])
+    assert done.exit_code == 2
+    assert "./no-such-driver: there is no such command" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("pattern", ["bkw-base-001", "Base"])
+def test_patterns_may_be_in_small_letters(pattern: str) -> None:
+    done = CliRunner().invoke(main, ["list", pattern])
+    assert "BKW-BASE-001" in done.output
+
+
+def test_help_names_no_page_that_is_not_there() -> None:
+    root = Path(__file__).parents[3]
+    for command in ("bookie", "client", "list", "show", "report", "matrix"):
+        text = re.sub(r"-\s+", "-", CliRunner().invoke(main, [command, "--help"]).output)
+        for page in re.findall(r"docs/[\w/-]+\.md", text):
+            assert (root / page).is_file(), f"{command} --help: {page}"

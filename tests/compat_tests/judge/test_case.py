@@ -41,6 +41,8 @@ def test_there_are_cases_of_both_roles():
 def test_patterns():
     assert [case.id for case in select(CASES, ["BKW-BASE-*"], ["BKW-BASE-002"])] == ["BKW-BASE-001"]
     assert {case.area for case in select(CASES, ["BASE"])} == {"BASE"}
+    assert {case.section for case in select(CASES, ["sec-framing"])} == {"sec-framing"}
+    assert [case.id for case in select(CASES, ["bkw-base-002"])] == ["BKW-BASE-002"]
     with pytest.raises(ValueError, match="BKW-BSAE"):
         select(CASES, ["BKW-BSAE-*"])
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from attrs import evolve
 
-from compat_tests.judge.result import Run
+from compat_tests.judge.result import Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.console import REASONS_SHOWN, Console
 from compat_tests.report.looks import LOOKS
@@ -27,6 +27,19 @@ def shown(run: Run, verbose: bool = False, docs_url: str = "") -> str:
 def test_every_verdict_has_a_look() -> None:
     assert set(LOOKS) == set(Verdict)
     assert len({look.sign for look in LOOKS.values()}) == len({look.word for look in LOOKS.values()}) == len(LOOKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "said"),
+    [
+        ("Java 4.18.0", "in Docker", "bookie Java 4.18.0, in Docker: "),
+        ("bookie at h:1", "running already", "bookie at h:1, running already: "),
+        ("./driver", "./driver", "bookie ./driver: "),
+    ],
+)
+def test_what_is_judged_is_said_once(name: str, how: str, said: str) -> None:
+    text = shown(evolve(every_verdict(), target=TargetInfo(name, how=how)))
+    assert text.startswith(said)
 
 
 def test_a_failure_is_shown_in_full() -> None:

@@ -44,7 +44,7 @@ def test_all_sites() -> None:
     assert [target.site(kind).credentials for kind in SHARED_KINDS] == [None, None, None, login, login]
     assert target.cluster is not None
     assert (target.cluster.zookeeper, target.cluster.root) == ("zk1:2181,zk2:2181", "/one/ledgers")
-    assert (target.name, target.how) == ("other 1.2 at b:1", "at an address")
+    assert (target.name, target.how) == ("other 1.2 at b:1", "running already")
 
 
 @pytest.mark.parametrize(
