@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from compat_tests.judge.recording import SUITE, Event
 from compat_tests.judge.verdict import Verdict
@@ -167,6 +168,13 @@ def test_the_score_of_the_suite_names_survivors() -> None:
     assert "1 of 2" in text
     assert "50 %" in text
     assert re.search(r"✗ not found</span> lac_not_clipped", text)
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_cases_that_find_nothing_are_named_and_excused_where_not_all_were_tried(full: bool) -> None:
+    text = page([every_verdict()], evolve(MUTANTS, full=full))
+    assert '<a href="#BKW-ADD-002">' in text
+    assert ("others might have found it too" in text) is not full
 
 
 def test_a_page_of_nothing() -> None:
