@@ -117,3 +117,14 @@ NEAREST = {
     "a-batch-count-of-0-is-refused": "BKW-BATCH-013",
     "bookie-info-tells-what-nobody-asked-for": "BKW-INFO-001",
 }
+
+PATIENCE_S = {
+    "a-lost-connection-is-not-noticed": 2.0,
+    "a-frame-that-is-not-whole-is-lost": 2.0,
+    "one-frame-of-what-arrives-at-once-is-read": 2.0,
+}
+"""What the case that is tried first may take on a mutant that leaves a call unanswered, in place of its own limit.
+
+Without a defect it takes a tenth of that. Should it take more, on a busy machine, it counts for nothing, as any case
+does that fails on the product as it is under the same limit; then the others are tried under their own.
+"""

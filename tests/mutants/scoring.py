@@ -27,6 +27,7 @@ from compat_tests.wire import line
 from tests.mutants.grounds import KnownBookie, KnownClient
 from tests.mutants.launch import AS_IT_IS
 from tests.mutants.mutant import BOOKIE, Mutant
+from tests.mutants.nearest import PATIENCE_S
 from tests.mutants.nursery_process import NurseryProcess
 
 FORMAT = 1
@@ -82,7 +83,8 @@ class Judge:
         self._nursery: NurseryProcess
         self._bookie: Any = None
         self._lock = threading.Lock()
-        self._sound: dict[str, bool] = {}
+        self._sound: dict[tuple[str, float | None], bool] = {}
+        """By case and by the limit under which it was tried, None for its own."""
 
     def __enter__(self) -> Self:
         self._nursery = self._started.enter_context(NurseryProcess())
@@ -100,14 +102,15 @@ class Judge:
             tiers[0 if case.id in mutant.areas else 1 if case.area in mutant.areas else 2].append(case)
         with self._target(mutant) as ground_of:
 
-            def failed_of(cases: Sequence[Case], seed: int) -> list[Result]:
-                with ground_of() as ground:
+            def failed_of(cases: Sequence[Case], seed: int, limit_s: float | None = None) -> list[Result]:
+                with ground_of(limit_s) as ground:
                     order = Order(cases, _STRICT, seed, _FEW, first_failure=True)
                     return _failed(perform(ground, order), mutant)
 
             for tier, cases in enumerate(tiers):
-                while cases and (failed := failed_of(cases, _SEED)):
-                    outcome = self._outcome(mutant, failed, started)
+                limit_s = PATIENCE_S.get(mutant.name) if tier == 0 else None
+                while cases and (failed := failed_of(cases, _SEED, limit_s)):
+                    outcome = self._outcome(mutant, failed, started, limit_s)
                     killers = [case for case in cases if case.id in outcome.killed_by]
                     # Of hundreds one may fail by chance; of those that are about the mutant none does.
                     if outcome.killed_by and (tier == 0 or not killers or failed_of(killers, _SEED + 1)):
@@ -121,20 +124,20 @@ class Judge:
         started = time.monotonic()
         restarts = _RESTARTS in mutant.areas
         cases = [case for case in load(Role(mutant.role)) if restarts or case.site != "own"]
-        with self._target(mutant) as ground_of, ground_of() as ground:
+        with self._target(mutant) as ground_of, ground_of(None) as ground:
             failed = _failed(perform(ground, Order(cases, _STRICT, _SEED)), mutant)
         return self._outcome(mutant, failed, started)
 
-    def _outcome(self, mutant: Mutant, failed: list[Result], started: float) -> Outcome:
-        self._look_at([result.case for result in failed], mutant.role)
-        sound = [result for result in failed if self._sound[result.case]]
+    def _outcome(self, mutant: Mutant, failed: list[Result], started: float, limit_s: float | None = None) -> Outcome:
+        self._look_at([result.case for result in failed], mutant.role, limit_s)
+        sound = [result for result in failed if self._sound[result.case, limit_s]]
         ids = tuple(dict.fromkeys(result.case for result in sound))
         return Outcome(mutant, ids, time.monotonic() - started, sound[0].message if sound else "")
 
-    def _look_at(self, case_ids: list[str], role: str) -> None:
-        """Find out of cases whether they pass without any defect."""
+    def _look_at(self, case_ids: list[str], role: str, limit_s: float | None) -> None:
+        """Find out of cases whether they pass without any defect, under the same limit."""
         with self._lock:
-            cases = [case for case in load(Role(role)) if case.id in case_ids and case.id not in self._sound]
+            cases = [case for case in load(Role(role)) if case.id in case_ids and (case.id, limit_s) not in self._sound]
             if not cases:
                 return
             if role == BOOKIE and self._bookie is None:
@@ -142,32 +145,36 @@ class Judge:
                 self._bookie = self._started.enter_context(OurTarget(TargetOptions(launcher=launcher)))
             for seed in _SEEDS_OF_THE_HEALTHY:  # on a busy machine one may fail for want of time
                 target: AbstractContextManager[Any] = (
-                    nullcontext(KnownBookie(self._bookie)) if role == BOOKIE else self._client(AS_IT_IS)
+                    nullcontext(KnownBookie(self._bookie)) if role == BOOKIE else self._client(AS_IT_IS, limit_s)
                 )
                 with target as ground:
                     run = perform(ground, Order(cases, _STRICT, seed=seed))
                 failed = {result.case for result in run.results if result.verdict is not Verdict.PASS}
-                self._sound.update((case.id, case.id not in failed) for case in cases)
+                self._sound.update(((case.id, limit_s), case.id not in failed) for case in cases)
                 cases = [case for case in cases if case.id in failed]
                 if not cases:
                     break
 
     @contextmanager
-    def _target(self, mutant: Mutant) -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+    def _target(self, mutant: Mutant) -> Iterator[Callable[[float | None], AbstractContextManager[Any]]]:
+        """Give what makes a ground, whose cases may take so long, or as long as they say."""
         if mutant.role == BOOKIE:
             with OurTarget(TargetOptions(launcher=tuple(self._nursery.launcher(mutant.name)))) as target:
-                yield lambda: nullcontext(KnownBookie(target))
+                yield lambda limit_s: nullcontext(KnownBookie(target))
         else:
-            yield lambda: self._client(mutant.name)
+            yield lambda limit_s: self._client(mutant.name, limit_s)
 
-    def _client(self, name: str) -> ClientGround:
+    def _client(self, name: str, limit_s: float | None = None) -> ClientGround:
         command = [*self._nursery.launcher(name), _DRIVER]
-        return KnownClient(of_command(command), self._metadata, processes=1)
+        client = KnownClient(of_command(command), self._metadata, processes=1)
+        client.limit_s = limit_s
+        return client
 
 
 def _failed(run: Run, mutant: Mutant | None = None) -> list[Result]:
-    if run.not_checked is not None:
-        raise RuntimeError(f"nothing could be judged: {run.not_checked}")
+    outside = [result.message for result in run.results if result.verdict is Verdict.ERROR and not result.dialect]
+    if run.not_checked is not None or outside:
+        raise RuntimeError(f"nothing could be judged: {run.not_checked or outside}")
     failed = [result for result in run.results if result.verdict is Verdict.FAIL]  # not ERROR: a fault of ours
     if any(result.expected == _STARTS and result.case == _FIRST_CASE for result in failed):
         raise RuntimeError(f"{mutant} is no defect but a product that does not start: {failed[0].seen}")
