@@ -150,8 +150,9 @@ class Judge:
                 with target as ground:
                     run = perform(ground, Order(cases, _STRICT, seed=seed))
                 failed = {result.case for result in run.results if result.verdict is not Verdict.PASS}
-                self._sound.update(((case.id, limit_s), case.id not in failed) for case in cases)
-                cases = [case for case in cases if case.id in failed]
+                passed = {result.case for result in run.results} - failed  # none if it could not be tried
+                self._sound.update(((case.id, limit_s), case.id in passed) for case in cases)
+                cases = [case for case in cases if case.id not in passed]
                 if not cases:
                     break
 
