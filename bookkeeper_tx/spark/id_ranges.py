@@ -52,6 +52,33 @@ class IdRanges:
         """The set as :meth:`of_text` reads it."""
         return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges)
 
+    @classmethod
+    def of_steps(cls, text: str) -> "IdRanges":
+        """Return the set written as :attr:`steps`.  Raises ValueError for other texts."""
+        ranges, following = [], 0
+        for part in text.split(",") if text else ():
+            found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part)
+            if found is None:
+                raise ValueError(f"{part!r} is no step to an id or a range of ids")
+            first = following + int(found[1])
+            last = first + int(found[2] or 0)
+            ranges.append((first, last))
+            following = last + 1
+        return cls(ranges)
+
+    @property
+    def steps(self) -> str:
+        """The set by what lies between its ranges: ``1,3-4`` is 1 and 5-9.
+
+        Each range is the number of ids that are left out before it and, behind a dash if there are any, the number of
+        its ids behind the first.  That is short where there are many ranges side by side, however large the ids are.
+        """
+        steps, following = [], 0
+        for first, last in self.ranges:
+            steps.append(f"{first - following}-{last - first}" if last > first else str(first - following))
+            following = last + 1
+        return ",".join(steps)
+
     @property
     def last(self) -> int:
         """The highest id, -1 if there is none."""

@@ -2,7 +2,7 @@
 
 One offset has one JSON text and the other way round, because Spark compares the texts:
 
-    {"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,5","v":1}
+    {"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,1","v":2}
 
 * ``open``: ledgers begun, by id, each with the entry that comes next.
 * ``closed``: ledgers whose last entry lies right before this offset, each with its number of entries.  The next offset
@@ -10,11 +10,13 @@ One offset has one JSON text and the other way round, because Spark compares the
 * ``closedThrough``: the highest id of the finished ledgers, -1 if there is none.  All ids up to it are finished, and
   never read again, except for those in ``open``, ``closed`` and ``unread``.
 * ``unread``: ids up to ``closedThrough`` of which nothing was read, most of them of ledgers that do not exist: a ledger
-  that appears there late is read from its first entry, as are those behind ``closedThrough``.
-* ``v``: version of this form.
+  that appears there late is read from its first entry, as are those behind ``closedThrough``.  They are written as steps
+  (:attr:`IdRanges.steps`), 3 and 5 above: a gap takes some 4 characters, not twice the length of an id.
+* ``v``: version of this form.  In version 1 ``unread`` was ids and ranges of ids, ``"3,5"``; it is read, and no longer
+  written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -22,8 +24,12 @@ from attrs import field, frozen
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.spark.id_ranges import NO_IDS, IdRanges
 
-VERSION = 1
+VERSION = 2
 _KEYS = ("closed", "closedThrough", "open", "unread", "v")
+
+_READ: Mapping[int, Callable[[str], IdRanges]] = {1: IdRanges.of_text, 2: IdRanges.of_steps}
+_WRITTEN: Mapping[int, Callable[[IdRanges], str]] = {1: lambda ids: ids.text, 2: lambda ids: ids.steps}
+"""How each version has ``unread``."""
 
 
 def _positions(positions: Mapping[int, int]) -> dict[int, int]:
@@ -62,23 +68,26 @@ class StreamOffset:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as Spark gets it: keys in the one order there is."""
+        return self._json(VERSION)
+
+    def _json(self, version: int) -> dict[str, Any]:
         begun = IdRanges.of([*self.open, *self.closed])
         return {
             "closed": {str(each): count for each, count in self.closed.items()},
             "closedThrough": self.finished.last,
             "open": {str(each): following for each, following in self.open.items()},
-            "unread": (self.finished.missing() - begun).text,
-            "v": VERSION,
+            "unread": _WRITTEN[version](self.finished.missing() - begun),
+            "v": version,
         }
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "StreamOffset":
         """Return the offset that Spark hands back.  Raises InvalidArgument, which says what to do."""
-        if not isinstance(value, Mapping) or value.get("v") != VERSION:
-            version = value.get("v") if isinstance(value, Mapping) else value
+        version = value.get("v") if isinstance(value, Mapping) else value
+        if type(version) is not int or version not in _READ:
             raise InvalidArgument(
-                f"the checkpoint has an offset of version {version!r}, this release reads version {VERSION}: use the "
-                "release that wrote the checkpoint, or a new checkpointLocation with startingOffsets"
+                f"the checkpoint has an offset of version {version!r}, this release reads versions 1 to {VERSION}: use "
+                "the release that wrote the checkpoint, or a new checkpointLocation with startingOffsets"
             )
         try:
             return cls._parsed(value)
@@ -98,9 +107,9 @@ class StreamOffset:
         if type(through) is not int or through < -1:
             raise ValueError(f"closedThrough is {through!r}")
         finished = IdRanges([(0, through)] if through >= 0 else [])
-        finished = finished - IdRanges.of_text(value["unread"]) - IdRanges.of([*opened, *closed])
+        finished = finished - _READ[value["v"]](value["unread"]) - IdRanges.of([*opened, *closed])
         offset = cls(finished, opened, closed)
-        if offset.to_json() != value:
+        if offset._json(value["v"]) != value:
             raise ValueError("it is not in its one form")
         return offset
 

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -33,6 +34,10 @@ from bookkeeper_tx.spark.stream_offsets import StreamOffset
 from bookkeeper_tx.spark.stream_planning import NO_LIMIT, LedgerEnd, Limit, entries_between, first_offset, plan_end
 
 log = logging.getLogger(__name__)
+
+OFFSETS_KEPT = 3
+"""Offsets whose meaning is remembered: Spark names the same start and end several times, and an idle stream its start ten
+times a second, and of one with many gaps in the ids of its ledgers they are long."""
 
 LOOK_INTERVAL_S = 0.1
 """How long the cluster is left alone after a look that found nothing: Spark asks again within 10 ms."""
@@ -80,6 +85,7 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned: tuple[StreamOffset, View] | None = None
         """Where the last batch ends, and what there was when it was planned."""
         self._idle_since_s: float | None = None
+        self._parsed: deque[tuple[dict[str, Any], StreamOffset]] = deque(maxlen=OFFSETS_KEPT)
 
     def initialOffset(self) -> dict[str, Any]:
         """Return where a stream begins that has no checkpoint; the same however often it is asked."""
@@ -99,12 +105,16 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return where the batch ends that begins at ``start``; ``start`` itself if there is nothing to do."""
-        offset = StreamOffset.of_json(start)
+        offset = self._offset(start)
         view = self._view(offset)
         end = plan_end(offset, view.ledgers, _limit(limit), view.passed)
         self._planned = end, view
         self._idle_since_s = self._clock() if end is offset else None
-        return start if end is offset else end.to_json()
+        if end is offset:
+            return start
+        shown = end.to_json()
+        self._parsed.append((shown, end))
+        return shown
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """Return where the stream would be, had it read all there was when the last batch was planned.
@@ -122,7 +132,7 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return what the tasks of a batch read: the same rows whenever and wherever it is asked."""
-        entries = entries_between(StreamOffset.of_json(start), StreamOffset.of_json(end))
+        entries = entries_between(self._offset(start), self._offset(end))
         return self._cluster.partitions(entries) if entries else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -138,6 +148,15 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what tasks do not need: all that is known of the cluster."""
         return {"_options": self._options, "_schema": self._schema}
+
+    def _offset(self, value: dict[str, Any]) -> StreamOffset:
+        """Return the offset that Spark hands over."""
+        for shown, offset in self._parsed:
+            if shown == value:
+                return offset
+        offset = StreamOffset.of_json(value)
+        self._parsed.append((value, offset))
+        return offset
 
     def _view(self, start: StreamOffset) -> View:
         if self._target is None:

@@ -20,6 +20,18 @@ def test_it_is_a_set(one: set[int], other: set[int]) -> None:
 @given(IDS)
 def test_text_goes_and_comes_back(ids: set[int]) -> None:
     assert IdRanges.of_text(IdRanges.of(ids).text) == IdRanges.of(ids)
+    assert IdRanges.of_steps(IdRanges.of(ids).steps) == IdRanges.of(ids)
+
+
+def test_steps_are_what_lies_between() -> None:
+    assert IdRanges.of([1, 5, 6, 7, 8, 9]).steps == "1,3-4"
+    assert IdRanges.of([0]).steps == "0"
+    assert IdRanges().steps == ""
+    far = 2**62
+    assert IdRanges.of([far, far + 2, far + 4]).steps == f"{far},1,1"
+    for text in ("-1", "1-", "1,,2", "x", "1 "):
+        with pytest.raises(ValueError, match="is no step"):
+            IdRanges.of_steps(text)
 
 
 @given(st.sets(st.integers(0, 60)))

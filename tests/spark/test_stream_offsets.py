@@ -45,6 +45,12 @@ def test_json_goes_and_comes_back(offset: StreamOffset) -> None:
     assert text_of(found) == text_of(offset)
 
 
+@given(offsets())
+def test_what_version_1_has_written_is_read(offset: StreamOffset) -> None:
+    unread = IdRanges.of_steps(offset.to_json()["unread"])
+    assert StreamOffset.of_json({**offset.to_json(), "unread": unread.text, "v": 1}) == offset
+
+
 @given(offsets(FEW_IDS, 1), offsets(FEW_IDS, 1))
 def test_texts_are_equal_if_and_only_if_offsets_are(one: StreamOffset, other: StreamOffset) -> None:
     ids = {*one.open, *one.closed, *other.open, *other.closed}
@@ -62,13 +68,15 @@ def test_equal_offsets_made_in_other_orders_have_one_text() -> None:
 def test_the_form_is_the_documented_one() -> None:
     offset = StreamOffset(IdRanges.of([0, 1, 2, 4, 6]), {9: 250}, {7: 1000})
     assert json.dumps(offset.to_json(), separators=(",", ":")) == (
-        '{"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,5","v":1}'
+        '{"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,1","v":2}'
     )
+    first = '{"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,5","v":1}'
+    assert StreamOffset.of_json(json.loads(first)) == offset
 
 
 def test_a_stream_that_did_not_begin() -> None:
     empty = StreamOffset()
-    assert empty.to_json() == {"closed": {}, "closedThrough": -1, "open": {}, "unread": "", "v": 1}
+    assert empty.to_json() == {"closed": {}, "closedThrough": -1, "open": {}, "unread": "", "v": 2}
     assert not empty.is_finished(0)
     assert empty.position(0) == 0
 
@@ -84,13 +92,20 @@ def test_a_hundred_thousand_ledgers_in_a_row_are_a_few_bytes() -> None:
     assert len(text_of(StreamOffset(IdRanges([(0, 10**5)]), {10**5 + 1: 7}))) < 100
 
 
-GOOD: dict[str, Any] = {"closed": {}, "closedThrough": 6, "open": {"9": 250}, "unread": "3,5", "v": 1}
+def test_gaps_are_a_few_bytes_however_large_the_ids() -> None:
+    every_fourth = StreamOffset(IdRanges.of(range(2**62, 2**62 + 40_000, 4)))
+    assert len(text_of(every_fourth)) < 10_000 * 4 + 200
+
+
+GOOD: dict[str, Any] = {"closed": {}, "closedThrough": 6, "open": {"9": 250}, "unread": "3,1", "v": 2}
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"v": 2}, "version 2"),
+        ({"v": 3}, "version 3"),
+        ({"v": True}, "version True"),
+        ({"v": 1}, "not in its one form"),
         ({"v": None}, "version None"),
         ({"closedThrough": -2}, "closedThrough is -2"),
         ({"closedThrough": True}, "closedThrough is True"),
@@ -102,8 +117,11 @@ GOOD: dict[str, Any] = {"closed": {}, "closedThrough": 6, "open": {"9": 250}, "u
         ({"open": {"x": 1}}, "invalid literal"),
         ({"open": []}, "makes no sense"),
         ({"closed": {"9": 250}}, "open and closed at once"),
-        ({"unread": "5,3"}, "not in its one form"),
-        ({"unread": "3,5-"}, "no range of ids"),
+        ({"unread": "3,0"}, "not in its one form"),
+        ({"unread": "3,5-"}, "is no step"),
+        ({"unread": "3,5", "v": 1, "closed": {"6": 1}}, "not in its one form"),
+        ({"unread": "5,3", "v": 1}, "not in its one form"),
+        ({"unread": "3,5-", "v": 1}, "no range of ids"),
         ({"unread": 7}, "makes no sense"),
         ({"more": 1}, "its keys are"),
     ],

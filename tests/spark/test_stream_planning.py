@@ -87,9 +87,9 @@ def test_an_answer_from_the_past_changes_nothing() -> None:
 
 def test_a_ledger_read_to_its_end_is_closed_then_finished() -> None:
     first = plan_end(StreamOffset(), [sealed(0, 3), still_open(1, 2)])
-    assert first.to_json() == {"closed": {"0": 3}, "closedThrough": -1, "open": {"1": 2}, "unread": "", "v": 1}
+    assert first.to_json() == {"closed": {"0": 3}, "closedThrough": -1, "open": {"1": 2}, "unread": "", "v": 2}
     second = plan_end(first, [still_open(1, 4)])
-    assert second.to_json() == {"closed": {}, "closedThrough": 0, "open": {"1": 4}, "unread": "", "v": 1}
+    assert second.to_json() == {"closed": {}, "closedThrough": 0, "open": {"1": 4}, "unread": "", "v": 2}
 
 
 def test_the_close_of_a_ledger_read_to_its_end_is_put_on_record() -> None:
@@ -102,7 +102,7 @@ def test_the_close_of_a_ledger_read_to_its_end_is_put_on_record() -> None:
 
 def test_empty_and_foreign_ledgers_are_passed_over_with_the_next_entries() -> None:
     end = plan_end(StreamOffset(), [sealed(1, 0), still_open(2, 0), still_open(5, 1)], passed=IdRanges.of([0, 3]))
-    assert end.to_json() == {"closed": {}, "closedThrough": 3, "open": {"5": 1}, "unread": "2", "v": 1}
+    assert end.to_json() == {"closed": {}, "closedThrough": 3, "open": {"5": 1}, "unread": "2", "v": 2}
 
 
 def test_a_late_ledger_is_read_once() -> None:
@@ -130,7 +130,7 @@ def test_a_stream_from_the_earliest() -> None:
 
 def test_a_stream_from_the_latest() -> None:
     start = first_offset(KNOWN, Offsets(Edge.LATEST), IdRanges.of([0]))
-    assert start.to_json() == {"closed": {}, "closedThrough": 2, "open": {"3": 5}, "unread": "", "v": 1}
+    assert start.to_json() == {"closed": {}, "closedThrough": 2, "open": {"3": 5}, "unread": "", "v": 2}
     end = plan_end(start, [*KNOWN[:3], still_open(4, 2), sealed(5, 1)])
     assert [(each.ledger_id, each.first, each.last) for each in entries_between(start, end)] == [(4, 0, 1), (5, 0, 0)]
 

@@ -34,6 +34,7 @@ from pyspark.sql.types import LongType, StructField, StructType  # noqa: E402
 from bookkeeper_tx.spark.ledger_ranges import KnownLedger, Snapshot  # noqa: E402
 from bookkeeper_tx.spark.source_reader import LedgerPartition  # noqa: E402
 from bookkeeper_tx.spark.stream_cluster import StreamCluster  # noqa: E402
+from bookkeeper_tx.spark.stream_offsets import StreamOffset  # noqa: E402
 from bookkeeper_tx.spark.stream_planning import LedgerEnd  # noqa: E402
 from bookkeeper_tx.spark.stream_reader import (  # noqa: E402
     LOOK_INTERVAL_S,
@@ -107,7 +108,7 @@ def test_initial_offset_is_the_same_each_time(store: MemoryStore) -> None:
     first = reader.initialOffset()
     store.add(2, end=8)
     assert json.dumps(reader.initialOffset()) == json.dumps(first)
-    assert first == {"closed": {}, "closedThrough": 1, "open": {"2": 4}, "unread": "0", "v": 1}
+    assert first == {"closed": {}, "closedThrough": 1, "open": {"2": 4}, "unread": "0", "v": 2}
     assert rows_of(reader, first, reader.latestOffset(first, ALL)) == {2: [4, 5, 6, 7]}
 
 
@@ -192,6 +193,32 @@ def test_a_ledger_that_is_gone(store: MemoryStore, available_now: bool) -> None:
     assert end["closed"] == {"1": 2}
     assert lenient.partitions(start, end) == []
     assert lenient.latestOffset(end, ALL) is end
+
+
+def test_a_checkpoint_of_version_1_is_read_on(store: MemoryStore) -> None:
+    for each in (0, 2, 4):
+        store.add(each, end=3, closed=True)
+    store.add(5, end=2)
+    first = {"closed": {"4": 3}, "closedThrough": 2, "open": {"5": 1}, "unread": "1", "v": 1}
+    reader = reader_of(store)
+    store.add(5, end=1)
+    assert reader.latestOffset(first, ALL) is first, "Spark must see the text of the checkpoint while nothing is new"
+    store.add(1, end=2, closed=True)
+    store.add(5, end=4)
+    end = reader.latestOffset(first, ALL)
+    assert end == {"closed": {"1": 2}, "closedThrough": 4, "open": {"5": 4}, "unread": "3", "v": 2}
+    assert rows_of(reader, first, end) == rows_of(reader_of(store), first, end) == {1: [0, 1], 5: [1, 2, 3]}
+
+
+def test_offsets_that_are_named_again_are_not_parsed_again(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add(1, end=5)
+    reader = reader_of(store)
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ALL)
+    monkeypatch.setattr(StreamOffset, "of_json", None)
+    for _ in range(3):
+        assert reader.latestOffset(json.loads(json.dumps(end)), ALL) == end
+        assert rows_of(reader, dict(start), dict(end)) == {1: [0, 1, 2, 3, 4]}
 
 
 def test_a_ledger_that_goes_between_plan_and_read(store: MemoryStore) -> None:
