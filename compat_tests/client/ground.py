@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kazoo.exceptions import ConnectionLoss, KazooException, SessionExpiredError
+from kazoo.exceptions import ConnectionLoss, KazooException, NoNodeError, SessionExpiredError
 
 from compat_tests.client.client_target import ClientTarget
 from compat_tests.client.listen import Listen
@@ -27,6 +27,7 @@ from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
 from compat_tests.targets.cluster import new_session
 from compat_tests.targets.driver_process import JavaError
+from compat_tests.targets.lifetime import LeftBehind
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 
@@ -124,10 +125,17 @@ class ClientGround:
             self._ended.callback(performer.end)
 
     def _leave(self) -> None:
-        with contextlib.suppress(KazooException):
-            self._session.delete(self._top, recursive=True)
-        self._session.stop()
-        self._session.close()
+        """Remove what the cases have made; of a ZooKeeper that was started here nothing is left anyway."""
+        try:
+            with contextlib.suppress(NoNodeError):
+                self._session.delete(self._top, recursive=True)
+        except KazooException as error:
+            if self._metadata is not None:
+                reason = f"{type(error).__name__} {error}".strip()
+                raise LeftBehind(f"{self._top} in the ZooKeeper at {self._hosts}: {reason}") from error
+        finally:
+            self._session.stop()
+            self._session.close()
 
     def _new_root(self) -> MetadataRoot:
         root = MetadataRoot(self._session, self._hosts, f"{self._top}/{next(self._roots)}")
