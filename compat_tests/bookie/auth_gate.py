@@ -10,8 +10,6 @@ from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
 from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK, EUA
 
-_HANDSHAKE_FRAME_MAX = 64 * 1024
-
 
 @case(
     "BKW-AUTH-001",

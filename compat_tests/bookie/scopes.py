@@ -24,8 +24,6 @@ from protocol_specs.wire.status import EBADREQ, EFENCED, ENOENTRY, ENOLEDGER, EO
 #: Any 64 bits may be half of an id: a random UUID has them.
 HALVES = (1, -1, 2**63 - 1, -(2**63), 0x0A06080310081807)
 
-EXTENSION = "ledger-scope-id"
-
 
 @case(
     "BKW-SCOPE-001",

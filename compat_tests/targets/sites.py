@@ -14,7 +14,6 @@ READ_ONLY = "read-only"
 TLS = "tls"
 AUTH = "auth"
 TLS_AUTH = "tls+auth"
-OWN = "own"
 
 #: What :meth:`Target.site` may be asked for; an instance of one's own comes from :meth:`Target.own`.
 SHARED_KINDS = (PLAIN, READ_ONLY, TLS, AUTH, TLS_AUTH)
