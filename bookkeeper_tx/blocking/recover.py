@@ -6,11 +6,13 @@ Recovery fences the writer of a ledger, so that nothing is added any more, and c
 import base64
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterable
 
 from bookkeeper_tx import errors
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, RemoteError, RequestTimedOut
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, ledger_name
@@ -19,14 +21,22 @@ CHILD = "bookkeeper_tx.cli.recover_ledgers"
 
 
 def recover_ledger(
-    uri: str, ledger_id: int, password: bytes, digest_type: DigestType = DigestType.CRC32C, timeout_s: float = 60.0
+    uri: str,
+    ledger_id: int,
+    password: bytes,
+    digest_type: DigestType = DigestType.CRC32C,
+    timeout_s: float = 60.0,
+    *,
+    config: ClientConfig | None = None,
 ) -> LedgerMetadata:
     """Fence and close a ledger of the cluster at ``uri``, unless it is closed; return its metadata.
+
+    ``config`` is how bookies are spoken to; its TLS needs the extra ``tls`` here.
 
     Raises what opening it raised: NoSuchLedger, Unauthorized, or why it stays in recovery; RequestTimedOut when the
     child process took longer than ``timeout_s``.
     """
-    failed = recover_ledgers(uri, [ledger_id], password, digest_type, timeout_s)
+    failed = recover_ledgers(uri, [ledger_id], password, digest_type, timeout_s, config=config)
     if failed:
         raise failed[ledger_id]
     with open_blocking_store(uri, timeout_s) as store:
@@ -39,6 +49,8 @@ def recover_ledgers(
     password: bytes,
     digest_type: DigestType = DigestType.CRC32C,
     timeout_s: float = 60.0,
+    *,
+    config: ClientConfig | None = None,
 ) -> dict[int, BookKeeperError]:
     """Recover several ledgers of one password, in one child; return why of those that could not be.
 
@@ -50,6 +62,7 @@ def recover_ledgers(
         "ledgers": wanted,
         "password": base64.b64encode(password).decode(),
         "digest_type": digest_type.name,
+        "config": base64.b64encode(pickle.dumps(config or ClientConfig())).decode(),
     }
     # The child finds our modules where we do, also those that came in a zip file.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -7,8 +7,11 @@ of the class) and ``"text"`` when it is not.
 
 import base64
 import json
+import pickle
 import sys
 from typing import Any
+
+from attrs import evolve
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import BookKeeperError
@@ -20,9 +23,11 @@ async def recover_all(reactor: Any, asked: dict[str, Any]) -> None:
     """Recover one ledger after the other; say of each how it went."""
     from bookkeeper_tx.client.client import BookKeeper
 
-    # Only V3 can name a ledger of a scope.
-    scoped = any(ledger_id >= SCOPED_MIN for ledger_id in asked["ledgers"])
-    client = BookKeeper(asked["uri"], ClientConfig(protocol=WireProtocol.V3 if scoped else WireProtocol.V2), reactor)
+    # From our parent, who could have anything done by other means.
+    config: ClientConfig = pickle.loads(base64.b64decode(asked["config"]))
+    if any(ledger_id >= SCOPED_MIN for ledger_id in asked["ledgers"]):
+        config = evolve(config, protocol=WireProtocol.V3)  # V2 cannot name a ledger of a scope
+    client = BookKeeper(asked["uri"], config, reactor)
     await client.start()
     try:
         for ledger_id in asked["ledgers"]:

@@ -126,7 +126,9 @@ def recovered(snapshot: Snapshot, options: Options, password: Secret) -> Snapsho
 def _recovered(ledger: KnownLedger, options: Options, password: Secret) -> KnownLedger:
     digest_type = ledger.metadata.digest_type
     assert digest_type is not None  # a known ledger has one
-    metadata = recover_ledger(options.metadata_service_uri, ledger.ledger_id, password.value, digest_type)
+    metadata = recover_ledger(
+        options.metadata_service_uri, ledger.ledger_id, password.value, digest_type, config=client_config(options)
+    )
     return _known(ledger.ledger_id, metadata, None, digest_type)
 
 

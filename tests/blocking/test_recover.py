@@ -1,14 +1,19 @@
 """Recovery by a child: what its lines say, and what stands for those that it did not write."""
 
+import base64
 import json
+import pickle
 import subprocess
 from types import SimpleNamespace
 
 import pytest
 
 from bookkeeper_tx.blocking import recover
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchLedger, RemoteError, RequestTimedOut
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.security.sasl import SaslLogin
+from bookkeeper_tx.security.tls_config import TlsConfig
 
 
 @pytest.fixture
@@ -33,8 +38,16 @@ def recovered(*ledger_ids):
 def test_no_password_is_in_the_command_line(child):
     child.output = b'{"ledger": 7}\n'
     assert recovered(7) == {}
+    assert pickle.loads(base64.b64decode(child.request.pop("config"))) == ClientConfig()
     assert child.request == {"uri": "sqlite:///x", "ledgers": [7], "password": "c2VjcmV0", "digest_type": "CRC32C"}
     assert not any("secret" in word or "c2VjcmV0" in word for word in child.command)
+
+
+def test_the_child_is_told_how_bookies_are_spoken_to(child):
+    child.output = b'{"ledger": 7}\n'
+    config = ClientConfig(tls=TlsConfig(trust_path="/t.pem"), auth=SaslLogin("/jaas.conf", "BookKeeper"))
+    assert recover.recover_ledgers("sqlite:///x", [7], b"", config=config) == {}
+    assert pickle.loads(base64.b64decode(child.request["config"])) == config
 
 
 def test_each_ledger_has_its_own_error(child):

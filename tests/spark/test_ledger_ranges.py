@@ -104,8 +104,8 @@ def test_the_snapshot_has_no_password(snapshot: Any) -> None:
 
 
 def test_a_wrong_key_of_java_s_is_told_before_anybody_is_asked(snapshot: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"bookkeeper\.client\.tlsProvider does nothing here"):
-        snapshot({1: closed_ledger(1)}, **{"bookkeeper.client.tlsProvider": "x"})
+    with pytest.raises(InvalidConfig, match=r"bookkeeper\.client\.speculativeReadTimeout does nothing here"):
+        snapshot({1: closed_ledger(1)}, **{"bookkeeper.client.speculativeReadTimeout": "x"})
 
 
 def test_a_ledger_whose_metadata_names_no_digest(snapshot: Any) -> None:
@@ -142,7 +142,7 @@ def test_a_bookie_without_scopes_is_not_asked(snapshot: Any) -> None:
 def test_open_ledgers_are_recovered_when_that_is_asked_for(snapshot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType) -> Any:
+    def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType, **_: Any) -> Any:
         asked.append((ledger_id, password, digest_type))
         return closed_ledger(20)
 

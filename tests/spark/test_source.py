@@ -88,7 +88,7 @@ def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, mon
     monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [4] * len(ledgers))
     recovered = []
 
-    def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType) -> Any:
+    def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType, **_: Any) -> Any:
         recovered.append(ledger_id)
         return closed_ledger(20)
 
