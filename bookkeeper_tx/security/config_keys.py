@@ -8,7 +8,7 @@ from attrs import frozen
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.properties_file import Setting
 from bookkeeper_tx.security import jaas
-from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
+from bookkeeper_tx.security.sasl import SaslBookie, SaslClient, SaslLogin
 from bookkeeper_tx.security.tls_config import TlsConfig
 
 Settings = Mapping[str, Setting]
@@ -63,15 +63,24 @@ CLIENT_KEYS = _of(_CLIENT)
 
 def bookie_security(settings: Settings, warn: Warn) -> dict[str, Any]:
     """Return the fields ``tls`` and ``auth`` of a BookieConfig, if the file sets them.  Raises InvalidConfig."""
-    return _security(settings, warn, _BOOKIE)
+    return _security(settings, warn, _BOOKIE, _sasl_bookie)
 
 
 def client_security(settings: Settings, warn: Warn) -> dict[str, Any]:
     """Return the fields ``tls`` and ``auth`` of a ClientConfig, if the file sets them.  Raises InvalidConfig."""
-    return _security(settings, warn, _CLIENT)
+    return _security(settings, warn, _CLIENT, lambda given, path, section: SaslClient(*jaas.credentials(path, section)))
 
 
-def _security(settings: Settings, warn: Warn, keys: _Keys) -> dict[str, Any]:
+def client_security_by_path(settings: Settings, warn: Warn) -> dict[str, Any]:
+    """Return the same without having read any file: paths are all that is in it, no secret."""
+    return _security(settings, warn, _CLIENT, lambda given, path, section: SaslLogin(path, section))
+
+
+_Sasl = Callable[[Settings, str, str], SaslBookie | SaslClient | SaslLogin]
+"""Returns the plugin, given the path of the login configuration and the section."""
+
+
+def _security(settings: Settings, warn: Warn, keys: _Keys, sasl: _Sasl) -> dict[str, Any]:
     given = {key: setting for key, setting in settings.items() if setting.value}
     values: dict[str, Any] = {}
     factory = given.get("tlsProviderFactoryClass")
@@ -85,7 +94,9 @@ def _security(settings: Settings, warn: Warn, keys: _Keys) -> dict[str, Any]:
     if plugin is not None:
         if plugin.class_name() != keys.auth_class:
             raise plugin.refuse(f"only {keys.auth_class}, which is SASL with passwords, is implemented")
-        values["auth"] = _sasl(given, plugin, keys)
+        if JAAS_FILE not in given:
+            raise plugin.refuse(f"needs the file with users and passwords: {JAAS_FILE} = /path/of/jaas.conf")
+        values["auth"] = sasl(given, given[JAAS_FILE].value, _text(given, keys.section) or keys.section_default)
     return values
 
 
@@ -116,12 +127,7 @@ def _tls(given: Settings, keys: _Keys) -> TlsConfig:
         raise given["tlsProviderFactoryClass"].refuse(str(error)) from None
 
 
-def _sasl(given: Settings, plugin: Setting, keys: _Keys) -> SaslBookie | SaslClient:
-    if JAAS_FILE not in given:
-        raise plugin.refuse(f"needs the file with users and passwords: {JAAS_FILE} = /path/of/jaas.conf")
-    path, section = given[JAAS_FILE].value, _text(given, keys.section) or keys.section_default
-    if keys is _CLIENT:
-        return SaslClient(*jaas.credentials(path, section))
+def _sasl_bookie(given: Settings, path: str, section: str) -> SaslBookie:
     users = jaas.users(path, section)
     allowed = _text(given, "saslJaasClientAllowedIds")
     return SaslBookie(users) if allowed is None else SaslBookie(users, allowed)

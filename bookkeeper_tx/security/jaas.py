@@ -58,7 +58,10 @@ def _sections(path: str) -> dict[str, dict[str, str]]:
     while words:
         name, brace, *words = [*words, ""]
         if brace != "{" or "}" not in words:
-            raise InvalidConfig(f"{path}: section {name} is not of the form NAME {{ MODULE FLAG OPTIONS; }};")
+            # Not what stands there: if this is another file, it may be a password.
+            raise InvalidConfig(
+                f"{path}: section {len(sections) + 1} is not of the form NAME {{ MODULE FLAG OPTIONS; }};"
+            )
         end = words.index("}")
         sections[name] = _options(words[:end])
         words = [word for word in words[end + 1 :] if word]

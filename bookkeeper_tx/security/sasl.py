@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from bookkeeper_tx.errors import AuthenticationFailed, InvalidConfig
+from bookkeeper_tx.security import jaas
 from bookkeeper_tx.security.authentication import Answer, Completed, ConnectionPeer
 from bookkeeper_tx.security.digest_md5 import DigestClient, DigestServer, Random
 from protocol_specs.wire.auth import SASL_NAME, SASL_PLUGIN
@@ -85,6 +86,25 @@ class SaslClient:
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
         return SaslClientProvider(self, peer, completed)
+
+
+@frozen
+class SaslLogin:
+    """The plugin of a client whose name and password stay in a file: it is read for each connection.
+
+    So this can be pickled, shown and logged, and a password that was changed holds for the next connection.
+    """
+
+    path: str
+    """The login configuration (``java.security.auth.login.config``)."""
+    section: str
+    """Its section with ``username`` and ``password`` (``saslJaasClientSectionName``)."""
+
+    plugin_name = SASL_PLUGIN
+
+    def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
+        """Raises InvalidConfig for a file that cannot be used."""
+        return SaslClient(*jaas.credentials(self.path, self.section)).new_provider(peer, completed)
 
 
 class SaslClientProvider:

@@ -206,7 +206,8 @@ class Options:
         TEXT,
         Use.CLUSTER,
         "`bookkeeper.client.<key>`: a key of Java's client configuration, as `readEntryTimeoutSec`,"
-        " `addEntryTimeoutSec`, `clientConnectTimeoutMillis`, `nettyMaxFrameSizeBytes`, `useV2WireProtocol`",
+        " `addEntryTimeoutSec`, `clientConnectTimeoutMillis`, `nettyMaxFrameSizeBytes`, `useV2WireProtocol`;"
+        " those of TLS and SASL: [secured clusters](spark.md#secured-clusters)",
         prefix=True,
     )
 
