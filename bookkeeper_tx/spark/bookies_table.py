@@ -9,7 +9,15 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bookkeeper_tx.blocking.bookie_info import BookieInfoChannel
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect, MetadataCorrupt
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    MetadataCorrupt,
+    ProtocolViolation,
+    TlsFailed,
+)
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
@@ -138,6 +146,8 @@ def _asked(info: BookieServiceInfo, config: ClientConfig) -> dict[str, Any]:
         channel = BookieInfoChannel(info.host, info.port, config)
     except CannotConnect as error:
         return {"reachable": False, "error": str(error)}
+    except (TlsFailed, AuthenticationFailed, ProtocolViolation) as error:
+        return {"reachable": True, "error": str(error)}
     with channel:
         try:
             disk = channel.bookie_info()

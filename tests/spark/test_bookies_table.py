@@ -8,7 +8,14 @@ from attrs import define
 
 from bookkeeper_tx.blocking.bookie_info import BookieDisk
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect, Unauthorized
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    TlsFailed,
+    Unauthorized,
+)
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.spark import bookies_table
 from bookkeeper_tx.spark.bookies_table import DOWN, READ_ONLY, WRITABLE, FoundBookie, find_bookies, row_of
@@ -97,6 +104,8 @@ class Asked:
         (None, BookieDisk(100, 40), (True, None)),
         (CannotConnect("refused"), None, (False, "refused")),
         (None, Unauthorized("who are you"), (True, "who are you")),
+        (TlsFailed("no TLS here"), None, (True, "no TLS here")),
+        (AuthenticationFailed("wrong"), None, (True, "wrong")),
     ],
 )
 def test_what_came_of_asking(
