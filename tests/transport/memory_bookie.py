@@ -9,6 +9,7 @@ from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, StartTls
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from compat_tests.client.tls_side import TlsSide
+from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 
@@ -23,7 +24,8 @@ def not_authenticated_yet() -> bytes:
 
 
 class MemoryBookie:
-    """Answers at once whatever is sent to it, and gives ``ENTRY`` to who reads entry 0 to 9 of any ledger.
+    """Answers at once whatever is sent to it, and gives ``ENTRY`` to who reads entry 0 to 9 of any ledger.  It keeps
+    nothing of what is added.
 
     It is the socket as well: ``room`` is how much that takes until :attr:`taken` is emptied, ``piece`` how much of what
     it has is given at a time.
@@ -107,6 +109,9 @@ class MemoryBookie:
             self._side = TlsSide(self._context)
         elif isinstance(request, ConnectionBroken):
             self.hung_up = not self._like_java
+        elif hasattr(request, "entries"):
+            self.requests.append(request)
+            self.say(request.replies(statuses.EOK))
         else:
             self.requests.append(request)
             missing = status_of(NoSuchEntry())
