@@ -10,8 +10,8 @@ One offset has one JSON text and the other way round, because Spark compares the
 * ``closedThrough``: the highest id of the finished ledgers, -1 if there is none.  All ids up to it are finished, and
   never read again, except for those in ``open``, ``closed`` and ``unread``.
 * ``unread``: ids up to ``closedThrough`` of which nothing was read, most of them of ledgers that do not exist: a ledger
-  that appears there late is read from its first entry, as are those behind ``closedThrough``.  They are written as steps
-  (:attr:`IdRanges.steps`), 3 and 5 above: a gap takes some 4 characters, not twice the length of an id.
+  that appears there late is read from its first entry, as are those behind ``closedThrough``.  Written as steps
+  (:attr:`IdRanges.steps`), 3 and 5 above, a gap takes some 4 characters and not twice the length of an id.
 * ``v``: version of this form.  In version 1 ``unread`` was ids and ranges of ids, ``"3,5"``; it is read, and no longer
   written.
 """

@@ -36,8 +36,8 @@ from bookkeeper_tx.spark.stream_planning import NO_LIMIT, LedgerEnd, Limit, entr
 log = logging.getLogger(__name__)
 
 OFFSETS_KEPT = 3
-"""Offsets whose meaning is remembered: Spark names the same start and end several times, and an idle stream its start ten
-times a second, and of one with many gaps in the ids of its ledgers they are long."""
+"""Offsets whose meaning is remembered.  Spark names each several times, and of an idle stream ten times a second; they
+are long if there are many gaps in the ids of the ledgers."""
 
 LOOK_INTERVAL_S = 0.1
 """How long the cluster is left alone after a look that found nothing: Spark asks again within 10 ms."""
