@@ -120,12 +120,14 @@ def who_does_not_know_the_password_stays_outside(talk: Talk) -> None:
         line = talk.line(f"wrong {name}")
         line.send(auth_frame(talk, _wrong(talk, challenge(talk, line), name)))
         line.send(talk.requests.read(talk.new_ledger(), 0))
-        while isinstance(outcome := line.receive(0.5), Reply):
+        while isinstance(outcome := line.receive(), Reply):
             if outcome.status is None:
                 talk.fail(f"the reply to a wrong {name}", expected="none, or a refusal", seen=str(outcome))
             talk.check(f"the status behind a wrong {name}", outcome.status, EUA)
             if outcome.operation in (V3Operation.READ_ENTRY, Operation.READ_ENTRY):
                 break
+        if isinstance(outcome, Silent):
+            talk.fail(f"a read behind a wrong {name}", expected="EUA, or the connection closed", seen=str(outcome))
 
 
 @case(

@@ -7,7 +7,7 @@ from compat_tests.judge.case import V2, Dialect
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.wire import digest_md5, v2_requests, v3_requests
 from compat_tests.wire.line import Line, Outcome
-from compat_tests.wire.replies import Reply
+from compat_tests.wire.replies import Closed, Reply
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.auth import SASL_PLUGIN
 from protocol_specs.wire.operations import Operation
@@ -92,3 +92,5 @@ def expect_shut(talk: Talk, line: Line) -> None:
     outcome = line.ask(talk.requests.read(talk.new_ledger(), 0))
     if isinstance(outcome, Reply):
         talk.check_reply(outcome, EUA)
+    elif not isinstance(outcome, Closed):
+        raise Mismatch("a read at the gate", "EUA, or the connection closed", str(outcome))

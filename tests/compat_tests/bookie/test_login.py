@@ -1,17 +1,20 @@
 """Tokens of a bookie: those that make no sense are its fault."""
 
+from typing import Any
+
 import pytest
 
-from compat_tests.bookie.login import challenge_of, directives_of
+from compat_tests.bookie.login import challenge_of, directives_of, expect_shut
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
-from compat_tests.wire.replies import Reply
+from compat_tests.wire.replies import Closed, Reply, Silent
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.auth import SASL_PLUGIN
 from protocol_specs.wire.operations import Operation
+from protocol_specs.wire.status import ENOLEDGER, EOK, EUA, Status
 from tests.compat_tests.judge.fake_ground import made
 
 
@@ -38,3 +41,28 @@ def test_any_other_token_may_lack_a_nonce() -> None:
     assert directives_of(reply(b"rspauth=0")) == {"rspauth": "0"}
     with pytest.raises(Mismatch, match="DIGEST-MD5"):
         directives_of(reply(b"rspauth"))
+
+
+def line(outcome: Reply | Closed | Silent) -> Any:
+    """A connection on which this comes of any request."""
+
+    class Asked:
+        def ask(self, frame: bytes) -> Reply | Closed | Silent:
+            return outcome
+
+    return Asked()
+
+
+def read(status: Status) -> Reply:
+    return Reply(V2, b"", Operation.READ_ENTRY, 2, status, 1, 0)
+
+
+@pytest.mark.parametrize("outcome", [Closed(), Closed("reset"), read(EUA)], ids=str)
+def test_a_gate_is_shut_by_a_refusal_or_the_end(outcome: Reply | Closed) -> None:
+    expect_shut(talk(), line(outcome))
+
+
+@pytest.mark.parametrize("outcome", [Silent(10.0), read(EOK), read(ENOLEDGER)], ids=str)
+def test_silence_is_no_gate(outcome: Reply | Silent) -> None:
+    with pytest.raises(Mismatch):
+        expect_shut(talk(), line(outcome))
