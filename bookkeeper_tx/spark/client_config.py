@@ -13,6 +13,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.properties_file import Setting
 from bookkeeper_tx.security.config_keys import CLIENT_KEYS, client_security_by_path
+from bookkeeper_tx.spark.option import DURATION_MAX_S
 from bookkeeper_tx.spark.options import Options
 
 PREFIX = "bookkeeper.client."
@@ -46,6 +47,8 @@ def client_config(options: Options) -> ClientConfig:
     for key in MAPPED.keys() & settings.keys():
         field, read = MAPPED[key]
         found[field] = read(settings[key])
+        if field.endswith("_s") and found[field] > DURATION_MAX_S:
+            raise settings[key].refuse("that is more than a week; write less")
     return evolve(config, **found, **client_security_by_path(settings, _refuse))
 
 

@@ -83,6 +83,8 @@ def test_a_wrong_key_or_value_is_named() -> None:
         client_config(keys(nothing="x"))
     with pytest.raises(InvalidConfig, match=r"option bookkeeper\.client\.readEntryTimeoutSec = soon: not a whole"):
         client_config(keys(readentrytimeoutsec="soon"))
+    with pytest.raises(InvalidConfig, match=r"option bookkeeper\.client\.readEntryTimeoutSec = 9999999: .*than a week"):
+        client_config(keys(readentrytimeoutsec="9999999"))
     with pytest.raises(InvalidConfig, match=r"bookkeeper\.client\.…: the TLS keys do nothing without"):
         client_config(keys(clientTrustStore="/t.pem", clientTrustStoreType="PEM"))
     with pytest.raises(InvalidConfig, match=r"option bookkeeper\.client\.clientTrustStore = .*only PEM files"):
