@@ -6,6 +6,7 @@ from contextlib import suppress
 from compat_tests.bookie.pipeline import collect, statuses
 from compat_tests.bookie.stored import expect_stored, fill, made
 from compat_tests.bookie.talk import Talk
+from compat_tests.judge.attempt import shown
 from compat_tests.judge.case import MUST, SHOULD, case
 from compat_tests.judge.verdict import Interrupted, Mismatch
 from compat_tests.wire.line import Line, framed
@@ -149,7 +150,7 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
         if found.status is EOK or found.body:
             talk.check("the entry", found.body, body)
         if found.status is not EOK and found.body:
-            talk.tolerate(f"{found.status} with the entry")
+            talk.tolerate(f"{shown(found.status)} with the entry")
     for ledger in ledgers:
         talk.expect(talk.requests.read(ledger, 0), EOK, body=made(ledger, 0))
 
