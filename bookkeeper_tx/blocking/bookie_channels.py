@@ -10,11 +10,13 @@ from bookkeeper_tx.blocking.batch_support import BatchSupport
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
+    AuthenticationFailed,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
     ProtocolViolation,
     RequestTimedOut,
+    TlsFailed,
     TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId
@@ -26,6 +28,9 @@ SUSPICION_S = 30.0
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 """Errors behind which a channel is closed, and nothing is known of what was asked."""
+
+NOT_TRUSTED = (TlsFailed, AuthenticationFailed)
+"""Errors of connecting that may take the whole connect time-out to come, and would come again."""
 
 Connect = Callable[[str, int, ClientConfig], BlockingChannel]
 
@@ -70,7 +75,8 @@ class BookieChannels:
     def channel(self, bookie_id: BookieId, ledger_id: int) -> BlockingChannel:
         """Return a channel to the bookie, for requests about this ledger.
 
-        Raises CannotConnect for a bookie that is not registered or cannot be connected to.
+        Raises CannotConnect for a bookie that is not registered or cannot be connected to, and what else
+        :class:`BlockingChannel` raises.
         """
         protocol = self.protocol_for(ledger_id)
         channel = self._channels.get((bookie_id, protocol))
@@ -84,7 +90,7 @@ class BookieChannels:
 
     def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Take note that the bookie failed with ``error``, if that says something about the bookie."""
-        if isinstance(error, (*NO_ANSWER, TooManyRequests)):
+        if isinstance(error, (*NO_ANSWER, *NOT_TRUSTED, TooManyRequests)):
             self._suspects[bookie_id] = self._clock() + SUSPICION_S
         if isinstance(error, NO_ANSWER):
             # What answers next may be another process, of an older release.
