@@ -25,6 +25,7 @@ from attrs import field, frozen
 from bookkeeper_tx.blocking.add_channel import AddChannel
 from bookkeeper_tx.blocking.create_ledger import create_ledger
 from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
+from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
@@ -53,6 +54,8 @@ class LedgerPlan:
     ledger_bytes_max: int | None = None
     """Payload bytes after which another ledger begins; an entry is never split."""
     ledger_entries_max: int | None = None
+    limits: RateLimit | None = None
+    """How fast each bookie is written to."""
 
 
 Connect = Callable[[BookieId], AddChannel]
@@ -74,6 +77,7 @@ class LedgerSequence:
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
         make_selector: Callable[[], selectors.BaseSelector] = selectors.DefaultSelector,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.written: list[WrittenLedger] = []
         self._store = store
@@ -91,6 +95,13 @@ class LedgerSequence:
         self._channels: dict[BookieId, AddChannel] = {}
         self._avoided_until: dict[BookieId, float] = {}
         self._writer: LedgerWriter | None = None
+        self._ensemble: tuple[BookieId, ...] = ()
+        """Of the ledger that is written."""
+        limits = plan.limits or RateLimit()
+        self._limiter = None if plan.limits is None else RateLimiter(limits, clock, sleep)
+        entries, size = limits.portion()
+        self._chunk_entries = min(CHUNK_ENTRIES, entries or CHUNK_ENTRIES)
+        self._chunk_bytes = min(CHUNK_BYTES, size or CHUNK_BYTES)
 
     def append_many(self, payloads: Sequence[bytes]) -> None:
         """Write entries in this order; returns while the last of them are still on their way.
@@ -102,7 +113,7 @@ class LedgerSequence:
         while start < len(payloads):
             writer = self._writer or self._begin()
             stop = self._chunk_end(payloads, start, writer)
-            writer.append_many(payloads[start:stop])
+            self._send(writer, payloads[start:stop])
             start = stop
             self._mend()
             if self._full(self._writer):
@@ -143,9 +154,15 @@ class LedgerSequence:
             # Rather one that has failed than none.
             self._avoided_until.clear()
             channels = self._choose(plan.quorum.ensemble_size)
-        ensemble = tuple(each.bookie_id for each in channels)
+        self._ensemble = tuple(each.bookie_id for each in channels)
         ledger_id, versioned = create_ledger(
-            self._store, plan.quorum, ensemble, plan.digest_type, plan.password, plan.custom_metadata, self._random
+            self._store,
+            plan.quorum,
+            self._ensemble,
+            plan.digest_type,
+            plan.password,
+            plan.custom_metadata,
+            self._random,
         )
         adds = ReplicatedAdds(
             ledger_id,
@@ -182,8 +199,19 @@ class LedgerSequence:
             rest = writer.take_back()
             self._keep(writer)
             self._writer = None
-            for start in range(0, len(rest), CHUNK_ENTRIES):
-                (self._writer or self._begin()).append_many(rest[start : start + CHUNK_ENTRIES])
+            for start in range(0, len(rest), self._chunk_entries):
+                self._send(self._writer or self._begin(), rest[start : start + self._chunk_entries])
+
+    def _send(self, writer: LedgerWriter, payloads: Sequence[bytes]) -> None:
+        """Write entries to the ledger when its bookies may be written to."""
+        if self._limiter is not None:
+            # Of a striped ledger each bookie gets so much of them.
+            share = self._plan.quorum.write_quorum_size / self._plan.quorum.ensemble_size
+            size = sum(map(len, payloads)) + len(payloads) * self._digest.payload_offset
+            for bookie_id in self._ensemble:
+                self._limiter.wait(bookie_id)
+                self._limiter.moved(bookie_id, len(payloads) * share, size * share)
+        writer.append_many(payloads)
 
     def _keep(self, writer: LedgerWriter) -> None:
         written = writer.close(self._store)
@@ -195,10 +223,10 @@ class LedgerSequence:
     def _chunk_end(self, payloads: Sequence[bytes], start: int, writer: LedgerWriter) -> int:
         """Return where the entries end that are sent next: at a chunk's end, or where the ledger is full."""
         plan = self._plan
-        stop = min(start + CHUNK_ENTRIES, len(payloads))
+        stop = min(start + self._chunk_entries, len(payloads))
         if plan.ledger_entries_max is not None:
             stop = min(stop, start + plan.ledger_entries_max - writer.next_entry_id)
-        room = CHUNK_BYTES
+        room = self._chunk_bytes
         if plan.ledger_bytes_max is not None:
             room = min(room, plan.ledger_bytes_max - writer.length)
         sizes = list(map(len, payloads[start:stop]))

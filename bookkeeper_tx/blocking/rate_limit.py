@@ -1,4 +1,4 @@
-"""How fast one reader may read from each bookie: token buckets, which go into debt and wait it off."""
+"""How fast one reader or writer may go at each bookie: token buckets, which go into debt and wait it off."""
 
 import time
 from collections.abc import Callable
@@ -14,13 +14,24 @@ BURST_S = 1.0
 
 @frozen(kw_only=True)
 class RateLimit:
-    """The most that is read from one bookie; None is without limit.
+    """The most that is read from one bookie, or written to it; None is without limit.
 
     It holds for one set of channels, which is one Spark task: as many as run at a time have as many times of it.
     """
 
     entries_per_s: float | None = field(default=None, validator=optional(gt(0)))
     bytes_per_s: float | None = field(default=None, validator=optional(gt(0)))
+
+    def portion(self) -> tuple[int | None, int | None]:
+        """Return how many entries, and bytes, may go in one piece for the rate to look even; at least one."""
+        entries, size = (
+            None if rate is None else max(1, int(rate * PORTION_S)) for rate in (self.entries_per_s, self.bytes_per_s)
+        )
+        return entries, size
+
+
+PORTION_S = 0.1
+"""How much of it goes at once: less than a burst, so that what waits for the rest does not wait long."""
 
 
 class _Bucket:
@@ -31,7 +42,7 @@ class _Bucket:
         self._tokens = rate * BURST_S
         self._filled_at = now
 
-    def take(self, count: int) -> None:
+    def take(self, count: float) -> None:
         self._tokens -= count
 
     def wait_s(self, now: float) -> float:
@@ -62,8 +73,8 @@ class RateLimiter:
         if wait_s > 0:
             self._sleep(wait_s)
 
-    def received(self, bookie_id: BookieId, entries: int, size: int) -> None:
-        """Take note of ``entries`` with ``size`` bytes that came from this bookie."""
+    def moved(self, bookie_id: BookieId, entries: float, size: float) -> None:
+        """Take note of ``entries`` with ``size`` bytes that came from this bookie, or were sent to it."""
         of_entries, of_bytes = self._buckets_of(bookie_id)
         if of_entries is not None:
             of_entries.take(entries)

@@ -85,7 +85,7 @@ class ReadSession:
     def received(self, bookie: BookieId, run: EntryRun) -> None:
         """Take note of what a bookie has sent."""
         if self.channels.limiter is not None:
-            self.channels.limiter.received(bookie, run.count, run.size)
+            self.channels.limiter.moved(bookie, run.count, run.size)
 
     def good_count(self, run: EntryRun) -> int:
         """Return how many entries of ``run`` precede the first that is bad."""

@@ -128,7 +128,7 @@ class _StripedReads:
         entry = bytes(channel.result(each.token))
         limiter = self._session.channels.limiter
         if limiter is not None:
-            limiter.received(each.bookie, 1, len(entry))
+            limiter.moved(each.bookie, 1, len(entry))
         return entry
 
     def _run_of_those_there(self) -> EntryRun:

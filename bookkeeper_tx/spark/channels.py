@@ -22,6 +22,12 @@ def channels_to(
     )
 
 
+def rate_limit(options: Options) -> RateLimit | None:
+    """Return how fast one task may go at one bookie, None for as fast as it can."""
+    entries, size = options.max_entries_per_second_per_bookie, options.max_bytes_per_second_per_bookie
+    return None if entries is None and size is None else RateLimit(entries_per_s=entries, bytes_per_s=size)
+
+
 def addresses_of(bookies: Mapping[BookieId, BookieServiceInfo]) -> dict[BookieId, tuple[str, int]]:
     """Return where these bookies listen."""
     return {bookie: (info.host, info.port) for bookie, info in bookies.items()}

@@ -177,10 +177,10 @@ class Options:
     )
     pipeline_window: int = option(COUNT, _READERS, "Requests that wait for one bookie's answer", 512)
     max_entries_per_second_per_bookie: int | None = option(
-        COUNT, _READERS, "Entries that one task asks one bookie for in a second"
+        COUNT, _READERS | Use.SINK, "Entries that one task asks one bookie for, or sends it, in a second"
     )
     max_bytes_per_second_per_bookie: int | None = option(
-        SIZE, _READERS, "Bytes that one task takes from one bookie in a second"
+        SIZE, _READERS | Use.SINK, "Bytes that one task takes from one bookie, or sends it, in a second"
     )
 
     # How bookies are spoken to

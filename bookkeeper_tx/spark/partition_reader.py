@@ -10,13 +10,12 @@ from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.blocking.missing_entries import MissingEntries
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.arrow_entries import record_batches
-from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.channels import channels_to, rate_limit
 from bookkeeper_tx.spark.latest_metadata import LatestMetadata
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.secret import Secret
@@ -42,10 +41,8 @@ def read_ranges(
     entry that no bookie has in good order is logged, and a row of its own if there is a column ``lost``.
     """
     freeze_once()
-    limits = RateLimit(
-        entries_per_s=options.max_entries_per_second_per_bookie, bytes_per_s=options.max_bytes_per_second_per_bookie
-    )
-    with advised(), channels_to(bookies, options, limits) as channels, LatestMetadata(options, channels) as latest:
+    connected = channels_to(bookies, options, rate_limit(options))
+    with advised(), connected as channels, LatestMetadata(options, channels) as latest:
         parts = _parts(channels, latest, ranges, password, options, keep_corrupt="digest_ok" in schema.names)
         yield from record_batches(parts, schema, options.batch_rows, options.batch_bytes)
 

@@ -182,4 +182,4 @@ class _Copies:
 
     def _received(self, run: EntryRun) -> None:
         if self._reader.channels.limiter is not None:
-            self._reader.channels.limiter.received(self._bookie, run.count, run.size)
+            self._reader.channels.limiter.moved(self._bookie, run.count, run.size)

@@ -10,12 +10,11 @@ from attrs import define
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
-from bookkeeper_tx.spark.channels import channels_to
+from bookkeeper_tx.spark.channels import channels_to, rate_limit
 from bookkeeper_tx.spark.filters import IdFilter
 from bookkeeper_tx.spark.ledger_chunks import open_store, read_chunk
 from bookkeeper_tx.spark.ledger_ranges import bookies_of
@@ -36,10 +35,7 @@ def read_task(task: Task, entry_ids: IdFilter, password: Secret, options: Option
     with open_store(options) as store:
         found = list(read_chunk(store, task.chunk, options))
         bookies = bookies_of(store, (each.metadata for _, each in found if isinstance(each, Versioned)))
-    limits = RateLimit(
-        entries_per_s=options.max_entries_per_second_per_bookie, bytes_per_s=options.max_bytes_per_second_per_bookie
-    )
-    with channels_to(bookies, options, limits) as channels:
+    with channels_to(bookies, options, rate_limit(options)) as channels:
         reader = CopyReader.make(
             channels,
             batch=options.batch,

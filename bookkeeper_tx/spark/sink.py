@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 
 from bookkeeper_tx.errors import IllegalOperation, InvalidConfig
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.channels import rate_limit
 from bookkeeper_tx.spark.client_config import client_config
 from bookkeeper_tx.spark.manifest import EpochKey, check_sink_id
 from bookkeeper_tx.spark.options import Options
@@ -132,6 +133,7 @@ def _plan(options: Options, schema: StructType) -> SinkPlan:
         config=client_config(options),
         ledger_bytes_max=options.max_ledger_bytes,
         ledger_entries_max=options.max_ledger_entries,
+        limits=rate_limit(options),
     )
 
 

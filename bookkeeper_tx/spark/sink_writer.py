@@ -14,6 +14,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructType
 
 from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
+from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
@@ -43,6 +44,8 @@ class SinkPlan:
     config: ClientConfig
     ledger_bytes_max: int | None
     ledger_entries_max: int | None
+    limits: RateLimit | None = None
+    """How fast a task writes to a bookie."""
 
     def open_store(self) -> BlockingStore:
         return open_blocking_store(self.uri, self.metadata_timeout_s)
@@ -114,6 +117,7 @@ def _write(
         custom_metadata=mark.to_custom_metadata(),
         ledger_bytes_max=plan.ledger_bytes_max,
         ledger_entries_max=plan.ledger_entries_max,
+        limits=plan.limits,
     )
     with LedgerSequence(store, ledgers, evolve(plan.config)) as sequence:
         sequence.append_many(payloads_of(first.column(plan.payload_index)))

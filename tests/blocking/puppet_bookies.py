@@ -132,6 +132,9 @@ class PuppetClock:
     def __call__(self) -> float:
         return self.now_s
 
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
 
 class PuppetCluster:
     """Bookies by name, and how to connect to them."""

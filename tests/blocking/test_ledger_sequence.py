@@ -6,6 +6,7 @@ import pytest
 
 from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
 from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
+from bookkeeper_tx.blocking.rate_limit import BURST_S, PORTION_S, RateLimit
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import (
@@ -42,6 +43,7 @@ class World:
             random=Random(1),
             clock=self.cluster.clock,
             make_selector=self.cluster.make_selector,
+            sleep=self.cluster.clock.sleep,
         )
 
     def write(self, payloads):
@@ -302,3 +304,38 @@ def test_any_fault_plan_keeps_rows_and_order():
         ended += 1
         rolled += len(world.sequence.written) > 1
     assert min(ended, errors, rolled) > 30, (ended, errors, rolled)
+
+
+# How fast ------------------------------------------------------------------------------------------------------------
+
+
+STORED = 20 + EntryDigest(DigestType.CRC32C, PASSWORD).payload_offset
+
+
+@pytest.mark.parametrize(("quorum", "share"), [((3, 3, 2), 1), ((3, 2, 2), 2 / 3)])
+@pytest.mark.parametrize("limits", [RateLimit(entries_per_s=100), RateLimit(bytes_per_s=100 * STORED)])
+def test_bookies_are_written_to_as_fast_as_they_may_be(quorum, share, limits):
+    world = World(["a", "b", "c"], quorum, limits=limits)
+    began = world.cluster.clock()
+    stored_by = []
+    payloads = [b"%020d" % each for each in range(1000)]
+    for first in range(0, 1000, 250):
+        world.sequence.append_many(payloads[first : first + 250])
+        stored_by.append(world.cluster.clock() - began)
+    world.sequence.close()
+    # What is sent is paid for when the next is: of each part some tenths of a second are owed still.
+    expected = [max(0, end * share / 100 - BURST_S) for end in (250, 500, 750, 1000)]
+    assert stored_by == pytest.approx(expected, abs=3 * PORTION_S)
+    assert world.everything() == payloads
+
+
+def test_what_is_written_again_counts_too():
+    world = World(["a", "b", "c", "d"], (2, 2, 2), limits=RateLimit(entries_per_s=100))
+    began = world.cluster.clock()
+    for bookie in world.cluster.bookies.values():
+        bookie.dies_at = 150
+        bookie.ledger = 1
+    payloads = [b"%d" % each for each in range(400)]
+    world.write(payloads)
+    assert world.everything() == payloads
+    assert world.cluster.clock() - began >= 400 / 100 - 2 * BURST_S

@@ -18,13 +18,13 @@ def test_what_is_over_the_limit_is_waited_off():
     clock = Clock()
     limiter = RateLimiter(RateLimit(entries_per_s=100, bytes_per_s=1000), lambda: clock.now, clock.sleep)
     limiter.wait("a")
-    limiter.received("a", 100, 1000)
+    limiter.moved("a", 100, 1000)
     limiter.wait("a")
     assert clock.now == 0
-    limiter.received("a", 50, 10)
+    limiter.moved("a", 50, 10)
     limiter.wait("a")
     assert clock.now == pytest.approx(0.5)
-    limiter.received("a", 1, 4000)
+    limiter.moved("a", 1, 4000)
     limiter.wait("b")
     assert clock.now == pytest.approx(0.5)
     limiter.wait("a")
@@ -37,7 +37,7 @@ def test_time_gone_by_counts_for_a_burst_at_most():
     limiter.wait("a")
     clock.now = 1000
     limiter.wait("a")
-    limiter.received("a", 20, 0)
+    limiter.moved("a", 20, 0)
     limiter.wait("a")
     assert clock.now == pytest.approx(1000 + 2 - BURST_S)
 

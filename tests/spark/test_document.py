@@ -24,7 +24,7 @@ def test_a_stale_page_is_found_and_written_anew(tmp_path: Path) -> None:
     assert document.stale(tmp_path) == document.write(tmp_path) == []
     text = page.read_text()
     assert text.startswith("before\n<!-- options READ -->\n\n| option | value | default | what it does |\n")
-    assert "| `batchRows` | a whole number, 1 or more | `10000` |" in text
+    assert "| `batchRows` | a whole number from 1 to 1000000 | `10000` |" in text
     assert "old" not in text
     assert "sinkId" not in text.replace("`sinkId` has", "")
 
