@@ -24,7 +24,8 @@ from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
 
 SUSPICION_S = 30.0
-"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out."""
+"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out.  So long, too, a
+bookie is not connected to again that did not trust us, or we it."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 """Errors behind which a channel is closed, and nothing is known of what was asked."""
@@ -63,6 +64,8 @@ class BookieChannels:
         self._connect = connect
         self._channels: dict[tuple[BookieId, WireProtocol], BlockingChannel] = {}
         self._suspects: dict[BookieId, float] = {}
+        self._distrust: dict[BookieId, tuple[float, BookKeeperError]] = {}
+        """Until when a bookie is not connected to, and why."""
 
     def protocol_for(self, ledger_id: int) -> WireProtocol:
         """Return the dialect in which this ledger is read."""
@@ -84,14 +87,26 @@ class BookieChannels:
             address = self._addresses.get(bookie_id)
             if address is None:
                 raise CannotConnect(f"bookie {bookie_id} is not registered: it is down, or was removed")
-            channel = self._connect(*address, evolve(self.config, protocol=protocol))
+            channel = self._connected(bookie_id, address, protocol)
             self._channels[bookie_id, protocol] = channel
         return channel
+
+    def _connected(self, bookie_id: BookieId, address: tuple[str, int], protocol: WireProtocol) -> BlockingChannel:
+        until, known = self._distrust.get(bookie_id, (0.0, None))
+        if known is not None and until > self._clock():
+            raise type(known)(*known.args)
+        try:
+            return self._connect(*address, evolve(self.config, protocol=protocol))
+        except NOT_TRUSTED as error:
+            self.failed(bookie_id, error)
+            raise
 
     def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Take note that the bookie failed with ``error``, if that says something about the bookie."""
         if isinstance(error, (*NO_ANSWER, *NOT_TRUSTED, TooManyRequests)):
             self._suspects[bookie_id] = self._clock() + SUSPICION_S
+        if isinstance(error, NOT_TRUSTED):
+            self._distrust[bookie_id] = self._clock() + SUSPICION_S, error
         if isinstance(error, NO_ANSWER):
             # What answers next may be another process, of an older release.
             self.batch_support.forget(bookie_id)

@@ -32,6 +32,11 @@ def test_the_others_are_read_from_and_it_is_asked_last(failure: BookKeeperError)
         assert run.count == 20  # type: ignore[union-attr]
     assert attempts == ["b0", "b1"], "it may take long to find out"
     assert channels.suspected("b0")
-    alone = site.ledger(0, 19, 1)
+    again = LedgerReader(channels, site.ledger(0, 19, 1), PASSWORD)
     with pytest.raises(type(failure), match=f"b0: {failure}"):
-        list(LedgerReader(channels, alone, PASSWORD).runs())
+        list(again.runs())
+    assert attempts == ["b0", "b1"]
+    site.now += 60
+    with pytest.raises(type(failure), match=f"b0: {failure}"):
+        list(again.runs())
+    assert attempts == ["b0", "b1", "b0"]
