@@ -10,10 +10,12 @@ micro-batch or a batch write takes.  What is published is never deleted.
 import time
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import partial
 
 from attrs import evolve, field, frozen
 
 from bookkeeper_tx.blocking.recover import recover_ledgers
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
@@ -72,13 +74,16 @@ def sweep(
     timeout_s: float = 10.0,
     now_s: float | None = None,
     open_store: Callable[[str, float], BlockingStore] = open_blocking_store,
-    recover: Recover = recover_ledgers,
+    config: ClientConfig | None = None,
+    recover: Recover | None = None,
 ) -> SweepReport:
     """Delete the leftovers of one sink, or of all sinks of the cluster; ``dry_run`` only finds them.
 
     Ledgers that are still open are fenced first, by recovery: their writer, if there is one, fails at once.  One that
-    cannot be fenced, for its bookies are gone, is deleted all the same, and says why.
+    cannot be fenced, for its bookies are gone, is deleted all the same, and says why.  ``config`` is how bookies are
+    spoken to for that; nothing else here asks them.
     """
+    recover = recover or partial(recover_ledgers, config=config)
     now_ms = (time.time() if now_s is None else now_s) * 1000
     with open_store(uri, timeout_s) as store:
         groups, young, kept = _candidates(store, sink_id), 0, 0

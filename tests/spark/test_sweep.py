@@ -2,8 +2,11 @@
 
 import pytest
 
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.spark import sweep as sweeping
 from bookkeeper_tx.spark.manifest import EpochAbandoned, EpochKey, PublishedLedger, publish, read_manifest
 from bookkeeper_tx.spark.sink_mark import SinkMark
 from bookkeeper_tx.spark.sweep import Reason, sweep
@@ -82,6 +85,15 @@ def test_open_ledgers_are_fenced_first(world):
     world.sweep()
     assert world.recovered == [1, 2]
     assert world.store.ledgers == {}
+
+
+def test_bookies_are_spoken_to_as_they_want_it(world, monkeypatch):
+    seen = []
+    monkeypatch.setattr(sweeping, "recover_ledgers", lambda *_, config: seen.append(config) or {})
+    world.ledger(1, age_s=2 * GRACE_S, state=LedgerState.OPEN)
+    config = ClientConfig(tls=TlsConfig(trust_path="/t.pem"))
+    sweep("uri://", now_s=NOW_S, grace_s=GRACE_S, open_store=lambda uri, timeout_s: world.store, config=config)
+    assert seen == [config]
 
 
 def test_what_cannot_be_fenced_is_deleted_and_says_why(world):

@@ -8,6 +8,8 @@ from typing import Any
 import click
 from attrs import frozen
 
+from bookkeeper_tx.client.config_file import read_client_config_file
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Output, metadata_argument, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
@@ -34,17 +36,31 @@ class SweepSettings:
     grace_s: float = GRACE_S
     dry_run: bool = False
     output: Output | None = None
+    client_config: str | None = None
+    """A file of Java's client keys, for bookies that want TLS or SASL of who recovers."""
 
 
 def run(spark: Any, settings: SweepSettings, progress: Progress) -> Summary:
     """Sweep; only the metadata store is asked, so a session is needed for the output only."""
     sinks = "all sinks" if settings.sink_id is None else f"sink {settings.sink_id}"
     with progress.step(f"looking for leftovers of {sinks}"):
-        report = sweep(settings.metadata_uri, settings.sink_id, grace_s=settings.grace_s, dry_run=settings.dry_run)
+        report = sweep(
+            settings.metadata_uri,
+            settings.sink_id,
+            grace_s=settings.grace_s,
+            dry_run=settings.dry_run,
+            config=_config(settings.client_config),
+        )
     if settings.output is not None:
         with progress.step(f"writing {settings.output.path}"):
             settings.output.write(spark.createDataFrame([row_of(each) for each in report.leftovers], SCHEMA))
     return summarise(report, settings.dry_run)
+
+
+def _config(path: str | None) -> ClientConfig | None:
+    if path is None:
+        return None
+    return read_client_config_file(path, lambda text: click.echo(f"warning: {text}", err=True))
 
 
 def row_of(leftover: Leftover) -> tuple[Any, ...]:
@@ -94,6 +110,14 @@ def summarise(report: SweepReport, dry_run: bool) -> Summary:
     help="Leave alone what is younger and may be published still.",
 )
 @click.option("--dry-run", is_flag=True, help="Find them only.")
+@click.option(
+    "--client-config",
+    type=click.Path(exists=True, dir_okay=False),
+    envvar="BKTX_CLIENT_CONFIG",
+    show_envvar=True,
+    metavar="FILE",
+    help="Settings in Java's client keys: TLS, SASL, time-outs.",
+)
 @output_arguments()
 def command(**values: Any) -> None:
     """Delete the ledgers of failed, killed and repeated attempts of sinks; what is published is never touched.
