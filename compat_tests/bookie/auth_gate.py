@@ -15,7 +15,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK, EUA
     "BKW-AUTH-001",
     MUST,
     "sec-auth-gate",
-    sends="Every V3 operation before any AUTH, of other versions and priorities, and without parts.",
+    sends="V3 operations that all releases know, before any AUTH, of other versions and priorities, and without parts.",
     accepts="EUA at the top level under the request's own header, without a part, each time; the connection stays.",
     dialects=(V3,),
     site="auth",

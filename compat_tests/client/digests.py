@@ -116,8 +116,9 @@ def a_wrong_payload_is_noticed(stage: Stage) -> None:
     "BKW-CDIGEST-007",
     MUST,
     "sec-digests",
-    sends="Entries of which one bit of the digest is flipped, each bit in turn, from every replica.",
-    accepts="A digest mismatch each time: all bits count, of CRC32 also those of the upper four bytes.",
+    sends="Entries of which one bit of the digest is flipped, every third bit in turn, some of each byte, from every "
+    "replica.",
+    accepts="A digest mismatch each time: all bytes count, of CRC32 also the upper four.",
     provenance="seen with Java's client 4.18.0",
     limit_s=60.0,
 )

@@ -103,7 +103,7 @@ def a_late_reply_is_inert(stage: Stage) -> None:
     "BKW-CREAD-021",
     MUST,
     "sec-order",
-    sends="Reads at a bookie that answers after half a second, and then reads at another one.",
+    sends="Reads at a bookie that holds them, and then a read at another one; the first answers when that is returned.",
     accepts="What the quick bookie answers is returned before the slow one has answered.",
     provenance="seen with Java's client 4.18.0",
 )
