@@ -159,7 +159,7 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
     "BKW-FLOW-006",
     MUST,
     "sec-order",
-    sends="64 requests in one go, 24 times, each when all are answered: adds and reads of three ledgers in random order.",
+    sends="64 requests in one go, 24 times, each when all are answered: adds and reads of three ledgers, in any order.",
     accepts="One reply to each; EOK to the adds and to reads of what was acknowledged, ENOENTRY to the others.",
     provenance="D5: no harm to others",
     limit_s=30.0,
