@@ -57,10 +57,9 @@ class TlsSocket:
         if self._session.ended:
             return b""
         data = self._socket.recv(size)
-        if not data:
-            return b""
+        # At the end as well: something may have come in one piece with the handshake.
         opened = self._session.open(data)
-        if not opened and not self._session.ended:
+        if data and not opened and not self._session.ended:
             raise BlockingIOError
         if opened and self._look_at_first is not None:
             self._look_at_first(opened)

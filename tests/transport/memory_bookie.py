@@ -108,7 +108,7 @@ class MemoryBookie:
             assert self._context is not None
             self._side = TlsSide(self._context)
         elif isinstance(request, ConnectionBroken):
-            self.hung_up = not self._like_java
+            self.hung_up = self.hung_up or not self._like_java
         elif hasattr(request, "entries"):
             self.requests.append(request)
             self.say(request.replies(statuses.EOK))

@@ -250,15 +250,26 @@ def test_another_plugin(to: Channel) -> None:
 
 
 @both_dialects
-@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("version", [None, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
 @pytest.mark.parametrize("like_java", [False, True])
 def test_a_bookie_that_wants_authentication_and_we_have_none(
-    to: Channel, secrets: Secrets, protocol: WireProtocol, tls: bool, like_java: bool
+    to: Channel, secrets: Secrets, protocol: WireProtocol, version: Any, like_java: bool
 ) -> None:
-    bookie = MemoryBookie(secrets.bookie() if tls else None, SaslBookie(USERS), like_java=like_java)
-    error = refusal(to, bookie, tls=secrets.trusting if tls else None, protocol=protocol)
-    assert type(error) is (AuthenticationFailed if tls and like_java else Unauthorized)
+    context = version and secrets.bookie(version=version)
+    bookie = MemoryBookie(context, SaslBookie(USERS), like_java=like_java)
+    error = refusal(to, bookie, tls=version and secrets.trusting, protocol=protocol)
+    assert type(error) is (AuthenticationFailed if version and like_java else Unauthorized)
     assert "wants authentication, and none is configured: clientAuthProviderFactoryClass" in str(error)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
+def test_it_is_said_also_if_the_bookie_hangs_up_on_the_request(to: Channel, secrets: Secrets, version: Any) -> None:
+    """As Java's does on a batch read."""
+    bookie = MemoryBookie(secrets.bookie(version=version), SaslBookie(USERS), like_java=True)
+    channel = to(bookie, tls=secrets.trusting)
+    bookie.hang_up()
+    with pytest.raises(AuthenticationFailed, match="none is configured"):
+        channel.batch_read(5, 0, 10, 1000)
 
 
 def test_a_bookie_that_hangs_up(to: Channel, secrets: Secrets) -> None:
