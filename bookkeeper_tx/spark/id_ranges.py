@@ -84,6 +84,16 @@ class IdRanges:
         """The highest id, -1 if there is none."""
         return self.ranges[-1][1] if self.ranges else -1
 
+    @property
+    def count(self) -> int:
+        """How many ids there are."""
+        return sum(last - first + 1 for first, last in self.ranges)
+
+    def each(self) -> Iterator[int]:
+        """Iterate over the ids, ascending."""
+        for first, last in self.ranges:
+            yield from range(first, last + 1)
+
     def __contains__(self, ledger_id: int) -> bool:
         index = bisect_right(self.ranges, ledger_id, key=_first) - 1
         return index >= 0 and ledger_id <= self.ranges[index][1]

@@ -36,10 +36,15 @@ LOST = "lost"
 UNREADABLE = "unreadable"
 """A ledger that cannot be looked at: its metadata, or too few of its bookies."""
 ORPHAN = "orphan"
-"""A ledger in an entry log that the metadata does not know."""
+"""A ledger in an entry log, or on a bookie, that the metadata does not know."""
+UNLISTED = "unlisted"
+"""A bookie that was asked for orphans and cannot tell: about a ledger, or about any."""
 
 DAMAGE = (MISSING, CORRUPT, DIVERGENT, UNREACHABLE, UNDER_REPLICATED, LOST, UNREADABLE)
 """What the exit code tells; an orphan is garbage that is still to be collected, as a rule."""
+
+KINDS = (*DAMAGE, ORPHAN, UNLISTED)
+"""All there are, in the order in which they are shown."""
 
 _PART = ["scope_id", "ledger_id", "first_entry", "last_entry", "stripe"]
 _ENTRY = ["scope_id", "ledger_id", "entry_id"]
@@ -144,6 +149,18 @@ def orphans(records: Any, ledgers: Any) -> Any:
     gone = held.join(ledgers.select("scope_id", "ledger_id"), ["scope_id", "ledger_id"], "left_anti")
     text = F.concat(F.col("size").cast("string"), F.lit(" bytes in "), "directory")
     return _completed(gone.withColumn("kind", F.lit(ORPHAN)).withColumn("detail", text))
+
+
+def orphans_on_bookies(rows: Any) -> Any:
+    """Return what bookies have said of ledgers without metadata, from rows of ``orphans_table``."""
+    from pyspark.sql import functions as F
+
+    kind = F.when(F.col("error").isNull(), ORPHAN).otherwise(UNLISTED)
+    # A bookie that cannot be asked has said so once for each part of the ids.
+    told = rows.groupBy("scope_id", "ledger_id", "bookie", "first_entry", "last_entry", "entries").agg(
+        F.min("error").alias("error")
+    )
+    return _completed(told.withColumn("kind", kind).withColumn("detail", F.col("error")))
 
 
 def _wanted() -> Any:

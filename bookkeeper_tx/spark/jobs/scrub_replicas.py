@@ -17,13 +17,14 @@ from bookkeeper_tx.spark.jobs.arguments import (
     cluster_arguments,
     is_selector,
     load_entry_logs,
+    options_of,
     output_arguments,
 )
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.option import LEDGERS, Use
 
 SHOWN = 20
 
@@ -43,6 +44,8 @@ class ScrubSettings:
     output: Output | None = None
     entry_logs: tuple[str, ...] = ()
     """Directories or patterns of entry logs to look for orphans in."""
+    orphans_in: str | None = None
+    """Ranges of ledger ids: bookies are asked for those without metadata."""
 
 
 def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
@@ -65,6 +68,12 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
         records = load_entry_logs(spark, settings.entry_logs)
         live = Cluster(settings.cluster.metadata_uri, {"scope": "all"}).load(spark, Use.LEDGERS)
         found.append(findings.orphans(records, live))
+    if settings.orphans_in is not None:
+        with progress.step(f"asking bookies for orphans among the ledgers {settings.orphans_in}"):
+            strays = _strays(spark, settings.cluster, settings.orphans_in).cache()
+            frames.append(strays)
+            strays.count()
+        found.append(findings.orphans_on_bookies(strays))
     with progress.step("gathering what was found"):
         everything = reduce(lambda one, other: one.unionByName(other), found).cache()
         frames.append(everything)
@@ -108,6 +117,15 @@ def _entries(spark: Any, settings: ScrubSettings, ledgers: list[_Ledger]) -> Any
     return entries.where(f"entry_id BETWEEN {first} AND {last} OR entry_id IS NULL")
 
 
+def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:
+    """Return what bookies store of ledgers without metadata."""
+    from bookkeeper_tx.spark.orphans_table import IDS, OrphansTable
+
+    spark.dataSource.register(OrphansTable)
+    options = {**options_of(Use.BOOKIES, cluster.options), "metadataServiceUri": cluster.metadata_uri, IDS: ids}
+    return spark.read.format(OrphansTable.name()).options(**options).load()
+
+
 def summarise(read: Any, everything: Any) -> Summary:
     """Say what was read, and what is wrong."""
     from pyspark.sql import functions as F
@@ -119,8 +137,7 @@ def summarise(read: Any, everything: Any) -> Summary:
         F.count_distinct("bookie").alias("bookies"),
     )
     kinds = [tuple(row) for row in by_kind.collect()]
-    order = (*findings.DAMAGE, findings.ORPHAN)
-    kinds.sort(key=lambda row: order.index(row[0]))
+    kinds.sort(key=lambda row: findings.KINDS.index(row[0]))
     tables = [
         SummaryTable(
             "read",
@@ -140,6 +157,16 @@ def summarise(read: Any, everything: Any) -> Summary:
     return Summary(f"no damage in {counted(read.ledgers, 'ledger')}: all replicas are there and alike", (*tables,))
 
 
+def _ids(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """Return the text of ranges, if it is one."""
+    if text is not None:
+        try:
+            LEDGERS.parse(text)
+        except ValueError as error:
+            raise click.BadParameter(f"{error}; write {LEDGERS.form}") from None
+    return text
+
+
 @click.command(short_help="Every replica of every entry compared; exit code 1 if there is damage.")
 @cluster_arguments
 @output_arguments()
@@ -149,12 +176,19 @@ def summarise(read: Any, everything: Any) -> Summary:
     metavar="PATH",
     help="A bookie's ledger directory, as tasks see it: ledgers in it without metadata are found. Several times.",
 )
+@click.option(
+    "--orphans-in",
+    metavar="IDS",
+    callback=_ids,
+    help='Ask every bookie for the ledgers of these ids that have no metadata: "0-99999", "5,7-9"; "0-" ends at the '
+    "highest id that has.  Scope 0 only.",
+)
 def command(**values: Any) -> None:
     """Read every replica of every entry from the bookie that should have it, and compare.
 
     Found are entries that are missing, corrupt (digest), divergent (valid, but another content), on bookies that do not
-    answer, under-replicated and lost; ledgers that cannot be looked at; and orphans in entry logs.  The exit code is 1
-    if there is damage.  Orphans alone are none.
+    answer, under-replicated and lost; ledgers that cannot be looked at; and orphans, in entry logs and on bookies.  The
+    exit code is 1 if there is damage.  Orphans alone are none.
 
     \b
     bktx spark scrub --metadata sqlite:///tmp/cluster.db --output /tmp/scrub --format json

@@ -1,0 +1,64 @@
+"""Which entries of ledgers one bookie stores, asked without a reactor (docs/protocol/list-entries.md)."""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve
+
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
+from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.transport.blocking import BlockingChannel, Token
+from protocol_specs.codecs import Malformed
+
+IN_FLIGHT = 32
+"""Lists asked for at once: a bookie of ours refuses when 64 wait, whoever asked."""
+
+
+class EntryListChannel(BlockingChannel):
+    """A connection to a bookie for lists of entries: in V3, as V2 has no such request, and its own.
+
+    A release that does not know the request closes it, and one whose storage cannot list does not answer.
+    """
+
+    def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
+        super().__init__(host, port, evolve(config or ClientConfig(), protocol=WireProtocol.V3))
+
+    def list_entries(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
+        """Yield, in the order asked, each ledger's id and its list, or what the bookie answers.
+
+        NoSuchLedger is what it answers for a ledger of which it stores nothing.  Raises BookieUnavailable,
+        RequestTimedOut and ProtocolViolation, behind which the channel is closed.
+        """
+        asked: deque[tuple[int, Token]] = deque()
+        try:
+            for ledger_id in ledger_ids:
+                asked.append((ledger_id, self._start(ledger_id)))
+                if len(asked) >= IN_FLIGHT:
+                    yield self._taken(*asked.popleft())
+            while asked:
+                yield self._taken(*asked.popleft())
+        finally:
+            self.forget([token for _, token in asked])
+
+    def _start(self, ledger_id: int) -> Token:
+        connection = self._connection
+        assert isinstance(connection, V3ClientConnection)
+        token = self._new_token(ledger_id)
+        connection.list_entries(token, math.inf, ledger_id)
+        return token
+
+    def _taken(self, ledger_id: int, token: Token) -> tuple[int, EntryList | BookKeeperError]:
+        try:
+            data = self.result(token)
+        except BookKeeperError as error:
+            if self.closed:
+                raise
+            return ledger_id, error
+        try:
+            return ledger_id, EntryList.decode(data)
+        except Malformed as error:
+            raise ProtocolViolation(f"list of entries of ledger {ledger_name(ledger_id)}: {error}") from None
