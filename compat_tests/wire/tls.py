@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from compat_tests.targets import guardian
 from compat_tests.targets.sites import TlsFiles
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.wire.line import Line
@@ -90,7 +91,8 @@ def stranger() -> Iterator[tuple[Path, Path]]:
     builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - day).not_valid_after(now + day)
     certificate = builder.sign(key, hashes.SHA256())
     pem, form, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-") as folder:
+        guardian.watch_directory(Path(folder))
         paths = Path(folder, "stranger.pem"), Path(folder, "stranger.key")
         paths[0].write_bytes(certificate.public_bytes(pem))
         paths[1].write_bytes(key.private_bytes(pem, form, plain))
