@@ -20,6 +20,7 @@ from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.manifest import EpochKey, PublishedLedger, published
 from bookkeeper_tx.spark.secret import Secret
 from bookkeeper_tx.spark.sink_mark import SinkMark
@@ -48,7 +49,8 @@ class SinkPlan:
     """How fast a task writes to a bookie."""
 
     def open_store(self) -> BlockingStore:
-        return open_blocking_store(self.uri, self.metadata_timeout_s)
+        with advised():
+            return open_blocking_store(self.uri, self.metadata_timeout_s)
 
 
 @frozen
