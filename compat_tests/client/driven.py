@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,6 +21,8 @@ UNSUPPORTED = "Unsupported"
 _NO_CODE = -999
 NOT_ENOUGH_BOOKIES = -6
 _LEFT_FOR_THE_VERDICT_S = 0.5
+_LOOK_UP_S = 0.5
+"""How often a wait looks whether the run is being stopped."""
 
 
 class ClientError(Mismatch):
@@ -48,13 +50,17 @@ class Pending:
         return self.future.done()
 
     def result(self, timeout_s: float | None = None) -> Reply:
-        """The values of the answer.  Raises ClientError for an error, Mismatch for none in time."""
+        """The values of the answer.  Raises ClientError for an error, Mismatch for none in time, Interrupted."""
         left = max(self.stage.left_s() - _LEFT_FOR_THE_VERDICT_S, 0.1)
         patience = left if timeout_s is None else min(timeout_s, left)
+        end = time.monotonic() + patience
+        while not self.done and (more := end - time.monotonic()) > 0:
+            wait([self.future], min(more, _LOOK_UP_S))
+            self.stage.left_s()  # or the run is being stopped
+        if not self.done:
+            raise Mismatch(f"{self.verb} by the client", f"an answer within {patience:.1f} s", "none")
         try:
-            return Values(self.verb, self.future.result(patience))
-        except FutureTimeout:
-            raise Mismatch(f"{self.verb} by the client", f"an answer within {patience:.1f} s", "none") from None
+            return Values(self.verb, self.future.result())
         except JavaError as error:
             if error.name == UNSUPPORTED:
                 raise Unsupported(f"the client: {error.message}") from None

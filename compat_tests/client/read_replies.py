@@ -54,7 +54,7 @@ def replies_in_any_order_reach_their_reads(stage: Stage) -> None:
     reads = [reader.begin_read(entry_id) for entry_id in range(8)]
     held.wait(stage, 8)
     held.answer_backwards()
-    stage.check("the payloads", tuple(each.payloads()[0] for each in reads), PAYLOADS)
+    stage.check("the payloads", tuple(each.payload() for each in reads), PAYLOADS)
 
 
 @case(
@@ -119,7 +119,7 @@ def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
     stage.check("whether the slow reads still wait", [each.done for each in waiting], [False] * 4)
     slow.bookies[0].honest_again()
     gate.release()
-    stage.check("the payloads at the slow bookie", tuple(each.payloads()[0] for each in waiting), PAYLOADS[:4])
+    stage.check("the payloads at the slow bookie", tuple(each.payload() for each in waiting), PAYLOADS[:4])
 
 
 @case(
@@ -243,4 +243,4 @@ def what_waits_at_a_vanishing_bookie_is_read_elsewhere(stage: Stage) -> None:
             bookie.honest_again()
             holding[at].release()
     ledger.bookies[gone].stop()
-    stage.check("the payloads", tuple(each.payloads()[0] for each in reads), PAYLOADS[0:8:2])
+    stage.check("the payloads", tuple(each.payload() for each in reads), PAYLOADS[0:8:2])

@@ -46,6 +46,12 @@ class Reading:
         """What it gave.  Raises ClientError for an error."""
         return Entries.of(self.pending.result()).payloads
 
+    def payload(self) -> bytes:
+        """That of the one entry that was to be read.  Raises Mismatch for none or more, ClientError for an error."""
+        found = self.payloads()
+        self.pending.stage.check("how many entries a read of one gives", len(found), 1)
+        return found[0]
+
     def outcome(self) -> tuple[bytes, ...] | int:
         """What it gave, or the code of its error."""
         try:
@@ -68,7 +74,7 @@ class Reader:
 
     def read_entry(self, entry_id: int) -> bytes:
         """The payload of one entry."""
-        return self.begin_read(entry_id).payloads()[0]
+        return self.begin_read(entry_id).payload()
 
     def begin_read(self, entry_id: int) -> Reading:
         """Begin to read one entry."""

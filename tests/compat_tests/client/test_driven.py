@@ -5,12 +5,18 @@ from concurrent.futures import Future
 import pytest
 
 from compat_tests.client.driven import Client, ClientError, Entries
-from compat_tests.judge.verdict import Mismatch, Unsupported
+from compat_tests.judge.verdict import Interrupted, Mismatch, Unsupported
 from compat_tests.targets.driver_process import DriverEnded, JavaError
 
 
 class Stage:
+    def __init__(self, stopped=False):
+        self.stopped, self.looked = stopped, 0
+
     def left_s(self):
+        self.looked += 1
+        if self.stopped and self.looked > 1:
+            raise Interrupted
         return 0.6
 
 
@@ -73,6 +79,12 @@ def test_a_client_that_hangs_or_ends_fails_the_case():
     with pytest.raises(Mismatch, match="an answer within"):
         judged.call("open")
     with pytest.raises(Mismatch, match="process ended"):
+        judged.call("open")
+
+
+def test_a_client_that_hangs_does_not_hold_up_who_wants_to_stop():
+    judged = Client(Stage(stopped=True), "c", Driver(None).submit)
+    with pytest.raises(Interrupted):
         judged.call("open")
 
 
