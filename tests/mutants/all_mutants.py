@@ -3,6 +3,7 @@
 from attrs import evolve
 
 from tests.mutants import (
+    bookie_batches,
     bookie_connections,
     bookie_fencing,
     bookie_replies,
@@ -21,6 +22,7 @@ MUTANTS: dict[str, Mutant] = {
         *table_rows.mutants(),
         *bookie_fencing.DEFECTS.mutants,
         *bookie_replies.DEFECTS.mutants,
+        *bookie_batches.DEFECTS.mutants,
         *bookie_connections.DEFECTS.mutants,
         *bookie_strangers.DEFECTS.mutants,
         *client_connections.DEFECTS.mutants,
