@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pyarrow as pa
+from pyarrow import compute
 
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry_format import format_of
@@ -68,11 +69,23 @@ class EntryPiece:
             payloads = records.reshape(self.count, stride)[:, self._ahead :]
             target.reshape(payloads.shape)[:] = payloads
             return
-        # A view costs more than a copy of few bytes.
-        buffer = run.buffer if len(target) < COPIED_SIZE_MAX * self.count else memoryview(run.buffer)
+        if len(target) < COPIED_SIZE_MAX * self.count:
+            if len(target):
+                target[:] = self._joined_by_arrow(len(target))
+            return
+        # A view costs less than a copy of many bytes.
+        buffer = memoryview(run.buffer)
         offsets, ahead = run.offsets[self.index : self.index + self.count + 1], self._ahead
         joined = b"".join([buffer[start + ahead : end] for start, end in pairwise(offsets)])
         target[:] = numpy.frombuffer(joined, numpy.uint8)
+
+    def _joined_by_arrow(self, size: int) -> Any:
+        """Return the payloads, ``size`` bytes, one behind the other: records are values to Arrow, which cuts them."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.entries.run.buffer)]
+        records = pa.Array.from_buffers(pa.large_binary(), self.count, buffers)
+        # Without an end it counts with one that overflows.
+        payloads = compute.binary_slice(records, self._ahead, self._ahead + size)
+        return numpy.frombuffer(payloads.buffers()[2], numpy.uint8, size)
 
     def entry_ids(self) -> Any:
         first = self.entries.first + self.index
