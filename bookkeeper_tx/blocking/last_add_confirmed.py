@@ -28,6 +28,18 @@ class OpenLedger:
     digest: EntryDigest
 
 
+@frozen
+class LastConfirmed:
+    """How far readers may read, and what the newest entry that was seen says of the ledger's size."""
+
+    entry_id: int
+    """The last add confirmed; -1 if nothing is."""
+    newest_entry_id: int = fields.NO_ENTRY
+    """-1 if no bookie of the last fragment has an entry."""
+    length: int = 0
+    """Payload bytes of the ledger up to the newest entry, with it."""
+
+
 def last_add_confirmed(channels: BookieChannels, ledger_id: int, metadata: LedgerMetadata, digest: EntryDigest) -> int:
     """Return the highest last add confirmed that a covering set of the bookies of the last fragment knows.
 
@@ -37,11 +49,13 @@ def last_add_confirmed(channels: BookieChannels, ledger_id: int, metadata: Ledge
     (found,) = last_adds_confirmed(channels, [OpenLedger(ledger_id, metadata, digest)])
     if isinstance(found, BookKeeperError):
         raise found
-    return found
+    return found.entry_id
 
 
-def last_adds_confirmed(channels: BookieChannels, ledgers: Sequence[OpenLedger]) -> Iterator[int | BookKeeperError]:
-    """Yield, for each of ``ledgers`` in their order, what :func:`last_add_confirmed` returns or raises.
+def last_adds_confirmed(
+    channels: BookieChannels, ledgers: Sequence[OpenLedger]
+) -> Iterator[LastConfirmed | BookKeeperError]:
+    """Yield, for each of ``ledgers`` in their order, what :func:`last_add_confirmed` finds out or raises.
 
     Many are asked for at once, over one connection to each bookie.  What a bookie is asked behind a request that costs
     the connection is asked again over another one.
@@ -64,11 +78,11 @@ class _Answers:
     errors: dict[BookieId, BookKeeperError] = field(factory=dict)
     _answered: int = 0
     """A bit for each bookie of the ensemble that has said what it knows."""
-    _highest: int = field(init=False)
+    _found: LastConfirmed = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         # A fragment starts behind the last add confirmed of its time.
-        self._highest = self.ledger.metadata.last_fragment.first_entry_id - 1
+        self._found = LastConfirmed(self.ledger.metadata.last_fragment.first_entry_id - 1)
 
     @property
     def ensemble(self) -> Sequence[BookieId]:
@@ -77,19 +91,20 @@ class _Answers:
     def take(self, index: int, entry: bytes | None) -> None:
         """Take note of the last entry that a bookie has, None if it has none; raises DigestMismatch."""
         if entry is not None:
-            confirmed = self.ledger.digest.verify(self.ledger.ledger_id, None, entry)[1]
-            self._highest = max(self._highest, confirmed)
+            entry_id, confirmed, length, _ = self.ledger.digest.verify(self.ledger.ledger_id, None, entry)
+            newest = max((self._found.newest_entry_id, self._found.length), (entry_id, length))
+            self._found = LastConfirmed(max(self._found.entry_id, confirmed), *newest)
         self._answered |= 1 << index
 
-    def outcome(self) -> int | BookKeeperError:
-        """Return the last add confirmed, or why it is not known."""
+    def outcome(self) -> LastConfirmed | BookKeeperError:
+        """Return what was found, or why it is not known."""
         metadata, errors = self.ledger.metadata, self.errors
         refusal = next((each for each in errors.values() if isinstance(each, Unauthorized)), None)
         if refusal is not None:
             return refusal
         quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
         if quorum.covered(self._answered):
-            return self._highest
+            return self._found
         kinds = {type(error) for error in errors.values()}
         kind = kinds.pop() if len(kinds) == 1 else BookieUnavailable
         reasons = "; ".join(f"{bookie}: {error}" for bookie, error in errors.items())

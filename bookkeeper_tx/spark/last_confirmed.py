@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import OpenLedger, last_adds_confirmed
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed, OpenLedger, last_adds_confirmed
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import DigestType
@@ -24,8 +24,8 @@ def last_confirmed(
     options: Options,
     password: Secret,
     sleep: Callable[[float], None] = time.sleep,
-) -> list[int]:
-    """Return the last add confirmed of each ledger, in their order; -1 if there is none.
+) -> list[LastConfirmed]:
+    """Return the last add confirmed of each ledger, in their order.
 
     Ledgers whose bookies do not answer are asked for again ``numRetries`` times, together.  Raises what bookies
     answered, or BookieUnavailable if too few answered, for one of the ledgers that this befell.
@@ -43,15 +43,15 @@ def last_confirmed(
         answers = last_adds_confirmed(channels, [asked[index] for index in again])
         for index, answer in zip(again, answers, strict=True):
             found[index] = answer
-    numbers = []
+    known = []
     for each in found:
         if isinstance(each, BookKeeperError):
             raise each
-        numbers.append(each)
-    return numbers
+        known.append(each)
+    return known
 
 
-def _raise_what_is_final(answers: Sequence[int | BookKeeperError]) -> None:
+def _raise_what_is_final(answers: Sequence[LastConfirmed | BookKeeperError]) -> None:
     for each in answers:
         if isinstance(each, BookKeeperError) and not isinstance(each, WORTH_ANOTHER_TRY):
             raise each

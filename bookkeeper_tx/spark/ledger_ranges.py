@@ -168,7 +168,7 @@ def _ends_of_open(
     """Return the end of each open ledger: behind its last add confirmed."""
     with channels_to(bookies, options) as channels:
         found = last_confirmed(channels, ledgers, options, password)
-    return {each.ledger_id: last + 1 for each, last in zip(ledgers, found, strict=True)}
+    return {each.ledger_id: last.entry_id + 1 for each, last in zip(ledgers, found, strict=True)}
 
 
 def _known(ledger_id: int, metadata: LedgerMetadata, end: int | None, digest_type: DigestType | None) -> KnownLedger:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import evolve
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.digest import EntryDigest
@@ -28,7 +29,8 @@ log = logging.getLogger(__name__)
 class OpenEnds:
     """Asks a covering set of each ledger's last ensemble for the last add confirmed.  It fences nothing.
 
-    Only for a limit in bytes, it reads one entry more: it says how long the ledger is up to there.
+    The newest entry, which comes along, says how long the ledger is up to there.  Only for a limit in bytes, and if the
+    last fragment has none yet, one entry is read for that.
     """
 
     def __init__(self, options: Options, password: Secret, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -47,15 +49,23 @@ class OpenEnds:
             found = last_confirmed(channels, ledgers, self._options, self._password, self._sleep)
             return [self._end(channels, each, last) for each, last in zip(ledgers, found, strict=True)]
 
-    def _end(self, channels: BookieChannels, ledger: SelectedLedger, last: int) -> LedgerEnd:
+    def _end(self, channels: BookieChannels, ledger: SelectedLedger, last: LastConfirmed) -> LedgerEnd:
         size = 0
-        if self._options.max_bytes_per_trigger is not None and last >= 0:
-            try:
-                size = average(self._length(channels, ledger, last), last + 1)
-            except (EntriesMissing, DigestMismatch) as error:
-                # Who reads the entry says what becomes of the query; without its size the batch is only larger.
-                log.warning("the length of ledger %s is not known: %s", ledger_name(ledger.ledger_id), error)
-        return LedgerEnd(ledger.ledger_id, last + 1, sealed=False, entry_bytes=size)
+        if self._options.max_bytes_per_trigger is not None and last.entry_id >= 0:
+            size = self._average(channels, ledger, last)
+        return LedgerEnd(ledger.ledger_id, last.entry_id + 1, sealed=False, entry_bytes=size)
+
+    def _average(self, channels: BookieChannels, ledger: SelectedLedger, last: LastConfirmed) -> int:
+        """Return the payload bytes of an entry on average, 0 if that is not known."""
+        if last.newest_entry_id >= 0:
+            return average(last.length, last.newest_entry_id + 1)
+        # The last fragment has no entry yet.
+        try:
+            return average(self._length(channels, ledger, last.entry_id), last.entry_id + 1)
+        except (EntriesMissing, DigestMismatch) as error:
+            # Who reads the entry says what becomes of the query; without its size the batch is only larger.
+            log.warning("the length of ledger %s is not known: %s", ledger_name(ledger.ledger_id), error)
+            return 0
 
     def _length(self, channels: BookieChannels, ledger: SelectedLedger, last: int) -> int:
         """Return the payload bytes of the ledger up to entry ``last``."""

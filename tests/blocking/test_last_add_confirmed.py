@@ -8,6 +8,7 @@ import pytest
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.last_add_confirmed import (
     ASKED_AT_ONCE,
+    LastConfirmed,
     OpenLedger,
     last_add_confirmed,
     last_adds_confirmed,
@@ -172,7 +173,7 @@ def ends(
     )
     found = LedgerMetadata(len(ensemble), len(ensemble), ack, [Fragment(0, ensemble)], digest_type=DigestType.CRC32C)
     answers = list(last_adds_confirmed(channels, [OpenLedger(each, found, DIGEST) for each in ids]))
-    return [type(each) if isinstance(each, BookKeeperError) else each for each in answers]
+    return [type(each) if isinstance(each, BookKeeperError) else each.entry_id for each in answers]
 
 
 def test_many_ledgers_are_asked_for_at_once_and_answered_in_their_order():
@@ -215,3 +216,13 @@ def test_one_that_cannot_be_connected_to_is_tried_once_and_the_others_are_enough
     down.reachable = False
     assert ends({"b0": down, "b1": up}, range(50), ["b0", "b1"], ack=2) == [each - 1 for each in range(50)]
     assert down.attempts == 1
+
+
+def test_the_newest_entry_says_how_long_the_ledger_is():
+    site = Site(3)
+    site.store(map(sealed, range(10)))
+    site.bookies[0].entries.pop(9)
+    (found,) = last_adds_confirmed(site.channels(), [OpenLedger(LEDGER, metadata(site, 3, 2), DIGEST)])
+    assert found == LastConfirmed(8, 9, 10 * 20)
+    (empty,) = last_adds_confirmed(Site(3).channels(), [OpenLedger(LEDGER, metadata(site, 3, 2, 40), DIGEST)])
+    assert empty == LastConfirmed(39, -1, 0)

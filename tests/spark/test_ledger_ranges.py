@@ -10,6 +10,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan
 
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId
 from bookkeeper_tx.spark import ledger_ranges
@@ -34,7 +35,9 @@ def snapshot(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def take(ledgers: dict[int, Any], password: bytes = b"", /, **values: str) -> Snapshot:
         monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
-        monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [4] * len(ledgers))
+        monkeypatch.setattr(
+            ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [LastConfirmed(4)] * len(ledgers)
+        )
         return take_snapshot(options(**values), Secret(password))
 
     return take

@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark import ledger_ranges, planning, stream_reader
@@ -85,7 +86,9 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
 def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ledgers = {7: open_ledger(password=PASSWORD)}
     monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
-    monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [4] * len(ledgers))
+    monkeypatch.setattr(
+        ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [LastConfirmed(4)] * len(ledgers)
+    )
     recovered = []
 
     def recover(uri: str, ledger_id: int, password: bytes, digest_type: DigestType, **_: Any) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.last_add_confirmed import OpenLedger
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed, OpenLedger
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -37,10 +37,13 @@ class Bookies:
         self.rounds = list(rounds)
         self.asked: list[list[int]] = []
         self.slept_s: list[float] = []
+        self.newest = (-1, 0)
+        """The newest entry of each ledger, and its length up to there."""
 
-    def last_adds_confirmed(self, channels: None, ledgers: list[OpenLedger]) -> Iterator[int | BookKeeperError]:
+    def last_adds_confirmed(self, _: None, ledgers: list[OpenLedger]) -> Iterator[LastConfirmed | BookKeeperError]:
         self.asked.append([each.ledger_id for each in ledgers])
-        yield from self.rounds.pop(0)
+        for each in self.rounds.pop(0):
+            yield LastConfirmed(each, *self.newest) if isinstance(each, int) else each
 
 
 def ends_of(bookies: Bookies, monkeypatch: pytest.MonkeyPatch, **more: str) -> list[LedgerEnd]:
@@ -96,3 +99,11 @@ def test_a_size_that_cannot_be_had_does_not_end_the_query(
 
     monkeypatch.setattr(stream_ends, "LedgerReader", Reader)
     assert ends_of(Bookies([7, -1]), monkeypatch, maxBytesPerTrigger="1m")[0] == LedgerEnd(3, 8, False, 0)
+
+
+def test_the_newest_entry_says_how_large_entries_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookies = Bookies([7, -1])
+    bookies.newest = (9, 95)
+    monkeypatch.setattr(stream_ends, "LedgerReader", None)
+    ends = ends_of(bookies, monkeypatch, maxBytesPerTrigger="1m")
+    assert ends == [LedgerEnd(3, 8, False, 10), LedgerEnd(4, 0, False, 0)]
