@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from attrs import frozen
+from construct import ConstructError
 from google.protobuf.message import DecodeError
 from kazoo.exceptions import (
     ConnectionLoss,
@@ -153,6 +154,14 @@ def parsed(data: bytes) -> BookieServiceInfo:
         missing = ", ".join(message.FindInitializationErrors())
         raise Mismatch("the registration", "a BookieServiceInfo with all required fields", f"one without {missing}")
     return message
+
+
+def layout_class(data: bytes) -> bytes:
+    """The class that LAYOUT names.  Raises Mismatch if it is no such record."""
+    try:
+        return bytes(layout.LAYOUT_RECORD.parse(data).factory_class)
+    except ConstructError as error:
+        raise Mismatch("LAYOUT", "a format version, a class and its version", f"{data.hex()}: {error}") from None
 
 
 def endpoint_of(message: BookieServiceInfo) -> BookieServiceInfo.Endpoint:

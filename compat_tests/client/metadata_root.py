@@ -76,39 +76,43 @@ class MetadataRoot:
 
     def raw(self, ledger_id: int) -> bytes:
         """The bytes of a ledger's record.  Raises Mismatch if there is none."""
-        try:
-            return bytes(self._session.get(self._path(ledger_id))[0])
-        except NoNodeError:
-            raise Mismatch(f"the metadata of ledger {ledger_id}", "a record", "there is none") from None
+        return bytes(self._get(ledger_id)[0])
 
     def read(self, ledger_id: int) -> LedgerRecord:
         """A ledger's record."""
         return decode(self.raw(ledger_id))
 
     def version(self, ledger_id: int) -> int:
-        """How often the record was changed."""
-        return int(self._session.get(self._path(ledger_id))[1].version)
+        """How often the record was changed.  Raises Mismatch if there is none."""
+        return int(self._get(ledger_id)[1].version)
 
     def exists(self, ledger_id: int) -> bool:
         """Whether there is a record."""
         return self._session.exists(self._path(ledger_id)) is not None
 
     def change(self, ledger_id: int, change: Callable[[LedgerRecord], LedgerRecord]) -> LedgerRecord:
-        """Change a record as another client would, by compare and set."""
-        path = self._path(ledger_id)
+        """Change a record as another client would, by compare and set.  Raises Mismatch if there is none."""
         for _ in range(_OVER_THE_LIMIT):
-            data, stat = self._session.get(path)
+            data, stat = self._get(ledger_id)
             changed = change(decode(data))
             try:
-                self._session.set(path, changed.encode(), version=stat.version)
-            except BadVersionError:
+                self._session.set(self._path(ledger_id), changed.encode(), version=stat.version)
+            except (BadVersionError, NoNodeError):
                 continue
             return changed
         raise Mismatch("the metadata", "to be left alone for a moment", "changed again and again")
 
     def delete(self, ledger_id: int) -> None:
-        """Delete a ledger, as an administrator."""
+        """Delete a ledger, as an administrator.  Raises Mismatch if there is none."""
+        self._get(ledger_id)
         self._session.delete(self._path(ledger_id))
+
+    def _get(self, ledger_id: int) -> tuple[Any, Any]:
+        try:
+            found: tuple[Any, Any] = self._session.get(self._path(ledger_id))
+        except NoNodeError:
+            raise Mismatch(f"the metadata of ledger {ledger_id}", "a record", "there is none") from None
+        return found
 
     def _path(self, ledger_id: int) -> str:
         return f"{self.path}/{path_of(ledger_id)}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat_tests.bookie.metadata_tree import endpoint_of, parsed
+from compat_tests.bookie.metadata_tree import endpoint_of, layout_class, parsed
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.metadata.formats_pb2 import BookieServiceInfo
 
@@ -34,3 +34,13 @@ def test_a_message_that_lacks_a_required_field() -> None:
     message.endpoints.add(id="bookie", host="h", protocol="bookie-rpc")
     with pytest.raises(Mismatch, match="port"):
         parsed(message.SerializePartialToString())
+
+
+def test_the_class_in_layout() -> None:
+    assert layout_class(b"2\na.Class:1") == b"a.Class"
+
+
+@pytest.mark.parametrize("data", [b"", b"2\na.Class", b"3\na.Class:1"])
+def test_a_layout_that_is_none(data: bytes) -> None:
+    with pytest.raises(Mismatch, match="LAYOUT"):
+        layout_class(data)
