@@ -1,0 +1,263 @@
+"""How many bytes Spark's driver, its plans and its checkpoints hold for each ledger, task, gap and epoch of ours.
+
+``python -m tests.benchmarks.spark_memory`` prints the figures of docs/guides/spark-scale.md.  No Spark session, no
+bookie: what is measured are the objects that planning makes, in Python's memory or as Spark sends them (pickled).
+"""
+
+import argparse
+import gc
+import json
+import logging
+import random
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+from pyspark import cloudpickle
+from pyspark.sql import Row
+
+from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
+from bookkeeper_tx.metadata.ledger_serialization import serialize
+from bookkeeper_tx.metadata.sqlite_file import transaction
+from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.spark.filters import EntryFilter
+from bookkeeper_tx.spark.id_ranges import IdRanges
+from bookkeeper_tx.spark.jobs.arguments import Cluster
+from bookkeeper_tx.spark.jobs.pinned_ledgers import pin
+from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers, ChunkInput
+from bookkeeper_tx.spark.ledger_ranges import Snapshot, take_snapshot, wanted_ranges
+from bookkeeper_tx.spark.ledgers_table import CHUNK_MAX
+from bookkeeper_tx.spark.manifest import EpochKey, PublishedLedger, publish
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.partitions import partition
+from bookkeeper_tx.spark.secret import Secret
+from bookkeeper_tx.spark.sink_writer import EpochMessage
+from bookkeeper_tx.spark.source_reader import ledger_partition
+from bookkeeper_tx.spark.stream_offsets import StreamOffset
+from tests.spark.memory_store import MemoryStore
+
+BOOKIES = 300
+COPIES = 3
+FIRST_ID = 10**9
+"""Ids as long as those of a cluster that has made many ledgers."""
+
+
+@frozen
+class Figure:
+    """Something that is as large as there is of something."""
+
+    what: str
+    count: int
+    of: str
+    """What there are ``count`` of."""
+    size: int
+    """Bytes of all."""
+    seconds: float | None = None
+    """CPU that it takes to make it, if that counts."""
+
+    def __str__(self) -> str:
+        each = f"{self.size / self.count:,.1f} B"
+        cpu = "" if self.seconds is None else f", {self.seconds / self.count * 1e6:,.1f} us CPU"
+        return f"{self.what}: {self.size:,} B for {self.count:,} {self.of}: {each}{cpu} each"
+
+
+def measure(ledgers: int, tasks: int, directory: Path) -> Iterator[Figure]:
+    """Yield all figures: of so many ledgers, and of plans of so many tasks."""
+    yield from snapshots(ledgers, directory)
+    yield from plans(tasks, directory)
+    yield from offsets(ledgers)
+    yield from jobs(ledgers)
+    yield from manifests()
+
+
+# Reads ---------------------------------------------------------------------------------------------------------------
+
+
+def snapshots(count: int, directory: Path) -> Iterator[Figure]:
+    """What a DataFrame of many ledgers keeps where it is planned, and what Spark sends there."""
+    options = cluster_of(directory / "ledgers.db", count, entries=10_000)
+    snapshot, held, _ = _held(lambda: take_snapshot(options, Secret()))
+    yield Figure("snapshot of a read, in the planner's memory", count, "ledgers", held)
+    pickled, seconds = _timed(lambda: cloudpickle.dumps(snapshot))
+    yield Figure("snapshot of a read, pickled", count, "ledgers", len(pickled), seconds)
+    _, seconds = _timed(lambda: cloudpickle.loads(pickled))
+    yield Figure("snapshot of a read, unpickled for each plan", count, "ledgers", len(pickled), seconds)
+    yield _plan("tasks of many small ledgers", snapshot, options)
+    chunks = ChosenLedgers(tuple(range(FIRST_ID, FIRST_ID + count)), frozenset()).chunks(CHUNK_MAX)
+    sent = sum(len(cloudpickle.dumps(ChunkInput(each))) for each in chunks)
+    yield Figure("tasks of the table of ledgers, pickled", count, "ledgers", sent)
+
+
+def plans(tasks: int, directory: Path) -> Iterator[Figure]:
+    """What the tasks of large ledgers take where they are planned, and as Spark keeps them until they are done."""
+    each = 10
+    options = cluster_of(directory / "large.db", max(tasks // each, 1), entries=each * 1_000_000)
+    snapshot = take_snapshot(options, Secret())
+    yield _plan("tasks of large ledgers", snapshot, options)
+
+
+def _plan(what: str, snapshot: Snapshot, options: Options) -> Figure:
+    def plan() -> list[bytes]:
+        wanted = wanted_ranges(snapshot, options, EntryFilter())
+        parts = partition(wanted, options.max_entries_per_partition, options.max_bytes_per_partition)
+        return [cloudpickle.dumps(ledger_partition(ranges, snapshot.bookies, Secret())) for ranges in parts]
+
+    pickled, seconds = _timed(plan)
+    per_task = len(snapshot.ledgers) / len(pickled)
+    what = f"{what} ({per_task:,.1f} ledgers each), cut and pickled"
+    return Figure(what, len(pickled), "tasks", sum(map(len, pickled)), seconds)
+
+
+def cluster_of(path: Path, count: int, entries: int) -> Options:
+    """Make a cluster of closed ledgers in a file; return the options of a read of them all."""
+    tables = Tables(str(path))
+    tables.create()
+    draw = random.Random(4711)
+    names = [f"bookie-{number:03d}.example.net:3181" for number in range(BOOKIES)]
+
+    def record(ledger_id: int) -> bytes:
+        ensemble = tuple(draw.sample(names, COPIES))
+        made = LedgerMetadata(
+            COPIES, COPIES, 2, [Fragment(0, ensemble)], DigestType.CRC32C, b"", ctime_ms=1_700_000_000_000
+        )
+        return serialize(evolve(made, create_token=ledger_id).with_close(entries - 1, 100 * entries))
+
+    with closing(tables), transaction(tables.opened()) as connection:
+        rows = ((each, record(each)) for each in range(FIRST_ID, FIRST_ID + count))
+        connection.executemany("INSERT INTO ledgers VALUES (?, 0, ?)", rows)
+    return Options.from_spark({"metadataServiceUri": f"sqlite://{path}", "ledgers": "0-"}, Use.READ)
+
+
+# Streams, jobs and sinks ---------------------------------------------------------------------------------------------
+
+
+def offsets(count: int) -> Iterator[Figure]:
+    """What a line of a checkpoint has, and the CPU to read and write it."""
+    ids = range(FIRST_ID, FIRST_ID + count)
+    positions = dict.fromkeys(ids, 123_456)
+    below = IdRanges([(0, FIRST_ID - 1)])
+    of_ledgers = {
+        "all finished, ids in a row": StreamOffset(IdRanges([(0, FIRST_ID + count - 1)])),
+        "all finished, every second id": StreamOffset(below | IdRanges.of(range(FIRST_ID, FIRST_ID + 2 * count, 2))),
+        "all of them open": StreamOffset(below, open=positions),
+        "all of them ended in this batch": StreamOffset(below, closed=positions),
+    }
+    for what, offset in of_ledgers.items():
+
+        def through_text(offset: StreamOffset = offset) -> str:
+            text = json.dumps(offset.to_json(), separators=(",", ":"))
+            assert StreamOffset.of_json(json.loads(text)) == offset
+            return text
+
+        text, seconds = _timed(through_text)
+        yield Figure(f"offset of a stream, {what}", count, "ledgers", len(text), seconds)
+
+
+def jobs(count: int) -> Iterator[Figure]:
+    """What a job that proves its work knows of the ledgers that it has looked at, and the option that names them."""
+    for what, ids in {
+        "ids in a row": range(FIRST_ID, FIRST_ID + count),
+        "every second id": range(FIRST_ID, FIRST_ID + 2 * count, 2),
+    }.items():
+        session: Any = _SessionOf(ids)
+        pinned, _, peak = _held(lambda session=session: pin(session, Cluster("sqlite:///nowhere.db")))
+        yield Figure(f"ledgers of a job at its height, {what}", count, "ledgers", peak)
+        yield Figure(f"option ledgers of a job, {what}", count, "ledgers", len(pinned.cluster.options["ledgers"]))
+
+
+class _SessionOf:
+    """As much of a Spark session as a job needs to look at closed ledgers: it is its own reader and DataFrame."""
+
+    def __init__(self, ids: range) -> None:
+        self._ids = ids
+
+    @property
+    def read(self) -> "_SessionOf":
+        return self
+
+    def load(self, *_: Any, **__: Any) -> "_SessionOf":
+        return self
+
+    format = options = select = selectExpr = load
+
+    def toLocalIterator(self) -> Iterator[Row]:
+        for each in self._ids:
+            yield Row(scope_id=0, ledger_id=each, state="closed", last_entry_id=9_999, length=10**6, problem=None)
+
+    def createDataFrame(self, rows: list[Any], schema: str) -> "_SessionOf":
+        return self
+
+
+def manifests() -> Iterator[Figure]:
+    """What a task of a sink tells the driver, and what the driver publishes: at most as many ledgers as fit."""
+    key = EpochKey("6f1c1c52-9e0e-4ef5-a5fa-6b4d3f4f0f6d", 4711)
+    message = EpochMessage(key, 17, tuple(published_ledgers(1)))
+    yield Figure("message of a task that wrote one ledger, pickled", 1, "tasks", len(cloudpickle.dumps(message)))
+    fits, too_many = 1, DOCUMENT_SIZE_MAX // 20
+    while fits < too_many - 1:
+        middle = (fits + too_many) // 2
+        try:
+            document_of(key, middle)
+        except InvalidArgument:
+            too_many = middle
+        else:
+            fits = middle
+    for count in (200, fits):
+        yield Figure("manifest of an epoch", count, "ledgers", len(document_of(key, count)))
+
+
+def published_ledgers(count: int) -> list[PublishedLedger]:
+    return [PublishedLedger(FIRST_ID + number, 999_999, 100_000_000) for number in range(count)]
+
+
+def document_of(key: EpochKey, count: int) -> bytes:
+    """Return the document of an epoch with so many ledgers; raises InvalidArgument if they are too many."""
+    store = MemoryStore()
+    publish(store, "sink", key, published_ledgers(count))  # type: ignore[arg-type]
+    return next(iter(store.documents.values()))
+
+
+# Measuring -----------------------------------------------------------------------------------------------------------
+
+
+def _held(make: Callable[[], Any]) -> tuple[Any, int, int]:
+    """Return what ``make`` gives, how many bytes of Python's memory it holds, and how many were held at most."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        made = make()
+        gc.collect()
+        return made, *tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+
+def _timed(make: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what ``make`` gives, and the CPU that it took in seconds."""
+    gc.collect()
+    began = time.process_time()
+    made = make()
+    return made, time.process_time() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ledgers", type=int, default=100_000)
+    parser.add_argument("--tasks", type=int, default=100_000)
+    asked = parser.parse_args()
+    logging.disable(logging.WARNING)  # there are no bookies
+    with tempfile.TemporaryDirectory() as directory:
+        for figure in measure(asked.ledgers, asked.tasks, Path(directory)):
+            print(figure, flush=True)
+
+
+if __name__ == "__main__":
+    main()
