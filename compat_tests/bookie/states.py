@@ -7,7 +7,7 @@ from compat_tests.bookie.state_ids import NUMBERS
 from compat_tests.bookie.state_requests import frame_of
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, Case, Dialect, Role, enter
-from protocol_specs.wire.answers.row import Bookie, Entry, Operation, Row
+from protocol_specs.wire.answers.row import V2, Body, Bookie, Entry, Operation, Row
 from protocol_specs.wire.answers.tables import ROWS
 
 SITES = {
@@ -36,6 +36,13 @@ _NEEDS = {
 
 _SINCE = {Operation.BATCH_READ: "4.17", Operation.LIST: "4.10"}
 """The releases that brought an operation; the others were always there."""
+
+_SEEN = {
+    Operation.BATCH_READ: "BP-62, seen of Java 4.17.3 and 4.18.0",
+    Operation.LIST: "seen of Java 4.14.7 to 4.18.0",
+}
+_SEEN_OF_ALL = "seen of Java 4.9.2 to 4.18.0"
+"""Where the answers come from, by the operation; some releases have divergences on record."""
 
 _IN_BOTH = (Operation.ADD, Operation.READ, Operation.BATCH_READ)
 """Operations of both dialects."""
@@ -80,6 +87,20 @@ def _request_word(row: Row) -> str:
     return f"a {row.dialects[0]} request" if differs else "a request"
 
 
+def _provenance(row: Row) -> str:
+    """Where the answer comes from."""
+    request = row.request
+    if row.answer.ours:
+        return "a rule of this reference"
+    if request.negative_ledger or request.entry is Entry.NEGATIVE:
+        return "S4"
+    if request.operation is Operation.WRITE_LAC and request.body is Body.BYTES_15:
+        return "the source of Java 4.9 to 4.18 for the status; that nothing is kept is a rule of this reference"
+    if request.operation is Operation.BATCH_READ and V2 not in row.dialects:
+        return "BP-62"
+    return _SEEN.get(request.operation, _SEEN_OF_ALL)
+
+
 def _case(row: Row) -> Case:
     def script(talk: Talk) -> None:
         _try(row, talk)
@@ -102,7 +123,7 @@ def _case(row: Row) -> Case:
         script=script,
         dialects=tuple(Dialect(dialect) for dialect in row.dialects),
         since=_SINCE.get(row.request.operation),
-        provenance="the tables of answers of the reference",
+        provenance=_provenance(row),
         needs=_NEEDS.get(row.request.operation, ()),
         site=SITES[row.bookie],
         module=__name__,

@@ -202,6 +202,9 @@ def _matrix(folder: Path) -> list[str]:
         )
         if mutants.survivors:
             lines += ["", *table(["not found", "what is broken"], [[m.name, m.sentence] for m in mutants.survivors])]
+        if mutants.cases_that_kill_none:
+            named = ", ".join(mutants.cases_that_kill_none)
+            lines += ["", f"Cases that find none of them ({len(mutants.cases_that_kill_none)}): {named}."]
     return lines
 
 

@@ -8,6 +8,7 @@ from compat_tests.judge import known
 from compat_tests.report import pages, publish
 from compat_tests.report.docs_sections import sections_of
 from compat_tests.report.markdown import cell, summary, write_markdown
+from compat_tests.report.mutants import Mutant, Mutants
 from compat_tests.report.sections import section, sections
 from tests.compat_tests.report.sample import case, every_verdict, run
 
@@ -77,6 +78,17 @@ def test_published_runs_become_a_table(tmp_path: Path) -> None:
     assert "not checked: no JVM" in text
     assert publish.PAGE in text
     assert "exchange" not in (tmp_path / publish.FOLDER / publish.RUNS).read_text().replace('"exchange": []', "")
+
+
+def test_who_watches_the_watchman_is_told(tmp_path: Path) -> None:
+    found = Mutant("a", "bookie", "It is broken.", "by hand", ("BKW-READ-003",))
+    lost = Mutant("b", "bookie", "It is broken elsewhere.", "by hand", ())
+    publish.publish([every_verdict()], tmp_path / publish.FOLDER, Mutants((found, lost), ("BKW-READ-001",), full=True))
+    (tmp_path / "docs" / "index.md").write_text("# x\n", encoding="utf-8")
+    text = pages.fresh(tmp_path)[tmp_path / "docs/conformance/matrix.md"]
+    assert "1 of 2 deliberate defects" in text
+    assert "| b | It is broken elsewhere. |" in text
+    assert "Cases that find none of them (1): BKW-READ-001." in text
 
 
 @pytest.mark.parametrize("arguments", [[], ["--html"], ["none.json"], ["--mutants", "x"]])
