@@ -10,11 +10,15 @@ from pathlib import Path
 from compat_tests.client.driven import Client, ClientError
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
+from compat_tests.targets import guardian
 from compat_tests.targets.certificates import PASSWORD, USER, Secrets
 from compat_tests.wire.tls import bookie_context
 
 FIRST_USE_S = 25.0
 """What a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
+
+_PATIENT = dict.fromkeys(("read_timeout_ms", "add_timeout_ms"), int(FIRST_USE_S * 1000))
+"""A request waits for SASL, which a JVM loads first, and its time runs meanwhile."""
 
 PATIENT_S = 40.0
 """The limit of a case that may be the first to use them."""
@@ -24,6 +28,7 @@ PATIENT_S = 40.0
 def authority() -> Iterator[Secrets]:
     """An authority of one's own, with a bookie and a client that it knows; its files are there while it is needed."""
     with tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-") as folder:
+        guardian.watch_directory(Path(folder))
         yield Secrets.make(Path(folder))
 
 
@@ -35,7 +40,7 @@ def trusting(stage: Stage, secrets: Secrets, **settings: object) -> Client:
 def authenticating(stage: Stage, **settings: object) -> Client:
     """A client that authenticates."""
     try:
-        return stage.fresh_client(auth_user=USER, auth_password=PASSWORD, **settings)
+        return stage.fresh_client(auth_user=USER, auth_password=PASSWORD, **{**_PATIENT, **settings})
     except ClientError as error:
         stage.fail("a client that authenticates", expected="that it is made", seen=str(error))
         raise
