@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError
-from bookkeeper_tx.security.sasl import SaslClient
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, NotEnoughBookies, TlsFailed, Unauthorized
+from bookkeeper_tx.security.sasl import SaslClient, SaslLogin
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_client import JavaClient, JavaError
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
+from tests.integration import blocking_client
 from tests.integration.our_client import OurClient, append, read
-from tests.integration.security import USER, Secrets, fingerprint
+from tests.integration.security import JAAS_FILE, USER, Secrets, fingerprint
 from tests.plain_auth import PlainClient
 
 pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.14", newest=True)]
@@ -136,6 +138,55 @@ def test_java_says_nothing_to_a_wrong_password(
     error = refusal(java_bookie(java_release, "sasl").cluster.uri, protocol=protocol, auth=SaslClient(USER, "wrong"))
     assert isinstance(error, AuthenticationFailed)
     assert "unanswered" in str(error)
+
+
+# Our client without a reactor, Java's bookie --------------------------------------------------------------------------
+
+
+def blocking_config(secrets: Secrets, security: str, protocol: str, **settings: Any) -> ClientConfig:
+    if "tls" in security:
+        settings.setdefault("tls", secrets.client_tls())
+    if "sasl" in security:
+        settings.setdefault("auth", SaslLogin(str(secrets.jaas[JAAS_FILE]), "BookKeeper"))
+    return ClientConfig(protocol=protocol, connect_timeout_s=3, **settings)  # type: ignore[arg-type]
+
+
+@both_dialects
+@securities
+def test_our_blocking_client_on_java(
+    java_release: str, java_bookie: Any, secrets: Secrets, security: str, protocol: str
+) -> None:
+    uri = java_bookie(java_release, security).cluster.uri
+    config = blocking_config(secrets, security, protocol)
+    payloads = patterns(ENTRIES, SIZE)
+    ledger_id = blocking_client.write(uri, config, payloads)
+    for batch in (True, False):
+        assert blocking_client.read(uri, config, ledger_id, batch=batch) == payloads
+
+
+@both_dialects
+def test_what_java_refuses_our_blocking_client(
+    java_release: str, java_bookie: Any, secrets: Secrets, protocol: str
+) -> None:
+    def refusal(security: str, **settings: Any) -> tuple[type[BookKeeperError], str]:
+        uri = java_bookie(java_release, security).cluster.uri
+        ledger_id = blocking_client.write(uri, blocking_config(secrets, security, protocol), [b"x"])
+        config = blocking_config(secrets, security, protocol, **settings)
+        error = blocking_client.read_refusal(uri, config, ledger_id)
+        assert isinstance(blocking_client.write_refusal(uri, config), type(error) | NotEnoughBookies)
+        return type(error), str(error)
+
+    wrong = SaslLogin(str(secrets.jaas[JAAS_FILE]), "Wrong")
+    for security in ("sasl", "tls+sasl"):
+        kind, text = refusal(security, auth=wrong)
+        assert (kind, "unanswered: they may be wrong" in text) == (AuthenticationFailed, True), text
+        kind, text = refusal(security, auth=None)
+        assert kind in (Unauthorized, AuthenticationFailed), text
+        assert "it wants authentication, and none is configured" in text
+    kind, text = refusal("tls", tls=secrets.client_only_tls())
+    assert (kind, "tlsCertificatePath" in text) == (TlsFailed, True), text
+    kind, text = refusal("sasl", tls=secrets.client_tls())
+    assert (kind, "does not offer TLS: configure it there" in text) == (TlsFailed, True), text
 
 
 # Java's client, our bookie -------------------------------------------------------------------------------------------
