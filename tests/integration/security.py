@@ -23,13 +23,14 @@ class Secrets:
     authority: Authority
     bookie: Identity
     client: Identity
+    password: str
 
     @classmethod
-    def make(cls, directory: Path) -> "Secrets":
+    def make(cls, directory: Path, password: str = PASSWORD) -> "Secrets":
         directory.mkdir(parents=True, exist_ok=True)
         authority = Authority(directory)
         bookie = authority.issue("bookie", encrypted=True)
-        return cls(directory, authority, bookie, authority.issue("client"))
+        return cls(directory, authority, bookie, authority.issue("client"), password)
 
     def bookie_tls(self, identity: Identity | None = None, **keys: Any) -> dict[str, Any]:
         """Keys of ``bk_server.conf``, the same for Java and ours."""
@@ -49,18 +50,22 @@ class Secrets:
             keys["tlsKeyStorePasswordPath"] = identity.password_path
         return keys
 
-    def java_client_tls(self) -> dict[str, Any]:
-        return {
+    def java_client_tls(self, identity: Identity | None = None) -> dict[str, Any]:
+        identity = identity or self.client
+        keys = {
             "tlsProviderFactoryClass": "org.apache.bookkeeper.tls.TLSContextFactory",
             "tlsProvider": "JDK",
             "tlsClientAuthentication": "true",
             "clientKeyStoreType": "PEM",
-            "clientKeyStore": self.client.key_path,
-            "tlsCertificatePath": self.client.certificate_path,
+            "clientKeyStore": identity.key_path,
+            "tlsCertificatePath": identity.certificate_path,
             "clientTrustStoreType": "PEM",
             "clientTrustStore": self.authority.path,
             "tlsHostnameVerificationEnabled": "true",
         }
+        if identity.password_path is not None:
+            keys["clientKeyStorePasswordPath"] = identity.password_path
+        return keys
 
     def client_tls(self, identity: Identity | None = None, **fields: Any) -> TlsConfig:
         """Our client's, which shows its certificate and wants the bookie's host in the bookie's."""
@@ -84,8 +89,8 @@ class Secrets:
         """Where the passwords are: a system property of Java, a key of ours."""
         path = self.directory / "jaas.conf"
         path.write_text(
-            f'Bookie {{ {_LOGIN} user_{USER}="{PASSWORD}"; }};\n'
-            f'BookKeeper {{ {_LOGIN} username="{USER}" password="{PASSWORD}"; }};\n'
+            f'Bookie {{ {_LOGIN} user_{USER}="{self.password}"; }};\n'
+            f'BookKeeper {{ {_LOGIN} username="{USER}" password="{self.password}"; }};\n'
             f'Wrong {{ {_LOGIN} username="{USER}" password="wrong"; }};\n'
         )
         return {JAAS_FILE: path}
@@ -100,7 +105,7 @@ class Secrets:
 
     @property
     def client_sasl(self) -> SaslClient:
-        return SaslClient(USER, PASSWORD)
+        return SaslClient(USER, self.password)
 
 
 def fingerprint(identity: Identity) -> str:
