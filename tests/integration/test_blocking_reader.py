@@ -1,19 +1,21 @@
 """Reading without a reactor: bookies of ours and of Java, with and without batch read, whole and damaged."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import count
 
 import pyarrow as pa
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
+from bookkeeper_tx.blocking.last_add_confirmed import OpenLedger, last_add_confirmed, last_adds_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
+from bookkeeper_tx.blocking.list_entries import EntryListChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, EntriesMissing
+from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, EntriesMissing, NoSuchLedger
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from bookkeeper_tx.spark.arrow_entries import record_batches
 from bookkeeper_tx.testing.local_cluster import LocalCluster
@@ -110,6 +112,39 @@ def test_the_end_of_an_open_ledger(cluster, client, quorum):
         runs = list(LedgerReader(channels, ledger, PASSWORD).runs())
         assert [payload for run in runs for payload in run.payloads()] == PAYLOADS[:20]
     wait_for(writer.close)
+
+
+def test_the_ends_of_many_open_ledgers_over_one_connection_to_each_bookie(cluster, client):
+    writers = [client.create_ledger(3, 2, 2, password=PASSWORD) for _ in range(40)]
+    for length, writer in enumerate(writers):
+        append(writer, PAYLOADS[: length + 1])
+        append(writer, [b"the last one carries the id of the one before"])
+    made = []
+
+    def connect(host, port, config):
+        made.append(port)
+        return BlockingChannel(host, port, config)
+
+    asked = [OpenLedger(each.ledger_id, client.metadata(each.ledger_id), DIGEST) for each in writers]
+    unknown = evolve(asked[0], ledger_id=10**9)
+    with BookieChannels(addresses_of(cluster), connect=connect) as channels:
+        found = list(last_adds_confirmed(channels, [*asked, unknown]))
+    assert [each.entry_id for each in found] == [*range(40), -1]
+    assert len(made) == 3
+    for writer in writers:
+        wait_for(writer.close)
+
+
+def test_what_a_bookie_lists(cluster, client):
+    writer = client.create_ledger(3, 3, 3, password=PASSWORD)
+    append(writer, PAYLOADS[:20])
+    wait_for(writer.close)
+    with closing(EntryListChannel("127.0.0.1", cluster.bookies[0].port)) as channel:
+        ids = [*range(10**9, 10**9 + 100), writer.ledger_id]
+        found = list(channel.list_entries(ids))
+    assert [ledger_id for ledger_id, _ in found] == ids
+    assert {type(answer) for _, answer in found[:-1]} == {NoSuchLedger}
+    assert list(found[-1][1]) == list(range(20))
 
 
 @pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)

@@ -235,6 +235,23 @@ def test_a_ledger_that_was_deleted(
     assert query.run() == []  # it is on record that nothing of the ledger follows
 
 
+def test_a_named_ledger_that_was_read_and_deleted(
+    create: Callable[[], LedgerWriter], stream: Callable[..., Stream], client: OurClient
+) -> None:
+    """Where the query is defined anew the ledger is gone; its checkpoint says that it was read to its end."""
+    read, kept = create(), create()
+    for writer in (read, kept):
+        fill(writer, 10)
+    close(read)
+    query = stream(ledgers=f"{read.ledger_id},{kept.ledger_id}")
+    assert query.run() == [sorted(rows(read.ledger_id, 0, 10) + rows(kept.ledger_id, 0, 9))]
+    wait_for(client.bookkeeper.delete_ledger, read.ledger_id)
+    close(kept)
+    assert query.run() == [rows(kept.ledger_id, 9, 10)]
+    wait_for(client.bookkeeper.delete_ledger, kept.ledger_id)
+    assert query.run() == []
+
+
 def test_ids_of_128_bits(client: OurClient, stream: Callable[..., Stream]) -> None:
     scoped = LedgerId(-3, 17)
     writer = wait_for(client.bookkeeper.create_ledger, 1, 1, 1, ledger_id=-3, scope_id=17)
