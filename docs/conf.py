@@ -7,7 +7,9 @@ from sphinx.application import Sphinx
 project = "bookkeeper_tx"
 author = "the bookkeeper_tx authors"
 
-extensions = ["myst_parser"]
+extensions = ["myst_nb"]  # myst_parser with notebooks
+nb_execution_mode = "off"  # tests/integration/test_notebook.py executes them
+nb_ipywidgets_js = {}  # by default they come from elsewhere, and there are none
 exclude_patterns = ["diagrams/*.flow", "_extra"]
 html_extra_path = ["_extra"]
 myst_heading_anchors = 4
