@@ -16,6 +16,6 @@ def test_every_figure_is_of_something(tmp_path: Path) -> None:
     by_name = {each.what: each for each in figures}
     # One number, however many ledgers there are; and one for every gap.
     assert by_name["offset of a stream, all finished, ids in a row"].size < 100
-    assert by_name["offset of a stream, all finished, every second id"].size > 200 * len("1000000000,") - 100
+    assert by_name["offset of a stream, all finished, every second id"].size > 200
     (planned,) = (each for each in figures if each.what.startswith("tasks of large ledgers"))
     assert planned.count == 100
