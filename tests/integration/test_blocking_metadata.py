@@ -274,7 +274,7 @@ def test_reads_that_were_in_flight_when_the_connection_broke_come_later(own_zook
 
 @pytest.mark.java
 def test_reads_go_on_over_a_restart_of_the_server(own_zookeeper: ZooKeeper) -> None:
-    with open_blocking_store(f"zk://{own_zookeeper.hosts}/ledgers", timeout_s=30) as store:
+    with open_blocking_store(f"zk://{own_zookeeper.hosts}/ledgers", timeout_s=120) as store:
         reading = store.read_ledgers(range(LEDGERS))
         found = [next(reading)[0] for _ in range(100)]
         own_zookeeper.stop()
