@@ -25,18 +25,20 @@ def show(report: dict[str, Any], console: Console) -> None:
         f"{where['numpy']}, Python {where['python']}, {where['system']}, {where['cores']} cores; CRC32C verified",
         soft_wrap=True,
     )
-    console.print()
+    console.print(
+        f"{report['entries']:,} entries of {report['payload_size']:,} B, {report['sink_rows']:,} to the sink; "
+        f"medians of {report['runs']} runs, CPU per row\n",
+        soft_wrap=True,
+    )
     console.print(_workloads(report))
     console.print(_notes(report), soft_wrap=True)
-    console.print(_planning(report["planning"]))
+    planning = report["planning"]
+    console.print(f"metadata of {planning['ledgers']:,} ledgers in {planning['store']}; medians\n", soft_wrap=True)
+    console.print(_planning(planning))
 
 
 def _workloads(report: dict[str, Any]) -> Table:
-    table = _table(
-        f"{report['entries']:,} entries of {report['payload_size']:,} B, {report['sink_rows']:,} to the sink; "
-        f"medians of {report['runs']} runs, CPU per row",
-        *COLUMNS,
-    )
+    table = _table(*COLUMNS)
     for workload in report["workloads"]:
         figures = workload["median"]
         cells = [form.format(figures[name]) for name, form in COLUMNS.values()]
@@ -63,7 +65,7 @@ def _notes(report: dict[str, Any]) -> str:
 
 def _planning(planning: dict[str, Any]) -> Table:
     median, count = planning["median"], planning["ledgers"]
-    table = _table(f"metadata of {count:,} ledgers in {planning['store']}; medians", "s", "µs a ledger", "times raw")
+    table = _table("s", "µs a ledger", "times raw")
     rows = {
         "raw reads": ("raw_s", 1.0),
         "metadata read": ("read_s", median["read_ratio"]),
@@ -78,8 +80,8 @@ def _planning(planning: dict[str, Any]) -> Table:
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table("", *columns, title=title, title_justify="left", box=None, pad_edge=False)
+def _table(*columns: str) -> Table:
+    table = Table("", *columns, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     return table
