@@ -460,6 +460,7 @@ def test_the_command_line_ends_with_the_exit_code(
     assert run_command([*export, *password]) == ExitCode.FAILED
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"error: ledger {filled.mac}: wrong password; option passwordFile names the file with the right one"
+        " (it is not given, so no password was tried)"
     )
     assert run_command(["spark", "export", *metadata]) == ExitCode.USAGE
 
