@@ -45,7 +45,7 @@ class AddChannel:
         self._unsent.append(memoryview(frames))
 
     def send(self) -> None:
-        """Send what the socket takes; raises BookieUnavailable when the connection is lost."""
+        """Send what the socket takes; raises BookieUnavailable, or TlsFailed, when the connection is lost."""
         try:
             while self._unsent:
                 frames = self._unsent[0]

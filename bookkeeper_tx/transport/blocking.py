@@ -17,6 +17,7 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     ProtocolViolation,
     RequestTimedOut,
+    TlsFailed,
     Unauthorized,
 )
 from bookkeeper_tx.protocol.client_connection import ClientConnection
@@ -104,6 +105,9 @@ class BlockingChannel:
             self._send()
         except OSError as error:
             self._lose(error)
+        except TlsFailed:
+            self.close()
+            raise
 
     def result(self, token: Token, timeout_s: float | None = None) -> Any:
         """Wait for a request; returns what came of it or raises the error that the bookie answered.

@@ -8,10 +8,8 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, CannotConnect, ProtocolViolation, TlsFailed
 from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State, tells_unauthenticated
 from bookkeeper_tx.security.authentication import ConnectionPeer
-from bookkeeper_tx.transport.blocking_socket import Stream, TlsSocket
+from bookkeeper_tx.transport.blocking_socket import RECEIVE_SIZE, Stream, TlsSocket, hear_reason
 from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context
-
-RECEIVE_SIZE = 64 * 1024
 
 NO_CREDENTIALS = (
     "it wants authentication, and none is configured: clientAuthProviderFactoryClass, java.security.auth.login.config"
@@ -83,6 +81,8 @@ class _Connecting:
         except TimeoutError as error:
             self._overdue(error)
         except OSError as error:
+            if self._session is not None:
+                hear_reason(self._socket, self._session)
             self._lost(str(error), error)
         if self._failure is not None:
             raise type(self._failure)(f"bookie {self._bookie}: {self._failure}")

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from bookkeeper_tx.transport.blocking_tls import TlsSession
 
+RECEIVE_SIZE = 64 * 1024
+
 SEALED_SIZE = 256 * 1024
 """Bytes in clear that are sealed at once; so much of what a bookie does not take is held twice."""
 
@@ -27,6 +29,19 @@ class Stream(Protocol):
     def close(self) -> None: ...
 
 
+def hear_reason(sock: socket.socket, session: TlsSession) -> None:
+    """Raise TlsFailed if a connection on which nothing can be sent any more was ended with a reason.
+
+    In TLS 1.3 a bookie refuses our certificate only behind the handshake; a Java bookie says so, and resets the
+    connection, while our first request may be on its way.
+    """
+    try:
+        while data := sock.recv(RECEIVE_SIZE):
+            session.open(data)
+    except OSError:
+        return
+
+
 class TlsSocket:
     """A socket inside TLS, whose handshake is over.
 
@@ -44,11 +59,18 @@ class TlsSocket:
         """Bytes in clear that are in ``_sealed``, which cannot be sealed once more."""
 
     def send(self, data: bytes | memoryview, /) -> int:
+        """Send some of ``data``.  Raises TlsFailed, too, on a connection whose end has the reason in front of it."""
         if not self._sealed_from:
             part = memoryview(data)[:SEALED_SIZE]
             self._sealed, self._sealed_from = memoryview(self._session.seal(part)), len(part)
-        while self._sealed:
-            self._sealed = self._sealed[self._socket.send(self._sealed) :]
+        try:
+            while self._sealed:
+                self._sealed = self._sealed[self._socket.send(self._sealed) :]
+        except BlockingIOError:
+            raise
+        except OSError:
+            hear_reason(self._socket, self._session)
+            raise
         sent, self._sealed_from = self._sealed_from, 0
         return sent
 

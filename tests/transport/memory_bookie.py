@@ -49,6 +49,8 @@ class MemoryBookie:
         self.room: int | None = None
         self.timeouts: list[float | None] = []
         self.hung_up = False
+        self.resets = False
+        """Whether nothing can be sent any more once it has hung up."""
         self.silent = False
         self.wire = bytearray()
         """All that the client has sent."""
@@ -137,10 +139,14 @@ class MemoryBookie:
 
     def sendall(self, data: bytes) -> None:
         assert self.waits
+        if self.resets and self.hung_up:
+            raise ConnectionResetError("reset")
         self._take(bytes(data))
 
     def send(self, data: bytes | memoryview) -> int:
         assert not self.waits
+        if self.resets and self.hung_up:
+            raise ConnectionResetError("reset")
         room = len(data) if self.room is None else min(self.room, len(data))
         if not room:
             raise BlockingIOError

@@ -219,6 +219,33 @@ def test_a_bookie_that_wants_our_certificate(to: Channel, secrets: Secrets, vers
     assert (type(error), "our certificate has expired" in str(error)) == (TlsFailed, True)
 
 
+@pytest.mark.parametrize("auth", [None, SASL])
+def test_its_reason_is_heard_also_if_the_request_meets_a_reset(to: Channel, secrets: Secrets, auth: Any) -> None:
+    bookie = MemoryBookie(secrets.asking_bookie(version=ssl.TLSVersion.TLSv1_3), auth and SaslBookie(USERS))
+    bookie.resets = True
+    error = refusal(to, bookie, tls=secrets.trusting, auth=auth)
+    assert (type(error), "tlsCertificatePath" in str(error)) == (TlsFailed, True)
+
+
+def test_it_is_heard_by_who_only_sends(to: Channel, secrets: Secrets) -> None:
+    bookie = MemoryBookie(secrets.asking_bookie(version=ssl.TLSVersion.TLSv1_3))
+    bookie.resets = True
+    channel = to(bookie, tls=secrets.trusting)
+    channel.start_read(5, 0)
+    with pytest.raises(TlsFailed, match="tlsCertificatePath"):
+        channel.flush()
+    assert channel.closed
+
+
+def test_a_reset_without_a_reason(to: Channel, secrets: Secrets) -> None:
+    bookie = MemoryBookie(secrets.bookie())
+    channel = to(bookie, tls=secrets.trusting)
+    bookie.resets = True
+    bookie.hang_up()
+    with pytest.raises(BookieUnavailable, match="localhost:3181 lost"):
+        channel.read_entry(5, 0)
+
+
 def test_other_versions_of_tls(to: Channel, secrets: Secrets) -> None:
     bookie = MemoryBookie(secrets.bookie(version=ssl.TLSVersion.TLSv1_3))
     error = refusal(to, bookie, tls=evolve(secrets.trusting, protocols=("TLSv1.2",)))
