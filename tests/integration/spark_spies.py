@@ -3,6 +3,7 @@
 No module that loads Twisted may be imported here.
 """
 
+import socket
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -35,21 +36,19 @@ class SpyReader(DataSourceReader):
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from bookkeeper_tx.transport import blocking
-
         connected = []
-        create_connection = blocking.socket.create_connection
+        create_connection = socket.create_connection
 
         def counting(address: tuple[str, int], **options: Any) -> Any:
             found = create_connection(address, **options)
             connected.append((address, found))
             return found
 
-        blocking.socket.create_connection = counting
+        socket.create_connection = counting
         try:
             yield from self._reader.read(partition)
         finally:
-            blocking.socket.create_connection = create_connection
+            socket.create_connection = create_connection
         check_modules("task")
         addresses = [address for address, _ in connected]
         assert len(addresses) == len(set(addresses)), f"connected more than once: {addresses}"

@@ -244,7 +244,6 @@ WRONG_OPTIONS = [
     ({"ledger": "1", "passwordFile": "/does/not/exist"}, "passwordFile: the file cannot be read"),
     ({"ledger": "1", "bookkeeper__client__speculativeReadTimeout": "x"}, "speculativereadtimeout does nothing here"),
     ({"ledger": "1000000"}, "there is no ledger 1000000; take it out of the options"),
-    ({"ledger": "1", "uri": "zoo://x"}, "metadata URI 'zoo://x': there is no metadata store 'zoo'"),
 ]
 
 
