@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 from attrs import evolve
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import ConnectionLoss, KazooException, SessionExpiredError
+from kazoo.handlers.threading import KazooTimeoutError
 
-from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.errors import InvalidArgument, MetadataUnavailable
 from bookkeeper_tx.metadata.blocking_requests import WINDOW, BlockingRequests, run
 from bookkeeper_tx.metadata.blocking_session import BlockingSession
 from bookkeeper_tx.metadata.kazoo_client import refused
@@ -108,7 +109,9 @@ class ZooKeeperPlanning:
             changes = self._client.transaction()
             for path, record in paths.items():
                 changes.create(path, record)
-            _commit(changes, self._session.hosts)
+            for result in self._results(changes):
+                if isinstance(result, KazooException):
+                    raise refused(self._session.hosts, result)
 
     def raw_reads(self, count: int) -> int:
         """Read with as many requests in flight as our store has."""
@@ -127,8 +130,19 @@ class ZooKeeperPlanning:
             changes = self._client.transaction()
             for ledger_id in part:
                 changes.delete(self._tree.path(ledger_id))
-            changes.commit()  # of what is not there nothing is deleted: the rest goes node by node
+            self._results(changes)  # of what is not there nothing is deleted: the rest goes node by node
         self._client.delete(self._where.root, recursive=True)
+
+    def _results(self, changes: Any) -> list[Any]:
+        """Commit a transaction; raises MetadataUnavailable if the server is gone."""
+        try:
+            results: list[Any] = changes.commit_async().get(timeout=TIMEOUT_S)
+        except (KazooTimeoutError, ConnectionLoss, SessionExpiredError) as error:
+            raise MetadataUnavailable(
+                f"ZooKeeper at {self._session.hosts} was lost, with {self._where.root} made in part ({error!r}): see "
+                "its log, it may lack memory, and delete that root when it is back"
+            ) from error
+        return results
 
     def close(self) -> None:
         self._session.close()
@@ -148,8 +162,12 @@ def planning_store(uri: str | None, directory: Path, count: int) -> Iterator[Pla
         try:
             store.make(count)
             yield store
-        finally:
+        except MetadataUnavailable:
+            raise
+        except BaseException:
             store.remove(count)
+            raise
+        store.remove(count)
 
 
 def _records(count: int) -> Iterator[tuple[int, bytes]]:
@@ -160,9 +178,3 @@ def _parts(items: Iterable[Any]) -> Iterator[list[Any]]:
     source = iter(items)
     while part := list(islice(source, AT_ONCE)):
         yield part
-
-
-def _commit(changes: Any, hosts: str) -> None:
-    for result in changes.commit():
-        if isinstance(result, KazooException):
-            raise refused(hosts, result)

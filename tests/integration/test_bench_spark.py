@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from bookkeeper_tx.cli import bench_planning
+from bookkeeper_tx.cli import bench_planning, planning_stores
 from bookkeeper_tx.cli.planning_stores import planning_store
-from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.errors import InvalidArgument, MetadataUnavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.cli.bktx_process import bktx
 
@@ -58,3 +58,11 @@ def test_ledgers_to_plan_over_are_made_in_zookeeper_and_deleted(zookeeper: ZooKe
     finally:
         client.stop()
         client.close()
+
+
+@pytest.mark.java
+def test_a_zookeeper_that_is_lost_ends_the_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning_stores, "TIMEOUT_S", 5.0)
+    lost = pytest.raises(MetadataUnavailable, match="was lost, with /planning made in part")
+    with ZooKeeper(tmp_path) as server, lost, planning_store(f"zk://{server.hosts}/planning", tmp_path, COUNT):
+        server.stop()
