@@ -63,7 +63,7 @@ class Output:
 
     def write(self, frame: Any) -> None:
         """Write ``frame``; what is there already is an error unless it is to be replaced."""
-        writer = frame.write.format(self.format).mode("overwrite" if self.overwrite else "errorifexists")
+        writer = frame.write.format(self.format).mode("overwrite" if self.overwrite else "error")
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
         writer.options(**self.options).save(self.path)

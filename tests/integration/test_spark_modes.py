@@ -1,0 +1,109 @@
+"""The ways that Spark is run: a client of Spark Connect, executors on one host, and a cluster of workers.
+
+What works in a session of one process (``test_spark_*.py``) has to work there as well; the scenarios are the same.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.jobs.summary import ExitCode
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.cli.bktx_process import bktx
+from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.spark_connect import ConnectServer
+from tests.integration.spark_driver import SCENARIOS, SETTINGS, Driver, spark_home
+from tests.integration.spark_scenarios import COUNT, GUARDED_COUNT, OPEN_COUNT, PASSWORD, TORN_COUNT, Site, payloads
+from tests.integration.spark_standalone import StandaloneCluster
+
+pytestmark = pytest.mark.spark
+
+pytest.importorskip("grpc")
+
+CONNECT, LOCAL_CLUSTER, STANDALONE = "connect", "local-cluster", "standalone"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("modes")
+    path = directory / "password"
+    path.write_bytes(PASSWORD + b"\n")
+    with LocalCluster(directory, bookie_count=2) as cluster, OurClient(cluster.metadata_uri) as client:
+        yield fill(cluster.metadata_uri, client, path)
+
+
+def fill(uri: str, client: OurClient, password_file: Path) -> Site:
+    def closed(count: int, *sizes: int, password: bytes = b"", digest: DigestType = DigestType.CRC32C) -> int:
+        writer = client.create_ledger(*sizes, password=password, digest=digest)
+        append(writer, payloads(count))
+        wait_for(writer.close)
+        return writer.ledger_id
+
+    torn = closed(TORN_COUNT, 2, 2, 2)
+    with open_blocking_store(uri) as store:
+        found = store.read_ledger(torn)
+        store.write_ledger(torn, evolve(found.metadata, last_entry_id=TORN_COUNT + 4), found.version)
+    unfinished = client.create_ledger(2, 2, 2)
+    append(unfinished, payloads(OPEN_COUNT))
+    append(unfinished, [b"not confirmed to anybody yet"])
+    return Site(
+        uri=uri,
+        whole=closed(COUNT, 2, 2, 2),
+        striped=closed(COUNT, 2, 1, 1),
+        guarded=closed(GUARDED_COUNT, 2, 2, 2, password=PASSWORD, digest=DigestType.MAC),
+        open=unfinished.ledger_id,
+        torn=torn,
+        password_file=str(password_file),
+        executors=1,
+    )
+
+
+@pytest.fixture(scope="module", params=[CONNECT, LOCAL_CLUSTER, STANDALONE])
+def driver(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """A driver whose tasks run where the parameter says."""
+    directory = tmp_path_factory.mktemp(request.param)
+    with ExitStack() as stack:
+        if request.param == CONNECT:
+            server = stack.enter_context(ConnectServer(directory))
+            made = Driver(directory, site, remote=server.url)
+        elif request.param == LOCAL_CLUSTER:
+            home = spark_home(directory / "spark")
+            two = evolve(site, executors=2)
+            made = Driver(directory, two, master="local-cluster[2,1,1024]", settings=SETTINGS, SPARK_HOME=str(home))
+        else:
+            standalone = stack.enter_context(StandaloneCluster(directory))
+            made = Driver(directory, evolve(site, executors=2), master=standalone.master, settings=SETTINGS)
+        yield stack.enter_context(made)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_way_it_is_run_makes_no_difference(driver: Driver, scenario: str) -> None:
+    driver.run(scenario)
+
+
+@pytest.mark.full
+def test_the_command_line_of_jobs_over_connect(site: Site, tmp_path: Path) -> None:
+    ledgers = ("--metadata", site.uri, "--ledgers", f"{site.whole},{site.open}")
+    with ConnectServer(tmp_path) as server:
+        job = ("spark", "--remote", server.url)
+        shown = bktx(*job, "stats", *ledgers, timeout_s=200)
+        assert (shown.returncode, shown.stdout.decode().splitlines()[-1]) == (0, "2 ledgers on 2 bookies"), shown.stderr
+        exported = bktx(*job, "export", *ledgers, "--output", str(tmp_path / "out"), timeout_s=200)
+        assert exported.returncode == ExitCode.DONE, exported.stderr
+        assert f"{COUNT + OPEN_COUNT:,}" in exported.stdout.decode()
+        wrong = bktx(*job, "export", *ledgers, "-O", "ledgrs=1", "--output", str(tmp_path / "out"), timeout_s=200)
+        assert wrong.returncode == ExitCode.USAGE
+        assert "did you mean ledgers" in wrong.stderr.decode().splitlines()[-1]
+
+
+def test_a_client_of_connect_reads_and_is_told_what_is_wrong(site: Site, tmp_path: Path) -> None:
+    """The short form, with a server that the client itself starts."""
+    with Driver(tmp_path, site, remote="local[2]") as driver:
+        driver.run("every_entry_is_counted")
+        driver.run("errors_say_what_to_do")
