@@ -55,22 +55,24 @@ def parse_offsets(text: str, default: Edge = Edge.EARLIEST) -> Offsets:
     if word in (Edge.EARLIEST.value, Edge.LATEST.value):
         return Offsets(Edge(word))
     try:
-        found = json.loads(text, object_pairs_hook=_no_key_twice)
+        found = json.loads(text, object_pairs_hook=no_key_twice)
     except json.JSONDecodeError:
         raise ValueError("it is neither a word that is known nor JSON") from None
     if not isinstance(found, dict) or not found:
         raise ValueError("the JSON must be an object of ledger ids and offsets")
-    return Offsets(default, {_ledger(key): _offset(key, value) for key, value in found.items()})
+    return Offsets(default, {ledger_of(key): _offset(key, value) for key, value in found.items()})
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of a JSON object; raises ValueError if two have one name."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a ledger is named twice")
     return found
 
 
-def _ledger(key: str) -> int:
+def ledger_of(key: str) -> int:
+    """Return the ledger that a key of JSON names; raises ValueError."""
     try:
         return int(parse_ledger_id(key))
     except InvalidArgument as error:

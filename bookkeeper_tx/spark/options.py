@@ -12,6 +12,7 @@ from enum import Enum
 from attrs import frozen
 
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.entry_ranges import ENTRY_RANGES, EntryRanges
 from bookkeeper_tx.spark.offsets import ENDS, STARTS, Offsets
 from bookkeeper_tx.spark.option import (
     BATCH_SIZE,
@@ -149,6 +150,9 @@ class Options:
 
     per_entry: bool = option(
         BOOLEAN, Use.REPLICAS, "A row for each copy of each entry, and not for each bookie's part of a ledger", False
+    )
+    entries: EntryRanges | None = option(
+        ENTRY_RANGES, Use.REPLICAS, "Only these entries of the ledgers it names; others are looked at as a whole"
     )
 
     # How it is spread and read

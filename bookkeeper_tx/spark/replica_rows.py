@@ -114,10 +114,16 @@ class LedgerRows:
     def _pieces(self, last: int) -> Iterator[Piece]:
         """Give what this task reads up to the entry ``last``."""
         task = self.task
-        for low, high in self.entry_ids.spans(0, last):
-            for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, self.metadata, low, high), task.block_size):
+        for first, end in self._spans(last):
+            for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, self.metadata, first, end), task.block_size):
                 if task.share.has(piece, task.block_size):
                     yield piece
+
+    def _spans(self, last: int) -> Iterator[tuple[int, int]]:
+        """Give first and last of the consecutive entries up to ``last`` that are asked for."""
+        named = self.options.entries
+        for first, end in self.entry_ids.spans(0, last):
+            yield from ((first, end),) if named is None else named.cut(self.ledger_id, first, end)
 
     def _last(self, channels: BookieChannels, digest: EntryDigest) -> int:
         """Return the last entry that every bookie of its write set is to have some time."""

@@ -1,5 +1,6 @@
 """Format ``bookkeeper``: entries of ledgers as rows, and rows as entries (docs/guides/spark.md)."""
 
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql.datasource import (
@@ -11,6 +12,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.spark.advice import advised
 from bookkeeper_tx.spark.columns import COLUMNS, included_columns
 from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, recovered, take_snapshot
@@ -54,10 +56,14 @@ class LedgerSource(DataSource):
     def __getstate__(self) -> dict[str, Any]:
         """Take the snapshot along, also where the user's own schema has kept Spark from asking for ours.
 
-        To commit a micro-batch of a sink Spark sends one of these, too; only there is ``sinkId`` an option.
+        For a sink Spark sends one of these, too, whose options are no read's; what is wrong with options is left to
+        whoever makes a reader or writer of them.
         """
-        reads = not self._planned and "sinkId" not in self.options
-        return {"options": self.options, "_snapshot": self.snapshot if reads else None}
+        snapshot = None
+        if not self._planned and "sinkId" not in self.options:
+            with suppress(InvalidConfig):
+                snapshot = self.snapshot
+        return {"options": self.options, "_snapshot": snapshot}
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = Options.from_spark(self.options, Use.READ)

@@ -104,6 +104,21 @@ def test_an_option_that_the_sink_does_not_know(spark: Any, site: Site) -> None:
     said(write, "option ensemblesiz is not known; did you mean ensembleSize")
 
 
+def test_a_sink_without_a_name(spark: Any, site: Site, tmp_path: Path) -> None:
+    text = "option sinkId is missing"
+    payload = "cast(cast(id AS STRING) AS BINARY) AS payload"
+    frame = spark.range(3).selectExpr(payload).write.format("bookkeeper").mode("append")
+    said(lambda: frame.options(metadataServiceUri=site.uri, ensembleSize=1).save(), text)
+
+    def stream() -> None:
+        rates = spark.readStream.format("rate").load().selectExpr(payload.replace("id", "value"))
+        written = rates.writeStream.format("bookkeeper").option("metadataServiceUri", site.uri)
+        query = written.option("checkpointLocation", str(tmp_path)).trigger(once=True).start()
+        query.awaitTermination(60)
+
+    said(stream, text)
+
+
 @pytest.mark.parametrize("name", [each for each in SOURCES if each != "bookkeeper-entrylog"])
 def test_a_metadata_store_that_is_not_there(load: Any, name: str, tmp_path: Path) -> None:
     named = {"ledger": 1} if name == "bookkeeper" else {}

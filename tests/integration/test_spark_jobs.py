@@ -195,7 +195,7 @@ def test_rows_are_imported_once(
     path = str(tmp_path / "rows")
     spark.range(2000, 0, -1, 2).selectExpr("id", "concat('row ', id) AS text").write.json(path)
     settings = import_files.ImportSettings(
-        other, "imported", path, "json", column="text", order_by=("id",), ledgers=2, app_id="nightly"
+        other, "imported", path, "json", column="text", order_by=("id",), ledgers=2, app_id="o'neil"
     )
     summary = do(import_files, settings)
     assert summary.exit_code == ExitCode.DONE
@@ -208,7 +208,11 @@ def test_rows_are_imported_once(
     second = next(index for index, row in enumerate(entries) if row.ledger_id != entries[0].ledger_id)
     halves = sorted([numbers[:second], numbers[second:]])
     assert halves[0] + halves[1] == [*range(1, 2001)]
-    again = do(import_files, settings)
+    output = Output(str(tmp_path / "published"))
+    again = do(import_files, evolve(settings, output=output))
+    named = spark.read.parquet(output.path).collect()
+    assert {row.ledger_id for row in named} == {row.ledger_id for row in entries}
+    assert {(row.app_id, row.txn_version) for row in named} == {("o'neil", 0)}
     assert (again.exit_code, "nothing was written" in again.text) == (ExitCode.DONE, True)
     assert other.load(spark, Use.READ, manifest="imported").count() == 2000
     spark.range(3).selectExpr("concat('row ', id) AS text").write.mode("append").json(path)
@@ -222,6 +226,7 @@ def test_ledgers_are_copied_once_and_compared(
     filled: Filled,
     other: Cluster,
     do: Callable[..., Summary],
+    tmp_path: Path,
 ) -> None:
     source = filled.source(ledgers=f"{filled.whole},{filled.striped},{filled.open}")
     settings = copy_ledgers.CopySettings(source, other, "copies", at_once=2)
@@ -232,7 +237,11 @@ def test_ledgers_are_copied_once_and_compared(
     assert rows_of(summary, "left out") == [("open", 1)]
     copied = other.load(spark, Use.READ, manifest="copies").collect()
     assert sorted((row.entry_id, bytes(row.payload)) for row in copied) == sorted(2 * [*enumerate(payloads(COUNT))])
-    assert do(copy_ledgers, settings).exit_code == ExitCode.DONE
+    output = Output(str(tmp_path / "compared"), "json")
+    assert do(copy_ledgers, evolve(settings, output=output)).exit_code == ExitCode.DONE
+    compared = {row.name: row for row in spark.read.json(output.path).collect()}
+    assert set(compared) == {str(filled.whole), str(filled.striped)}
+    assert all((row.entries, row.copied_entries) == (COUNT, COUNT) for row in compared.values())
     assert other.load(spark, Use.READ, manifest="copies").count() == 2 * COUNT
 
 

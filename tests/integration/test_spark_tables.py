@@ -215,6 +215,8 @@ def test_copies_may_be_had_entry_by_entry(filled: Filled, table: Table) -> None:
         (REPLACED, 3, 3, 2),
         (FLIPPED, 3, 2, 2),
     ]
+    named = table("replicas", ledger=filled.damaged, perEntry="true", entries=f'{{"{filled.damaged}": "10-12,17"}}')
+    assert sorted(row.entry_id for row in named.collect()) == [each for each in (10, 11, 12, 17) for _ in range(3)]
     assert frame.filter("entry_id between 10 and 12").count() == 3 * 3
     assert frame.filter("entry_id in (5, 7, 8, 100000)").count() == 3 * 3
     row = frame.filter(f"entry_id = 5 and bookie = '{filled.bookies[1]}'").collect()[0]

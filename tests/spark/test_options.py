@@ -8,6 +8,7 @@ from attrs import fields
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import DigestType, LedgerId
+from bookkeeper_tx.spark.entry_ranges import ENTRY_RANGES
 from bookkeeper_tx.spark.offsets import ENDS, STARTS, Edge
 from bookkeeper_tx.spark.option import (
     BATCH_SIZE,
@@ -135,6 +136,7 @@ WRONG_OF_KIND = {
     PATHS: ["", "a,,b", "[1]", "[", '["a", ""]'],
     STARTS: ["", "begin", "[]", "{}", '{"1": -1}', '{"1": "x"}', '{"x": 1}', '{"1": 1.5}'],
     ENDS: ["", "end", "7"],
+    ENTRY_RANGES: ["", "7", "[]", "{}", '{"7": 5}', '{"x": "1"}', '{"1": "9-5"}'],
 }
 ATTRIBUTES = {option_name(each): option_of(each) for each in fields(Options)}
 NAMES = pytest.mark.parametrize("name", ATTRIBUTES)

@@ -22,7 +22,7 @@ GROWS_WITH = {
     "pinned_ledgers._ends_of_open": "open ledgers",
     "sink_ledgers.entries_of": "ledgers of a write",
     "copy_ledgers.published_names": "ledgers copied",
-    "scrub_replicas._ledgers": "damaged ledgers",
+    "scrub_replicas._ranges": "parts of ledgers that are damaged",
     "cluster_stats._table": "classes of ledgers, of which there are a few",
     "conformance_runs.summarise": "implementations that were judged",
     "entry_logs.summarise": "conditions of entries, of which there are a few",

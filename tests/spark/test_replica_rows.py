@@ -155,6 +155,8 @@ def test_a_row_for_each_copy() -> None:
         ("c", 4, False, None),
     ]
     assert (rows[0]["payload_bytes"], rows[0]["length"], rows[0]["last_add_confirmed"]) == (7, 7, -1)
+    named = rows_of(cluster, CLOSED, perEntry="true", entries=f'{{"{LEDGER}": "3-4,900", "{LEDGER + 1}": "5"}}')
+    assert sorted(map(str, named)) == sorted(map(str, rows))
     assert (rows[3]["sha256"], rows[3]["payload_bytes"]) == (None, None)
 
 

@@ -83,6 +83,15 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
     assert len(looks) == 1
 
 
+def test_what_is_no_read_travels_without_a_look(source: Any, looks: list[str]) -> None:
+    """As Spark sends it to write, with or without what a sink needs."""
+    for options in ({"sinkId": "s"}, {"ensembleSize": "1"}, {}):
+        made = travelled(LedgerSource(CaseInsensitiveDict({"metadataServiceUri": "sqlite:///m", **options})))
+        with pytest.raises(InvalidConfig, match=r"no ledgers are named|sinkId|ensembleSize"):
+            made.reader(ENTRY_IDS)
+    assert not looks
+
+
 def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ledgers = {7: open_ledger(password=PASSWORD)}
     monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))

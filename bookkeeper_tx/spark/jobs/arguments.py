@@ -150,12 +150,16 @@ def cluster_arguments(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-def output_arguments(*, required: bool = False, partitioned: bool = False) -> Callable[[Command], Command]:
+def output_arguments(
+    *, required: bool = False, partitioned: bool = False, format_option: str = "--format"
+) -> Callable[[Command], Command]:
     """Add ``--output`` and how it is written; the command gets ``output``, None if it was not given."""
 
     def decorate(command: Command) -> Command:
         @click.option("--output", "output_path", required=required, metavar="PATH", help="Where to write the result.")
-        @click.option("--format", "format_name", default="parquet", show_default=True, help="In which format of Spark.")
+        @click.option(
+            format_option, "output_format", default="parquet", show_default=True, help="In which format of Spark."
+        )
         @click.option("--overwrite", is_flag=True, help="Replace what is there.")
         @click.option(
             "--output-option",
@@ -167,13 +171,13 @@ def output_arguments(*, required: bool = False, partitioned: bool = False) -> Ca
         )
         @functools.wraps(command)
         def wrapped(
-            *, output_path: str | None, format_name: str, overwrite: bool, output_options: dict[str, str], **more: Any
+            *, output_path: str | None, output_format: str, overwrite: bool, output_options: dict[str, str], **more: Any
         ) -> Any:
             columns = more.pop("partition_by", ())
             output = (
                 None
                 if output_path is None
-                else Output(output_path, format_name, overwrite, output_options, tuple(columns))
+                else Output(output_path, output_format, overwrite, output_options, tuple(columns))
             )
             return command(output=output, **more)
 

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.spark.jobs.arguments import Cluster, cluster_arguments, sink_arguments
+from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, cluster_arguments, output_arguments, sink_arguments
 from bookkeeper_tx.spark.jobs.content import content_columns
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
@@ -44,6 +44,8 @@ class CopySettings:
     sink_id: str
     at_once: int = 4
     """Ledgers that are copied at the same time, each by one task."""
+    output: Output | None = None
+    """Where the comparison goes, a row for each ledger."""
 
 
 def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
@@ -62,6 +64,9 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     with progress.step("reading and comparing both clusters"):
         compared = compare(source_content(spark, pinned), copied_content(spark, settings, pinned)).cache()
         summary = summarise(settings, pinned, compared, failed)
+    if settings.output is not None:
+        with progress.step(f"writing the comparison to {settings.output.path}"):
+            settings.output.write(compared)
     compared.unpersist()
     return summary
 
@@ -188,6 +193,7 @@ def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, fail
 @click.command(short_help="Ledgers of one cluster to another, compared entry by entry.")
 @cluster_arguments
 @sink_arguments(uri_option="--to")
+@output_arguments()
 @click.option("--at-once", type=click.IntRange(1, 64), default=4, show_default=True, help="Ledgers at the same time.")
 def command(**values: Any) -> None:
     """Copy closed ledgers to another cluster, where a sink publishes them, and compare both clusters.

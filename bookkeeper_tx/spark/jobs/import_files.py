@@ -10,7 +10,7 @@ from uuid import uuid4
 import click
 from attrs import field, frozen
 
-from bookkeeper_tx.spark.jobs.arguments import Cluster, pairs, sink_arguments
+from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, output_arguments, pairs, sink_arguments
 from bookkeeper_tx.spark.jobs.content import Content, content_of
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
@@ -37,15 +37,19 @@ class ImportSettings:
     app_id: str | None = None
     """Name of the write: what was published under it before is not written again."""
     version: int = 0
+    output: Output | None = None
+    """Where it is written which ledgers were published, a row for each."""
 
 
 def run(spark: Any, settings: ImportSettings, progress: Progress) -> Summary:
     """Write the rows, read what is published, and compare."""
+    from pyspark.sql import functions as F
+
     app_id = settings.app_id or f"import-{uuid4()}"
     rows = payloads(spark, settings)
     with progress.step(f"counting {settings.path}"):
         content = content_of(rows)
-    ours = f"app_id = '{app_id}' AND txn_version = {settings.version}"
+    ours = (F.col("app_id") == app_id) & (F.col("txn_version") == settings.version)
     ledgers = published_ledgers(spark, settings.sink, settings.sink_id).where(ours)
     before = settings.app_id is not None and bool(ledgers.limit(1).count())
     if not before:
@@ -88,10 +92,12 @@ def payloads(spark: Any, settings: ImportSettings) -> Any:
     return frame.select(F.col(f"`{settings.column}`").cast("binary").alias("payload"))
 
 
-def published_content(spark: Any, settings: ImportSettings, ours: str) -> tuple[int, Content]:
-    """Return how many ledgers the write has published, and what is in them."""
+def published_content(spark: Any, settings: ImportSettings, ours: Any) -> tuple[int, Content]:
+    """Return how many ledgers the write has published, and what is in them; write down which, if that is asked for."""
     ledgers = published_ledgers(spark, settings.sink, settings.sink_id).where(ours).cache()
     found = ledgers.count(), content_of(entries_of(spark, settings.sink, ledgers))
+    if settings.output is not None:
+        settings.output.write(ledgers)
     ledgers.unpersist()
     return found
 
@@ -105,6 +111,7 @@ def published_content(spark: Any, settings: ImportSettings, ours: str) -> tuple[
 @click.option("--order-by", multiple=True, metavar="COLUMN", help="Order of the entries; may be given several times.")
 @click.option("--into", "ledgers", type=click.IntRange(1), metavar="N", help="Into so many ledgers at most.")
 @click.option("--app-id", metavar="NAME", help="Name of the write: repeated under the same name, it changes nothing.")
+@output_arguments(format_option="--output-format")
 @click.option("--version", type=click.IntRange(0), default=0, show_default=True, help="Number of the write.")
 def command(format_name: str, **more: Any) -> None:
     """Write rows as entries of new ledgers, published all at once in the manifest of a sink; read and compare them.

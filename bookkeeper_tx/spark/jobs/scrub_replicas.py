@@ -3,6 +3,7 @@
 ``bktx spark scrub --metadata URI --output /data/scrub``
 """
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
@@ -10,6 +11,8 @@ import click
 from attrs import evolve, frozen
 
 from bookkeeper_tx.model import LedgerId
+from bookkeeper_tx.spark.entry_ranges import EntryRanges
+from bookkeeper_tx.spark.id_ranges import IdRanges
 from bookkeeper_tx.spark.jobs import replica_findings as findings
 from bookkeeper_tx.spark.jobs.arguments import (
     Cluster,
@@ -28,12 +31,8 @@ from bookkeeper_tx.spark.option import LEDGERS, Use
 
 SHOWN = 20
 
-LEDGERS_MAX = 10_000
-"""Ledgers whose entries are looked at one by one in one go; they are named in an option."""
-
-
-_Ledger = tuple[int, int, int]
-"""A ledger, and its first and last entry that has to be looked at."""
+RANGES_MAX = 10_000
+"""About so many ranges are looked at entry by entry in one go; they are named in an option."""
 
 
 @frozen
@@ -57,10 +56,9 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     frames = [parts, suspicious]
     with progress.step(f"comparing {counted(read.entries or 0, 'copy')}"):
         found = [findings.findings_of_ledgers(parts), findings.findings_of_parts(parts, suspicious)]
-        ledgers = _ledgers(suspicious)
-    for first in range(0, len(ledgers), LEDGERS_MAX):
-        closer = ledgers[first : first + LEDGERS_MAX]
-        progress.say(f"looking at single entries of {counted(len(closer), 'ledger')}")
+        ranges = _ranges(suspicious)
+    for closer in in_goes(ranges, RANGES_MAX):
+        progress.say(f"looking at single entries of {counted(len(closer.of_ledger), 'ledger')}")
         entries = _entries(spark, settings, closer).cache()
         frames.append(entries)
         found += [findings.findings_of_entries(entries, suspicious), findings.findings_of_ledgers(entries)]
@@ -97,24 +95,32 @@ def _count(parts: Any) -> Any:
     ).collect()[0]
 
 
-def _ledgers(suspicious: Any) -> list[_Ledger]:
-    """Return the ledgers of parts; they are few, for a cluster that is of use."""
-    from pyspark.sql import functions as F
-
-    ends = [F.min("first_entry").alias("first"), F.max("last_entry").alias("last")]
-    rows = suspicious.groupBy("scope_id", "ledger_id").agg(*ends).collect()
-    return sorted((LedgerId(row.ledger_id, row.scope_id), row.first, row.last) for row in rows)
+def _ranges(suspicious: Any) -> EntryRanges:
+    """Return the ranges of parts; they are few, for a cluster that is of use."""
+    rows = suspicious.select("scope_id", "ledger_id", "first_entry", "last_entry").distinct().collect()
+    return EntryRanges.of((LedgerId(row.ledger_id, row.scope_id), row.first_entry, row.last_entry) for row in rows)
 
 
-def _entries(spark: Any, settings: ScrubSettings, ledgers: list[_Ledger]) -> Any:
-    """Return the copies of single entries, and not many more than those that are suspicious."""
-    cluster, ledger_ids = settings.cluster, [each[0] for each in ledgers]
-    first, last = min(each[1] for each in ledgers), max(each[2] for each in ledgers)
+def in_goes(ranges: EntryRanges, count: int) -> Iterator[EntryRanges]:
+    """Share out ranges: ``count`` of them at once, or more if a single ledger has more."""
+    go: dict[int, IdRanges] = {}
+    room = count
+    for ledger_id, entries in ranges.of_ledger.items():
+        if go and len(entries.ranges) > room:
+            yield EntryRanges(go)
+            go, room = {}, count
+        go[ledger_id] = entries
+        room -= len(entries.ranges)
+    if go:
+        yield EntryRanges(go)
+
+
+def _entries(spark: Any, settings: ScrubSettings, ranges: EntryRanges) -> Any:
+    """Return the copies of single entries of ``ranges``."""
+    cluster = settings.cluster
     kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
-    named = evolve(cluster, options={**kept, "ledgers": spans_of(ledger_ids), "perEntry": "true"})
-    entries = named.load(spark, Use.REPLICAS)
-    # A row without an entry is about a ledger that could not be looked at, or not a second time.
-    return entries.where(f"entry_id BETWEEN {first} AND {last} OR entry_id IS NULL")
+    named = {"ledgers": spans_of(ranges.of_ledger), "entries": str(ranges), "perEntry": "true"}
+    return evolve(cluster, options=kept | named).load(spark, Use.REPLICAS)
 
 
 def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:

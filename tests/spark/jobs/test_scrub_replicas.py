@@ -1,0 +1,14 @@
+"""What scrub looks at entry by entry, in goes of a size that an option can name."""
+
+from bookkeeper_tx.spark.entry_ranges import EntryRanges
+from bookkeeper_tx.spark.jobs.scrub_replicas import in_goes
+
+
+def test_ranges_are_shared_out_and_a_ledger_stays_whole() -> None:
+    ranges = EntryRanges.of(
+        (ledger, 10 * each, 10 * each) for ledger, parts in ((1, 2), (2, 2), (3, 5)) for each in range(parts)
+    )
+    goes = [list(go.of_ledger) for go in in_goes(ranges, 4)]
+    assert goes == [[1, 2], [3]]
+    assert [list(go.of_ledger) for go in in_goes(ranges, 3)] == [[1], [2], [3]]
+    assert list(in_goes(EntryRanges({}), 3)) == []
