@@ -30,6 +30,10 @@ class StoppedBookie:
             file.seek(_location_at(entry_id))
             file.write(bytes(spec.LOCATION_SIZE))
 
+    def forget(self, ledger_id: int) -> None:
+        """Have the bookie know nothing of a ledger."""
+        self._index(ledger_id).unlink()
+
     def flip(self, ledger_id: int, entry_id: int) -> None:
         """Turn a bit in the last byte of an entry, as it lies in the entry log."""
         entry = self.entry(ledger_id, entry_id)

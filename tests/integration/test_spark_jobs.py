@@ -1,4 +1,4 @@
-"""Jobs in a real session, with bookies of ours, damage that was planted, and a Java client."""
+"""Jobs in a real session, with bookies of ours, and a Java client."""
 
 import json
 import shutil
@@ -33,7 +33,6 @@ from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, environment
 from tests.integration.our_client import OurClient, append, wait_for
-from tests.integration.planted_damage import stopped
 from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
@@ -44,9 +43,6 @@ RELEASE = "4.18.0"
 COUNT = 120
 OPEN_COUNT = 7
 SECRET = b"secret"
-
-REMOVED, REPLACED, FLIPPED = (17, 18, 40), 33, 90
-"""Entries that the first bookie lost, and one each that the second and the third have otherwise."""
 
 
 def payloads(count: int) -> list[bytes]:
@@ -308,111 +304,6 @@ def test_a_sweep(spark: Any, other: Cluster, do: Callable[..., Summary], tmp_pat
     summary = do(sweep_sinks, settings)
     assert (summary.exit_code, rows_of(summary, "sweep")) == (ExitCode.DONE, [(1, 0, 0, 0)])
     assert spark.read.parquet(output.path).count() == 0
-
-
-# Scrub: the damage is planted by the second test, and the last one stops a bookie. ------------------------------------
-
-Finding = tuple[Any, ...]
-
-
-def scrubbed(session: Any, do: Callable[..., Summary], filled: Filled, path: Path) -> tuple[Summary, list[Finding]]:
-    output = Output(str(path), "json")
-    logs = str(filled.cluster.directory / "bookie-*" / "data" / "current" / "*.log")
-    summary = do(scrub_replicas, scrub_replicas.ScrubSettings(filled.source(), output, (logs,), "0-"))
-    schema = "kind STRING, ledger_id BIGINT, first_entry BIGINT, last_entry BIGINT, entries BIGINT, bookie STRING,"
-    rows = session.read.schema(f"{schema} good_copies INT, wanted_copies INT").json(output.path).collect()
-    return summary, sorted(map(tuple, rows), key=str)
-
-
-def orphan(filled: Filled) -> list[Finding]:
-    """Return the ledger that was deleted: as it is in the entry logs, and as the bookies list it."""
-    return [
-        ("orphan", filled.deleted, 0, COUNT - 1, COUNT, bookie, None, None)
-        for bookie in (*filled.bookies, None, None, None)
-    ]
-
-
-def test_scrub_finds_nothing_in_a_healthy_cluster(
-    spark: Any,  # noqa: F811
-    filled: Filled,
-    do: Callable[..., Summary],
-    tmp_path: Path,
-) -> None:
-    summary, found = scrubbed(spark, do, filled, tmp_path / "findings")
-    assert found == sorted(orphan(filled), key=str)
-    assert summary.exit_code == ExitCode.DONE
-    copies = 3 * COUNT + 2 * COUNT + 2 * 10 + 3 * OPEN_COUNT
-    assert rows_of(summary, "read")[0][:3] == (4, 3, copies)
-
-
-def plant(filled: Filled) -> list[Finding]:
-    """Damage the ledgers; return what is to be found."""
-    cluster, first = filled.cluster, filled.bookies[0]
-    with stopped(cluster, 0) as bookie:
-        for entry_id in REMOVED:
-            bookie.remove(filled.whole, entry_id)
-    with stopped(cluster, 1) as bookie:
-        bookie.replace(filled.whole, REPLACED)
-    with stopped(cluster, 2) as bookie:
-        bookie.flip(filled.whole, FLIPPED)
-    ids = [(17, 18, 2), (40, 40, 1)]
-    return [
-        *(("missing", filled.whole, *each, first, 2, 3) for each in ids),
-        ("divergent", filled.whole, REPLACED, REPLACED, 1, filled.bookies[1], 2, 3),
-        ("corrupt", filled.whole, FLIPPED, FLIPPED, 1, filled.bookies[2], 2, 3),
-        *(("under-replicated", filled.whole, *each, None, 2, 3) for each in ids),
-        *(("under-replicated", filled.whole, each, each, 1, None, 2, 3) for each in (REPLACED, FLIPPED)),
-    ]
-
-
-@pytest.fixture(scope="module")
-def planted(filled: Filled) -> list[Finding]:
-    return plant(filled)
-
-
-def test_scrub_finds_what_was_planted_and_no_more(
-    spark: Any,  # noqa: F811
-    filled: Filled,
-    planted: list[Finding],
-    do: Callable[..., Summary],
-    tmp_path: Path,
-) -> None:
-    summary, found = scrubbed(spark, do, filled, tmp_path / "findings")
-    assert found == sorted(planted + orphan(filled), key=str)
-    assert (summary.exit_code, summary.text) == (ExitCode.FOUND, f"damage: {len(planted)} findings")
-
-
-def test_scrub_finds_a_bookie_that_cannot_be_reached(
-    spark: Any,  # noqa: F811
-    filled: Filled,
-    planted: list[Finding],
-    do: Callable[..., Summary],
-    tmp_path: Path,
-) -> None:
-    filled.cluster.kill(2)
-    try:
-        summary, found = scrubbed(spark, do, filled, tmp_path / "findings")
-    finally:
-        filled.cluster.restart(2)
-    assert summary.exit_code == ExitCode.FOUND
-    gone = filled.bookies[2]
-    assert {row[5] for row in found if row[0] == "unreachable"} == {gone}
-    copies: dict[int, int] = {}
-    for kind, ledger_id, _, _, entries, *_ in found:
-        if kind == "unreachable":
-            copies[ledger_id] = copies.get(ledger_id, 0) + entries
-    assert copies[filled.whole] == COUNT
-    assert copies[filled.striped] == COUNT * 2 // 3
-    assert copies[filled.open] == OPEN_COUNT
-    # What the first two bookies have is told as before; of the third nothing else is known.
-    kinds = ("missing", "divergent", "corrupt")
-    before = [row[:6] for row in planted if row[0] == "missing"]
-    assert [row[:6] for row in found if row[0] == "missing"] == sorted(before, key=str)
-    # Of two copies that differ nobody knows which is right.
-    diverging = {(row[2], row[5]) for row in found if row[0] in kinds[1:]}
-    assert diverging == {(REPLACED, bookie) for bookie in filled.bookies[:2]}
-    lacking = {(row[2], row[3], row[6]) for row in found if row[:2] == ("under-replicated", filled.whole)}
-    assert {(17, 18, 1), (40, 40, 1), (REPLACED, REPLACED, 1)} <= lacking
 
 
 # Conformance ---------------------------------------------------------------------------------------------------------
