@@ -26,7 +26,7 @@ from bookkeeper_tx.spark.sink_mark import SinkMark
 from bookkeeper_tx.spark.source import LedgerSource
 
 FORMAT = "bookkeeper-faulty"
-FAULTS = ("", "kill", "slow", "fail", "bookie", "hang in commit", "write again")
+FAULTS = ("", "kill", "kill executor", "slow", "fail", "bookie", "hang in commit", "write again")
 BATCHES_BEFORE_BOOKIE = 5
 """Of 5,000 rows: more than fit into the writer's window, so some of them are confirmed."""
 WAIT_S = 300.0
@@ -52,7 +52,7 @@ class Faults:
         assert context is not None
         partition, attempt = context.partitionId(), context.attemptNumber()
         epoch = context.getLocalProperty(EPOCH_PROPERTY) or "-"
-        self.note("write", epoch, partition, attempt, os.getpid())
+        self.note("write", epoch, partition, attempt, executor_pid())
         first = attempt == 0
         for index, batch in enumerate(rows):
             if index == (BATCHES_BEFORE_BOOKIE if self.kind == "bookie" else 1):
@@ -63,6 +63,10 @@ class Faults:
         if self.kind == "kill" and first and (partition == 1 or epoch == "1"):
             self.note("killed", epoch, partition)
             os._exit(1)
+        if self.kind == "kill executor" and first and (partition == 1 or epoch == "1"):
+            self.note("killed", epoch, partition, executor_pid())
+            os.kill(executor_pid(), signal.SIGKILL)
+            time.sleep(WAIT_S)  # the process that forked this one ends it when the executor is gone
         if self.kind == "fail" and partition == 1:
             raise RuntimeError("this partition always fails")
         if self.kind == "slow" and first and partition == 0:
@@ -93,6 +97,12 @@ class Faults:
         self.note("commit", epoch, json.dumps(ledgers, separators=(",", ":")))
         if self.kind == "hang in commit":
             time.sleep(WAIT_S)
+
+
+def executor_pid() -> int:
+    """Return the executor that this task is of: what started the process that forked this one."""
+    status = Path(f"/proc/{os.getppid()}/status").read_text()
+    return int(status.partition("PPid:")[2].split()[0])
 
 
 class FaultySource(LedgerSource):

@@ -39,6 +39,13 @@ EPOCHS = [f"{file:02d}-{line:06d}".encode() for file in range(FILES) for line in
 PASSWORD = b"secret"
 PATIENCE_S = 240.0
 
+ONE_CORE_EACH = {
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "600m",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+}
+"""Settings of a cluster of its own: executors that have one task at a time."""
+
 
 def expected(count: int = ROWS) -> list[bytes]:
     return [b"%08d" % row for row in range(count)]
@@ -348,9 +355,7 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> N
         "spark.speculation.interval": "100ms",
         "spark.speculation.multiplier": "1.1",
         "spark.speculation.quantile": "0.5",
-        "spark.executor.cores": "1",
-        "spark.executor.memory": "600m",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        **ONE_CORE_EACH,
     }
     with StandaloneCluster(tmp_path) as standalone:
         asked = {"master": standalone.master, "settings": settings, "rows": 4 * 15_000, "partitions": 4}
@@ -364,6 +369,28 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> N
     assert published == {1}
     (leftover,) = sink.sweep_all().leftovers
     assert (leftover.mark.partition, leftover.mark.attempt) == (0, 0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "stream"])
+def test_a_killed_executor_leaves_nothing_that_readers_see(sink: Sink, tmp_path: Path, streaming: bool) -> None:
+    from tests.integration.spark_standalone import StandaloneCluster
+
+    work = {"input": sink.input, "checkpoint": str(sink.checkpoint)} if streaming else {"rows": ROWS, "partitions": 2}
+    with StandaloneCluster(tmp_path) as standalone:
+        asked = {"master": standalone.master, "settings": ONE_CORE_EACH, **work}
+        with driver(sink, {**asked, "options": sink.options("kill executor")}) as child:
+            assert child.wait(PATIENCE_S) == 0, (tmp_path / "driver.log").read_text()[-5000:]
+    ((_, epoch, partition, killed),) = sink.noted("killed")
+    assert (epoch, partition) == (("1", "0") if streaming else ("-", "1"))
+    first, second = (note[3:] for note in sink.noted("write", epoch, partition))
+    assert first == ["0", killed]
+    assert second[0] == "1"
+    assert second[1] != killed, "it went on elsewhere"
+    assert sink.rows() == (EPOCHS if streaming else expected())
+    assert {(mark.partition, mark.attempt) for mark in sink.marks(LedgerState.OPEN)} == {(int(partition), 0)}
+    (leftover,) = sink.sweep_all().leftovers
+    assert (leftover.mark.attempt, leftover.state, leftover.reason) == (0, LedgerState.OPEN, Reason.LOST)
 
 
 class driver:
