@@ -1,4 +1,4 @@
-"""Damage on the disk of a bookie of ours that is stopped: it serves what is left when it is started again."""
+"""Damage on the disk of a bookie that is stopped, ours or Java's: it serves what is left when it is started again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ OPEN_FILES_MAX = 10
 
 
 class StoppedBookie:
-    """The directory of a bookie that does not run."""
+    """The ledger directory of a bookie that does not run."""
 
     def __init__(self, directory: Path) -> None:
-        self.current = directory / "data" / "current"
+        self.current = directory / "current"
 
     def remove(self, ledger_id: int, entry_id: int) -> None:
         """Have the index know nothing of an entry."""
@@ -73,7 +73,7 @@ class StoppedBookie:
 def stopped(cluster: LocalCluster, index: int) -> Iterator[StoppedBookie]:
     """Stop a bookie, with all it has on the disk, and start it again."""
     cluster.stop_bookie(index)
-    yield StoppedBookie(cluster.bookies[index].directory)
+    yield StoppedBookie(cluster.bookies[index].directory / "data")
     cluster.restart(index)
 
 

@@ -197,7 +197,10 @@ def test_an_open_ledger_to_what_is_confirmed(load: Any, site: Site) -> None:
     assert payloads_of(confirmed) == site.payloads[:200]
     assert confirmed.count() == 200, "what was loaded stays as it was"
     assert load(ledger=writer.ledger_id, readMode="closed").count() == 0
-    assert load(ledger=writer.ledger_id, allowRecovery=True).count() == 300
+    replicas = load(name="bookkeeper-replicas", ledger=writer.ledger_id)
+    assert {row.verdict for row in replicas.collect()} == {"ok"}
+    append(writer, site.payloads[300:310])  # who writes was not fenced by any of this
+    assert load(ledger=writer.ledger_id, allowRecovery=True).count() == 310
     assert site.ours.metadata(writer.ledger_id).closed
 
 
