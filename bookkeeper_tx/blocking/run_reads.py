@@ -11,7 +11,10 @@ from bookkeeper_tx.protocol.completion import joined
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 FIRST_COUNT = 64
-"""Entries asked for while nothing is known of their size."""
+"""Entries of a batch read while nothing is known of their size: the reply's is bounded."""
+
+FIRST_SINGLES = 8
+"""Single reads in flight while nothing is known of their size: each may be as large as a frame."""
 
 BATCHES_IN_FLIGHT = 3
 """One that is taken in, one on its way, and one that the bookie makes."""
@@ -53,6 +56,12 @@ class SizeEstimate:
         if not self.bytes_per_entry:
             return FIRST_COUNT
         return max(1, int((size - REPLY_OVERHEAD) / self.bytes_per_entry))
+
+    def singles_for(self, sizes: ReadSizes) -> int:
+        """Return how many single reads may be in flight: no more bytes than a few batch replies have."""
+        if not self.bytes_per_entry:
+            return min(sizes.window, FIRST_SINGLES)
+        return min(sizes.window, BATCHES_IN_FLIGHT * self.count_for(sizes.batch_size_max))
 
 
 @define(eq=False)
@@ -146,8 +155,9 @@ class RunReads:
         sizes = self._sizes
         count = self._estimate.count_for(sizes.batch_size_max)
         if not self._batch:
-            count = min(count, SINGLES_PER_REQUEST, sizes.window)
-            return max(1, min(sizes.window, 3 * self._estimate.count_for(sizes.batch_size_max)) // count), count
+            in_flight = self._estimate.singles_for(sizes)
+            count = min(count, SINGLES_PER_REQUEST, in_flight)
+            return in_flight // count, count
         # As long as nothing is known of their size, one request finds out.
         return BATCHES_IN_FLIGHT if self._estimate.bytes_per_entry else 1, count
 

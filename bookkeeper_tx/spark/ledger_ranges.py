@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from attrs import evolve, field, frozen
 
+from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.errors import (
@@ -44,6 +45,8 @@ class KnownLedger:
     """Without password and custom metadata, and always with a digest type."""
     end: int
     """The entry id behind the last that can be read; 0 if there is none."""
+    open_entry_bytes: float = 0.0
+    """Payload bytes of an entry on average, as the newest entry of an open ledger tells; 0 if that is not known."""
 
     @property
     def closed(self) -> bool:
@@ -52,6 +55,8 @@ class KnownLedger:
     @property
     def entry_bytes(self) -> float:
         """Payload bytes of an entry on average; 0 if that is not known."""
+        if not self.closed:
+            return self.open_entry_bytes
         return self.metadata.length / self.end if self.end else 0.0
 
     def entries(self, first: int, last: int) -> LedgerRange:
@@ -93,7 +98,7 @@ def take_snapshot(options: Options, password: Secret) -> Snapshot:
     _check_scope_support(selected, bookies)
     open_ledgers = [each for each in selected if not each.metadata.closed]
     ends = _ends_of_open(open_ledgers, bookies, options, password)
-    known = (_known(each.ledger_id, each.metadata, ends.get(each.ledger_id), options.digest_type) for each in selected)
+    known = (_known(each.ledger_id, each.metadata, options.digest_type, ends.get(each.ledger_id)) for each in selected)
     return Snapshot(tuple(known), bookies, found.lost)
 
 
@@ -129,7 +134,7 @@ def _recovered(ledger: KnownLedger, options: Options, password: Secret) -> Known
     metadata = recover_ledger(
         options.metadata_service_uri, ledger.ledger_id, password.value, digest_type, config=client_config(options)
     )
-    return _known(ledger.ledger_id, metadata, None, digest_type)
+    return _known(ledger.ledger_id, metadata, digest_type)
 
 
 def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[BookieId, BookieServiceInfo]:
@@ -164,16 +169,21 @@ def _ends_of_open(
     bookies: Mapping[BookieId, BookieServiceInfo],
     options: Options,
     password: Secret,
-) -> dict[int, int]:
-    """Return the end of each open ledger: behind its last add confirmed."""
+) -> dict[int, LastConfirmed]:
+    """Return what bookies say of the end of each open ledger."""
     with channels_to(bookies, options) as channels:
         found = last_confirmed(channels, ledgers, options, password)
-    return {each.ledger_id: last.entry_id + 1 for each, last in zip(ledgers, found, strict=True)}
+    return {each.ledger_id: last for each, last in zip(ledgers, found, strict=True)}
 
 
-def _known(ledger_id: int, metadata: LedgerMetadata, end: int | None, digest_type: DigestType | None) -> KnownLedger:
+def _known(
+    ledger_id: int, metadata: LedgerMetadata, digest_type: DigestType | None, last: LastConfirmed | None = None
+) -> KnownLedger:
     bare = evolve(metadata, password=b"", custom_metadata={}, digest_type=metadata.digest_type or digest_type)
-    return KnownLedger(ledger_id, bare, metadata.last_entry_id + 1 if end is None else end)
+    if last is None:
+        return KnownLedger(ledger_id, bare, metadata.last_entry_id + 1)
+    seen = last.newest_entry_id + 1
+    return KnownLedger(ledger_id, bare, last.entry_id + 1, last.length / seen if seen else 0.0)
 
 
 def wanted_ranges(snapshot: Snapshot, options: Options, wanted: EntryFilter) -> Iterator[SizedRange]:

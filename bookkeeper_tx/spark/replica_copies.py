@@ -138,7 +138,7 @@ class _Copies:
         asked = 0
         try:
             while in_flight or asked < len(ids):
-                limit = self._in_flight_max()
+                limit = self._estimate.singles_for(self._reader.sizes)
                 if len(in_flight) <= limit // 2:
                     for entry_id in ids[asked : asked + limit - len(in_flight)]:
                         self._before_request()
@@ -160,11 +160,6 @@ class _Copies:
                 yield run
         finally:
             channel.forget([token for _, token in in_flight])
-
-    def _in_flight_max(self) -> int:
-        """Return how many single reads may be in flight: no more bytes than a few batches."""
-        sizes = self._reader.sizes
-        return max(1, min(sizes.window, 3 * self._estimate.count_for(sizes.batch_size_max)))
 
     def _channel(self) -> BlockingChannel:
         return self._reader.channels.channel(self._bookie, self._ledger_id)

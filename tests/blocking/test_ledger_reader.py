@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.blocking.rate_limit import RateLimit
+from bookkeeper_tx.blocking.run_reads import FIRST_SINGLES
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import (
     BookieUnavailable,
@@ -473,8 +474,23 @@ def test_large_entries_are_asked_for_one_at_a_time(write):
     size = 100_000
     site.store((sealed(entry_id, size) for entry_id in range(40)), write)
     assert read(reader_of(site, 0, 39, write, batch=False, batch_size_max=size)) == payloads(0, 39, size)
-    late = [last - first + 1 for bookie in site.bookies for _, first, last in bookie.requests if first > 60]
-    assert all(count == 1 for count in late)
+    asked = sorted((first, last - first + 1) for bookie in site.bookies for _, first, last in bookie.requests)
+    assert sum(count for _, count in asked) == 40
+    assert all(count == 1 for first, count in asked if first >= FIRST_SINGLES)
+    # As many as may be asked for when their size is not known yet, and a few behind them.
+    assert max(bookie.outstanding_max for bookie in site.bookies) <= FIRST_SINGLES
+
+
+def test_before_anything_has_come_few_single_entries_are_asked_for():
+    for write in (3, 2):
+        site = Site(3)
+        site.store((sealed(entry_id, 1000) for entry_id in range(5000)), write)
+        runs = reader_of(site, 0, 4999, write, batch=False).runs()
+        next(runs)
+        first = [(first, last) for bookie in site.bookies for _, first, last in bookie.requests]
+        assert sum(last - first + 1 for first, last in first if first < FIRST_SINGLES) == FIRST_SINGLES
+        assert sum(1 for _ in runs) > 1
+        assert max(bookie.outstanding_max for bookie in site.bookies) > (FIRST_SINGLES if write == 2 else 1)
 
 
 def test_a_read_that_is_given_up_leaves_nothing_in_flight():

@@ -56,6 +56,15 @@ def test_all_of_closed_ledgers_and_what_is_confirmed_of_open_ones(snapshot: Any)
     assert first.entry_bytes == 10.0
 
 
+def test_the_size_of_open_ledgers_is_that_of_their_newest_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = {1: LastConfirmed(4, 9, 1000), 2: LastConfirmed(-1)}
+    ledgers = dict.fromkeys(ends, open_ledger())
+    monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
+    monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: list(ends.values()))
+    found = take_snapshot(options(), Secret(b""))
+    assert [(each.end, each.entry_bytes) for each in found.ledgers] == [(5, 100.0), (0, 0.0)]
+
+
 def test_open_ledgers_may_be_left_out(snapshot: Any) -> None:
     assert ranges(snapshot({1: closed_ledger(10), 2: open_ledger()}, readMode="closed")) == [(1, 0, 9)]
 
