@@ -36,7 +36,7 @@ BATCH_ROWS = 5_000
 FILES = 3
 LINES = 12_000
 EPOCHS = [f"{file:02d}-{line:06d}".encode() for file in range(FILES) for line in range(LINES)]
-PASSWORD = b"secret"
+PASSWORD = b"hunter2-of-the-sink"
 PATIENCE_S = 240.0
 
 ONE_CORE_EACH = {
@@ -247,6 +247,23 @@ def test_what_cannot_be_written_is_said(sink: Sink, columns: list[str], mode: st
     with pytest.raises(Exception, match=said):
         frame.write.format("bookkeeper").mode(mode).options(**sink.options()).save()
     assert sink.manifest() == []
+
+
+def test_the_password_of_a_sink_is_written_down_nowhere(sink: Sink) -> None:
+    sink.write()
+    sink.stream()
+    entries = sink.spark.readStream.format("bookkeeper").option("metadataServiceUri", sink.uri)
+    named = entries.options(manifest=sink.name, passwordFile=str(sink.password_file), startingOffsets="earliest")
+    checkpoint = sink.directory / "of reader"
+    query = named.load().writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    read = query.trigger(availableNow=True).start()
+    assert read.awaitTermination(PATIENCE_S)
+    assert sum(each["numInputRows"] for each in read.recentProgress) == ROWS + len(EPOCHS)
+    events = Path(sink.spark.sparkContext.getConf().get("spark.eventLog.dir").removeprefix("file:"))
+    for place in (events, sink.checkpoint, checkpoint):
+        written = [path.read_bytes() for path in place.rglob("*") if path.is_file()]
+        assert any(each for each in written)
+        assert not any(PASSWORD in each for each in written), place
 
 
 # Faults --------------------------------------------------------------------------------------------------------------
