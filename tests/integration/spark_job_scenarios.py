@@ -1,11 +1,14 @@
 """Jobs that have to work wherever Spark runs, as the other :mod:`scenarios <tests.integration.spark_scenarios>`."""
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
 from bookkeeper_tx.spark.jobs import (
     cluster_stats,
+    conformance_runs,
     copy_ledgers,
+    entry_logs,
     export_ledgers,
     import_files,
     scrub_replicas,
@@ -15,6 +18,7 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, quorums
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
 from tests.integration.spark_scenarios import COUNT, OPEN_COUNT, Site, sink_of
+from tests.integration.spark_session import ROOT
 
 
 def done(job: Any, spark: Any, settings: Any) -> Summary:
@@ -66,4 +70,24 @@ def scrub(spark: Any, site: Site, directory: Path) -> None:
     assert spark.read.parquet(findings.path).count() == 0
 
 
-JOBS: Final = (stats, export_and_import, copy_and_sweep, scrub)
+def forensics(spark: Any, site: Site, directory: Path) -> None:
+    output = Output(str(directory / "records"))
+    summary = done(entry_logs, spark, entry_logs.EntryLogSettings(site.uri, (site.logs,), output=output))
+    (live,) = (row for row in rows_of(summary, "in the logs") if row[0] == "live")
+    assert live[2] >= 3 * COUNT
+    (total,) = spark.read.parquet(output.path).where("condition = 'live'").agg({"records": "sum"}).collect()
+    assert total[0] == live[2]
+
+
+def conformance(spark: Any, site: Site, directory: Path) -> None:
+    runs = json.loads((ROOT / "docs" / "_extra" / "conformance" / "full" / "matrix.json").read_text())
+    run = next(each for each in runs if not any(result["verdict"] == "fail" for result in each["results"]))
+    (directory / "run.json").write_text(json.dumps(run))
+    output = Output(str(directory / "cases"))
+    settings = conformance_runs.ConformanceSettings((str(directory / "run.json"),), output)
+    summary = done(conformance_runs, spark, settings)
+    assert [row[1] for row in rows_of(summary, "targets")] == [run["target"]["name"]]
+    assert spark.read.parquet(output.path).count() == len(run["results"])
+
+
+JOBS: Final = (stats, export_and_import, copy_and_sweep, scrub, forensics, conformance)

@@ -42,6 +42,8 @@ class Site:
     """``OPEN_COUNT`` entries that are confirmed, and one that is not."""
     torn: int
     """``TORN_COUNT`` entries, where the metadata says five more."""
+    logs: str
+    """A pattern of the entry logs of both bookies."""
     password_file: str
     executors: int
     """Processes that share the work."""
@@ -140,6 +142,13 @@ def tables_show_the_cluster(spark: Any, site: Site, directory: Path) -> None:
     found = {(row.ledger_id, row.verdict): (row["sum(present)"], row["sum(missing)"]) for row in rows}
     assert found == {(site.whole, "ok"): (2 * COUNT, 0), (site.striped, "ok"): (COUNT, 0)}
     assert load(spark, site, "bookkeeper-bookies").where("reachable AND state = 'writable'").count() == 2
+
+
+def entry_logs_are_read(spark: Any, site: Site, directory: Path) -> None:
+    records = spark.read.format("bookkeeper-entrylog").option("path", site.logs).load()
+    of_one = records.where(f"kind = 'entry' AND ledger_id = {site.whole}")
+    rows = of_one.groupBy("path").agg({"entry_id": "max", "payload": "count"}).collect()
+    assert [(row["max(entry_id)"], row["count(payload)"]) for row in rows] == [(COUNT - 1, COUNT)] * 2
 
 
 # Writing, and streams ------------------------------------------------------------------------------------------------
@@ -256,6 +265,7 @@ FORMATS: Final = (
     tasks_share_a_read,
     filters_decide_what_is_read,
     tables_show_the_cluster,
+    entry_logs_are_read,
     batches_are_written_once,
     a_stream_goes_on_from_its_checkpoint,
     a_stream_is_written_once,

@@ -34,10 +34,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     path = directory / "password"
     path.write_bytes(PASSWORD + b"\n")
     with LocalCluster(directory, bookie_count=2) as cluster, OurClient(cluster.metadata_uri) as client:
-        yield fill(cluster.metadata_uri, client, path)
+        yield fill(cluster, client, path)
 
 
-def fill(uri: str, client: OurClient, password_file: Path) -> Site:
+def fill(cluster: LocalCluster, client: OurClient, password_file: Path) -> Site:
     def closed(count: int, *sizes: int, password: bytes = b"", digest: DigestType = DigestType.CRC32C) -> int:
         writer = client.create_ledger(*sizes, password=password, digest=digest)
         append(writer, payloads(count))
@@ -45,19 +45,24 @@ def fill(uri: str, client: OurClient, password_file: Path) -> Site:
         return writer.ledger_id
 
     torn = closed(TORN_COUNT, 2, 2, 2)
-    with open_blocking_store(uri) as store:
+    with open_blocking_store(cluster.metadata_uri) as store:
         found = store.read_ledger(torn)
         store.write_ledger(torn, evolve(found.metadata, last_entry_id=TORN_COUNT + 4), found.version)
     unfinished = client.create_ledger(2, 2, 2)
     append(unfinished, payloads(OPEN_COUNT))
     append(unfinished, [b"not confirmed to anybody yet"])
+    whole, striped = closed(COUNT, 2, 2, 2), closed(COUNT, 2, 1, 1)
+    guarded = closed(GUARDED_COUNT, 2, 2, 2, password=PASSWORD, digest=DigestType.MAC)
+    for index in range(2):
+        cluster.restart(index)  # what is in memory goes to the entry logs
     return Site(
-        uri=uri,
-        whole=closed(COUNT, 2, 2, 2),
-        striped=closed(COUNT, 2, 1, 1),
-        guarded=closed(GUARDED_COUNT, 2, 2, 2, password=PASSWORD, digest=DigestType.MAC),
+        uri=cluster.metadata_uri,
+        whole=whole,
+        striped=striped,
+        guarded=guarded,
         open=unfinished.ledger_id,
         torn=torn,
+        logs=str(cluster.directory / "bookie-*" / "data" / "current" / "*.log"),
         password_file=str(password_file),
         executors=1,
     )
