@@ -25,7 +25,7 @@ from compat_tests.judge.case import Dialect, Role
 from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
-from compat_tests.targets.cluster import new_session
+from compat_tests.targets.cluster import new_session, parse_uri
 from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.lifetime import LeftBehind
 from compat_tests.targets.unavailable import Unavailable
@@ -37,14 +37,13 @@ PROCESSES = 2
 _CONNECT_S = 20.0
 _PROBE_S = 20.0
 """For a JVM on a busy machine to start and connect."""
-_SCHEME = "://"
 
 
 class ClientGround:
     """A client that is judged; a context manager.
 
     ``metadata`` is the URI of the ZooKeeper to use, of which only the hosts count: the cases have roots of their own,
-    under one node that is removed at the end.  Without it a ZooKeeper is started.
+    under one node that is removed at the end.  Without it a ZooKeeper is started.  Raises ValueError if it is none.
     """
 
     role = Role.CLIENT
@@ -59,7 +58,7 @@ class ClientGround:
     ) -> None:
         self.target = target
         self._listen = listen
-        self._metadata = metadata
+        self._metadata = None if metadata is None else parse_uri(metadata)
         self._ended = contextlib.ExitStack()
         self._folder: Path
         self._hosts = ""
@@ -109,7 +108,7 @@ class ClientGround:
             zookeeper = ZooKeeper(self._folder / "zookeeper")
             self._hosts = self._ended.enter_context(zookeeper).hosts
         else:
-            self._hosts = hosts_of(self._metadata)
+            self._hosts = self._metadata.zookeeper
         self._session = new_session(self._hosts)
         try:
             self._session.start(timeout=_CONNECT_S)
@@ -157,9 +156,3 @@ class ClientGround:
         except Exception:  # BKW-CBASE-001 says what is wrong
             return "yes"
         return "yes"
-
-
-def hosts_of(uri: str) -> str:
-    """The hosts of a metadata URI, as ZooKeeper's clients want them."""
-    _, _, rest = uri.rpartition(_SCHEME)
-    return rest.partition("/")[0].replace(";", ",")

@@ -115,7 +115,7 @@ def shown(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
         more = "…" if len(data) > _BYTES_SHOWN else ""
-        return f"{data[:_BYTES_SHOWN].hex() or '(no bytes)'}{more} ({len(data)} bytes)"
+        return f"{data[:_BYTES_SHOWN].hex()}{more} ({len(data)} bytes)" if data else "(no bytes)"
     if isinstance(value, Status):
         return value.name
     if isinstance(value, (list, tuple)) and len(value) > 20:

@@ -53,6 +53,11 @@ def judge_nothing() -> None:
         client.probe(1, stopped)
 
 
+def test_what_names_no_zookeeper_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="'zk:2181' is not of the form zk"):
+        ClientGround(of_command(["./driver"]), "zk:2181")
+
+
 @pytest.mark.parametrize("error", [None, NoNodeError()])
 def test_what_the_cases_have_made_is_removed(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> None:
     session = FakeSession(error)

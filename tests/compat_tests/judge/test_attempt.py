@@ -17,7 +17,7 @@ from tests.compat_tests.judge.fake_ground import made
         (V2, "V2"),
         ("text", "text"),
         (7, "7"),
-        (b"", "(no bytes) (0 bytes)"),
+        (b"", "(no bytes)"),
         (b"\x01\x02", "0102 (2 bytes)"),
     ],
 )
