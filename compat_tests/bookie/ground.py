@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from compat_tests.bookie.bystander import let_in
 from compat_tests.bookie.probing import probe
 from compat_tests.bookie.talk import OwnTalk, Talk
 from compat_tests.judge.attempt import Brief
@@ -47,5 +48,5 @@ class BookieGround:
             return
         site = self.target.site(brief.case.site)
         with Talk(brief, site) as talk:
-            talk.begin()
+            let_in(talk)
             yield talk

@@ -6,7 +6,7 @@ from typing import Self
 from compat_tests.judge.attempt import Attempt, Brief, shown
 from compat_tests.judge.case import Dialect
 from compat_tests.judge.verdict import Mismatch
-from compat_tests.targets.sites import PLAIN, READ_ONLY, OwnBookie, Site
+from compat_tests.targets.sites import READ_ONLY, OwnBookie, Site
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import Closed, Reply, Silent
 from compat_tests.wire.requests import Requests
@@ -119,15 +119,13 @@ class Talk(Attempt):
     # ---------------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Connect a client that does nothing wrong, and should come to no harm, where everybody is served who comes."""
-        if self.brief.case.site not in (PLAIN, READ_ONLY):
-            return
+        """Have a client served that does nothing wrong, and should come to no harm."""
         ledger_id, line = self.new_ledger(), self.line(BYSTANDER)
         self._bystander = ledger_id, line
-        if self.brief.case.site == PLAIN:
-            self.expect(self.requests.add(ledger_id, 0), EOK, line)
-        else:
+        if self.brief.case.site == READ_ONLY:
             self.expect(self.requests.read(ledger_id, 0), ENOLEDGER, line)
+        else:
+            self.expect(self.requests.add(ledger_id, 0), EOK, line)
 
     def finish(self) -> None:
         """Ask for the bystander's entry, or for what it was told before that there is not."""
@@ -135,7 +133,7 @@ class Talk(Attempt):
             return
         ledger_id, line = self._bystander
         try:
-            status = EOK if self.brief.case.site == PLAIN else ENOLEDGER
+            status = ENOLEDGER if self.brief.case.site == READ_ONLY else EOK
             self.expect(self.requests.read(ledger_id, 0), status, line)
         except Mismatch as wrong:
             raise Mismatch(f"a client beside this one: {wrong.what}", wrong.expected, wrong.seen) from None

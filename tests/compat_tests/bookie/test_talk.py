@@ -69,12 +69,14 @@ def test_half_a_reply_is_one(talk):
         talk.expect_silence(line(talk, b"\0"))
 
 
-@pytest.mark.parametrize(("site", "statuses"), [("plain", (EOK, EOK)), ("read-only", (ENOLEDGER, ENOLEDGER))])
+@pytest.mark.parametrize(
+    ("site", "statuses"), [("plain", (EOK, EOK)), ("tls", (EOK, EOK)), ("read-only", (ENOLEDGER, ENOLEDGER))]
+)
 @pytest.mark.parametrize("harmed", [False, True])
 def test_a_client_beside_the_case_is_served_before_and_after(monkeypatch, site, statuses, harmed):
     talk = Talk(Brief(made("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1))
     ledger_id = Talk(Brief(made("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1)).new_ledger()
-    first, second = (Operation.ADD_ENTRY if site == "plain" else Operation.READ_ENTRY), Operation.READ_ENTRY
+    first, second = (Operation.ADD_ENTRY if site != "read-only" else Operation.READ_ENTRY), Operation.READ_ENTRY
     replies = [
         b"".join([framing.join_header(2, operation).to_bytes(4, "big"), status.v2.to_bytes(4, "big"),
                   ledger_id.to_bytes(8, "big"), bytes(8)])
