@@ -3,10 +3,14 @@
 What works in a session of one process (``test_spark_*.py``) has to work there as well; the scenarios are the same.
 """
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import pyspark
 import pytest
 from attrs import evolve
 
@@ -14,8 +18,9 @@ from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.jobs.summary import ExitCode
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.cli.bktx_process import bktx
+from tests.cli.bktx_process import bktx, environment
 from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.spark_archive import make_archive
 from tests.integration.spark_connect import ConnectServer
 from tests.integration.spark_driver import SCENARIOS, SETTINGS, Driver, spark_home
 from tests.integration.spark_scenarios import COUNT, GUARDED_COUNT, OPEN_COUNT, PASSWORD, TORN_COUNT, Site, payloads
@@ -105,6 +110,47 @@ def test_the_command_line_of_jobs_over_connect(site: Site, tmp_path: Path) -> No
         wrong = bktx(*job, "export", *ledgers, "-O", "ledgrs=1", "--output", str(tmp_path / "out"), timeout_s=200)
         assert wrong.returncode == ExitCode.USAGE
         assert "did you mean ledgers" in wrong.stderr.decode().splitlines()[-1]
+
+
+SUBMITTED = """
+import json, sys
+import bookkeeper_tx
+from bookkeeper_tx.spark.session import register_all
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.getOrCreate()
+register_all(spark)
+frame = spark.read.format("bookkeeper").options(metadataServiceUri=sys.argv[1], ledger=sys.argv[2]).load()
+place = F.udf(lambda _: __import__("bookkeeper_tx").__file__, "string")
+(there,) = frame.groupBy(place("entry_id").alias("file")).count().collect()
+print(json.dumps([bookkeeper_tx.__file__, there.file, there["count"]]))
+"""
+
+
+@pytest.mark.full
+def test_the_package_may_come_with_the_program(site: Site, tmp_path: Path) -> None:
+    """By ``--py-files``, to a driver and to executors."""
+    archive = make_archive(tmp_path / "formats.zip")
+    program = tmp_path / "program.py"
+    program.write_text(SUBMITTED)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    interpreters = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    with StandaloneCluster(tmp_path, workers=1) as standalone:
+        done = subprocess.run(
+            [
+                *(submit, "--master", standalone.master, "--py-files", archive, "--conf", "spark.ui.enabled=false"),
+                *("--conf", "spark.executor.memory=600m", program, site.uri, str(site.whole)),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            cwd=tmp_path,
+            env={**environment(), **interpreters},
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    driver, executor, count = json.loads(done.stdout.splitlines()[-1])
+    assert count == COUNT
+    assert "formats.zip" in driver
+    assert "formats.zip" in executor
 
 
 def test_a_client_of_connect_reads_and_is_told_what_is_wrong(site: Site, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from attrs import evolve, frozen
@@ -17,6 +16,7 @@ from bookkeeper_tx.spark.session import SOURCES, register_all
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
 from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.spark_archive import make_archive
 
 pytestmark = pytest.mark.spark
 
@@ -323,12 +323,7 @@ def test_formats_can_be_registered_by_hand(spark: Any, load: Any, site: Site) ->
 
 def test_the_formats_load_from_a_zip_file(tmp_path: Path) -> None:
     """As ``spark-submit --py-files`` brings them."""
-    archive = tmp_path / "formats.zip"
-    with ZipFile(archive, "w") as file:
-        for package in ("bookkeeper_tx", "protocol_specs"):
-            for path in (ROOT / package).rglob("*"):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    file.write(path, path.relative_to(ROOT))
+    archive = make_archive(tmp_path / "formats.zip")
     script = """
 import sys
 from bookkeeper_tx.spark import session
