@@ -162,12 +162,8 @@ def planning_store(uri: str | None, directory: Path, count: int) -> Iterator[Pla
         try:
             store.make(count)
             yield store
-        except MetadataUnavailable:
-            raise
-        except BaseException:
+        finally:
             store.remove(count)
-            raise
-        store.remove(count)
 
 
 def _records(count: int) -> Iterator[tuple[int, bytes]]:
