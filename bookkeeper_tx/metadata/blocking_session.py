@@ -1,7 +1,8 @@
 """A ZooKeeper session for a program without a reactor: a KazooClient whose every wait has a limit.
 
 kazoo's quirks are listed in ``kazoo_session``.  Those that matter here: while the connection is down it queues requests
-without limit in time, so they wait outside; those in flight when it breaks fail with unknown outcome; and a forked
+without limit in time, so they wait outside; those in flight when it breaks fail with unknown outcome; for a server that
+takes its connection and says nothing, as one may that is starting, it waits as long as a session lasts; and a forked
 child would have the client without its threads, so whoever forks connects afterwards.
 """
 
@@ -24,6 +25,11 @@ from bookkeeper_tx.metadata.kazoo_client import (
 
 _RECONNECT_POLL_S = 0.02
 
+_SESSIONS_IN_TIME = 3
+"""As often as this kazoo may wait for a server in vain before the time of an operation is over."""
+
+_SESSION_MIN_S = 2.0
+
 
 class BlockingSession:
     """One ZooKeeper session after the other, for one thread."""
@@ -37,9 +43,10 @@ class BlockingSession:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``timeout_s`` is the session timeout, and how long an operation may take."""
+        """``timeout_s`` is how long an operation may take; sessions are shorter."""
         self.hosts = ",".join(hosts)
-        self.client: Any = make_client(hosts=self.hosts, timeout=timeout_s, connection_retry=CONNECTION_RETRY)
+        session_s = max(timeout_s / _SESSIONS_IN_TIME, min(timeout_s, _SESSION_MIN_S))
+        self.client: Any = make_client(hosts=self.hosts, timeout=session_s, connection_retry=CONNECTION_RETRY)
         self._timeout_s = timeout_s
         self._clock = clock
         self._sleep = sleep

@@ -1,5 +1,6 @@
 """The blocking metadata store beside the store of the reactor: a real ZooKeeper, real files, real processes."""
 
+import socket
 import threading
 import time
 import uuid
@@ -281,6 +282,22 @@ def test_reads_go_on_over_a_restart_of_the_server(own_zookeeper: ZooKeeper) -> N
         own_zookeeper.start()
         found += [ledger_id for ledger_id, _ in reading]
         assert found == list(range(LEDGERS))
+
+
+@pytest.mark.java
+def test_reads_go_on_when_a_server_has_taken_a_connection_and_said_nothing(own_zookeeper: ZooKeeper) -> None:
+    with (
+        open_blocking_store(f"zk://{own_zookeeper.hosts}/ledgers", timeout_s=24) as store,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        own_zookeeper.stop()
+        with socket.create_server(("127.0.0.1", own_zookeeper.port)) as listener:
+            listener.settimeout(20)
+            reading = threads.submit(store.list_ledgers)
+            silent, _ = listener.accept()
+        with silent:
+            own_zookeeper.start()
+            assert reading.result(30) == list(range(LEDGERS))
 
 
 @pytest.mark.java
