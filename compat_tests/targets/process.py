@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import signal
 import subprocess
 import time
@@ -109,7 +110,10 @@ class ServerProcess:
 
     def pause(self) -> None:
         """Stop it in its tracks (SIGSTOP): connections stay open, nothing is answered."""
-        self._started().send_signal(signal.SIGSTOP)
+        process = self._started()
+        process.send_signal(signal.SIGSTOP)
+        # Its threads may run on for a moment.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Let a paused process go on."""
