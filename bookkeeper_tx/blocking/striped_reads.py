@@ -75,7 +75,7 @@ class _StripedReads:
         """Ask for more once half of the window is free, so that many requests go in one piece."""
         if self._next > self._last or len(self._asked) > self._window // 2:
             return
-        in_flight_max = min(self._window, self._session.estimate.singles_for(self._session.sizes))
+        in_flight_max = self._session.estimate.singles_for(self._session.sizes)
         touched = set()
         while self._next <= self._last and len(self._asked) < in_flight_max:
             each = _Asked(self._next, ReplicaChoice(self._session.order(self._next)))

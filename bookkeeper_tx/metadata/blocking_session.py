@@ -29,6 +29,7 @@ _SESSIONS_IN_TIME = 3
 """As often as this kazoo may wait for a server in vain before the time of an operation is over."""
 
 _SESSION_MIN_S = 2.0
+"""Less only where an operation has less: a busy server takes its time to begin a session."""
 
 
 class BlockingSession:
