@@ -1,5 +1,6 @@
 """One ZooKeeper metadata tree, shared with Java: a cluster that we made, ledgers and bookies seen from both sides."""
 
+import re
 import uuid
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -125,6 +126,17 @@ def update_keeps_javas_bytes(zookeeper: ZooKeeper, cluster: Cluster, ledger_id: 
             before = before.replace(octal, letter)
         assert after == before.replace(b"state: OPEN", b"state: IN_RECOVERY")
     else:
-        token = before.rindex(b"\x60")
-        body = before[before.index(b"\x08") : token].replace(b"\x28\x01\x32", b"\x28\x02\x32")
+        body = before[before.index(b"\x08") : start_of_token(before)].replace(b"\x28\x01\x32", b"\x28\x02\x32")
         assert after.endswith(body + b"\x60\x00")
+
+
+def start_of_token(stored: bytes) -> int:
+    """Where the create token begins, the last field: its tag, and a number whose last byte may look like that tag."""
+    found = re.search(rb"\x60[\x80-\xff]*[\x00-\x7f]\Z", stored)
+    assert found
+    return found.start()
+
+
+@pytest.mark.parametrize("number", [b"\x00", b"\x60", b"\xe0\x60", b"\x80\xe0\xff\x7f"])
+def test_a_token_is_found_whatever_its_number(number: bytes) -> None:
+    assert start_of_token(b"\x08\x60\x5a\x60\x01" + b"\x60" + number) == 5
