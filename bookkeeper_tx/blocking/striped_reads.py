@@ -40,13 +40,12 @@ def read_striped(session: ReadSession, first: int, last: int) -> Iterator[Verifi
 
 
 class _StripedReads:
-    """Keeps ``window`` entries asked for, each of the first bookie of its order; takes them in order."""
+    """Keeps entries asked for, each of the first bookie of its order; takes them in order."""
 
     def __init__(self, session: ReadSession, first: int, last: int) -> None:
         self._session = session
         self._next = first
         self._last = last
-        self._window = session.sizes.window
         self._asked: deque[_Asked] = deque()
 
     def runs(self) -> Iterator[VerifiedRun | LostEntry]:
@@ -72,10 +71,10 @@ class _StripedReads:
                 each.channel.forget((each.token,))
 
     def _ask_on(self) -> None:
-        """Ask for more once half of the window is free, so that many requests go in one piece."""
-        if self._next > self._last or len(self._asked) > self._window // 2:
-            return
+        """Ask for more once half of what may be in flight has come, so that many requests go in one piece."""
         in_flight_max = self._session.estimate.singles_for(self._session.sizes)
+        if self._next > self._last or len(self._asked) > in_flight_max // 2:
+            return
         touched = set()
         while self._next <= self._last and len(self._asked) < in_flight_max:
             each = _Asked(self._next, ReplicaChoice(self._session.order(self._next)))

@@ -481,6 +481,16 @@ def test_large_entries_are_asked_for_one_at_a_time(write):
     assert max(bookie.outstanding_max for bookie in site.bookies) <= FIRST_SINGLES
 
 
+def test_striped_entries_are_asked_for_many_at_a_time():
+    """However few their size allows to be in flight: here 20."""
+    site = Site(3)
+    site.store((sealed(entry_id, 100_000) for entry_id in range(200)), 2)
+    for bookie in site.bookies:
+        bookie.prompt = False
+    assert len(read(reader_of(site, 0, 199, 2, batch=False))) == 200
+    assert sum(bookie.flushes for bookie in site.bookies) < 100
+
+
 def test_before_anything_has_come_few_single_entries_are_asked_for():
     for write in (3, 2):
         site = Site(3)
