@@ -11,7 +11,7 @@ import click
 from attrs import field, frozen
 
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, output_arguments, pairs, sink_arguments
-from bookkeeper_tx.spark.jobs.content import Content, content_of
+from bookkeeper_tx.spark.jobs.content import content_of
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers, write_once
@@ -50,14 +50,18 @@ def run(spark: Any, settings: ImportSettings, progress: Progress) -> Summary:
     with progress.step(f"counting {settings.path}"):
         content = content_of(rows)
     ours = (F.col("app_id") == app_id) & (F.col("txn_version") == settings.version)
-    ledgers = published_ledgers(spark, settings.sink, settings.sink_id).where(ours)
-    before = settings.app_id is not None and bool(ledgers.limit(1).count())
+    before = settings.app_id is not None and bool(published(spark, settings, ours).limit(1).count())
     if not before:
         with progress.step(f"writing {counted(content.entries, 'entry')} to sink {settings.sink_id}"):
             write_once(rows, settings.sink, settings.sink_id, app_id, settings.version)
     with progress.step("reading what is published"):
-        count, written = published_content(spark, settings, ours)
-    same = written == content
+        ledgers = published(spark, settings, ours).cache()
+        count = ledgers.count()
+        written = content_of(entries_of(spark, settings.sink, ledgers))
+    if settings.output is not None:
+        with progress.step(f"writing which ledgers to {settings.output.path}"):
+            settings.output.write(ledgers)
+    ledgers.unpersist()
     table = SummaryTable(
         "import",
         ("", "rows", "bytes", "checksum", "ledgers"),
@@ -66,7 +70,7 @@ def run(spark: Any, settings: ImportSettings, progress: Progress) -> Summary:
             (f"sink {settings.sink_id}", written.entries, written.bytes, written.checksum, count),
         ),
     )
-    if not same:
+    if written != content:
         text = f"what sink {settings.sink_id} has published is not what {settings.path} has"
         return Summary(text, (table,), ExitCode.FOUND)
     again = ", as it was already: nothing was written" if before else ""
@@ -92,14 +96,9 @@ def payloads(spark: Any, settings: ImportSettings) -> Any:
     return frame.select(F.col(f"`{settings.column}`").cast("binary").alias("payload"))
 
 
-def published_content(spark: Any, settings: ImportSettings, ours: Any) -> tuple[int, Content]:
-    """Return how many ledgers the write has published, and what is in them; write down which, if that is asked for."""
-    ledgers = published_ledgers(spark, settings.sink, settings.sink_id).where(ours).cache()
-    found = ledgers.count(), content_of(entries_of(spark, settings.sink, ledgers))
-    if settings.output is not None:
-        settings.output.write(ledgers)
-    ledgers.unpersist()
-    return found
+def published(spark: Any, settings: ImportSettings, ours: Any) -> Any:
+    """Return the ledgers of the sink that the write has published, looked for anew."""
+    return published_ledgers(spark, settings.sink, settings.sink_id).where(ours)
 
 
 @click.command(short_help="Any DataFrame with a column payload to ledgers of a sink.")
