@@ -1,4 +1,4 @@
-"""Who reads the replicas of which ledgers: by number of entries if there are few ledgers, else by number of ledgers."""
+"""Who reads the replicas of which ledgers: by how much there is of them, or of very many ledgers by their number."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -15,7 +15,7 @@ from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.replica_pieces import Share
 from bookkeeper_tx.spark.secret import Secret
 
-SIZES_LOOKED_AT_MAX: Final = 1000
+SIZES_LOOKED_AT_MAX: Final = 100_000
 """Of so many ledgers the metadata is read where the query is planned; of more only the ids are known there."""
 
 CHUNK_MAX: Final = 200

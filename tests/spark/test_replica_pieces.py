@@ -1,14 +1,21 @@
 """Cutting ledgers into pieces: every entry is in one, with the bookies that should have it."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import DigestType, Fragment
 from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.spark import replica_plan
 from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers
+from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.replica_pieces import Piece, Share, pieces_of
-from bookkeeper_tx.spark.replica_plan import Size, Target, plan_sizes
+from bookkeeper_tx.spark.replica_plan import Size, Target, plan, plan_sizes
+from tests.spark.stores import StoreOfDict, closed_ledger
 
 
 @st.composite
@@ -84,6 +91,19 @@ def test_more_tasks_may_be_asked_for() -> None:
     assert [(task.chunk.ledger_ids, task.block_size) for task in tasks] == [*[((1,), 5)] * 2, *[((2,), 5)] * 2]
     assert plan_sizes(ChosenLedgers((), frozenset()), [], TARGET, 4) == []
     assert len(plan_sizes(ChosenLedgers((1,), frozenset()), [Size(1)], TARGET, 4)) == 1
+
+
+def test_of_very_many_ledgers_only_the_ids_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options.from_spark({"metadataServiceUri": "sqlite:///m", "maxEntriesPerPartition": "100"}, Use.REPLICAS)
+    store: Any = StoreOfDict({1: closed_ledger(250), 2: closed_ledger(50), 3: closed_ledger(0)})
+    chosen = ChosenLedgers((1, 2, 3), frozenset())
+    tasks = plan(store, chosen, options)
+    assert [(task.chunk.ledger_ids, task.share.of) for task in tasks] == [*[((1,), 3)] * 3, ((2, 3), 1)]
+    monkeypatch.setattr(replica_plan, "SIZES_LOOKED_AT_MAX", 2)
+    store.ledgers.clear()
+    assert [task.chunk.ledger_ids for task in plan(store, chosen, options)] == [(1, 2, 3)]
+    monkeypatch.setattr(replica_plan, "CHUNK_MAX", 2)
+    assert [task.chunk.ledger_ids for task in plan(store, chosen, options)] == [(1,), (2, 3)]
 
 
 def test_ids_are_cut_evenly() -> None:
