@@ -91,7 +91,9 @@ class StreamCluster:
         metadata = ledger.metadata
         found = LedgerRange.of_metadata(ledger.ledger_id, metadata, entries.first, entries.last)
         found = evolve(found, digest_type=metadata.digest_type or self._options.digest_type)
-        return SizedRange(found, metadata.length / (metadata.last_entry_id + 1) if metadata.length else 0.0)
+        if metadata.length:
+            return SizedRange(found, metadata.length / (metadata.last_entry_id + 1))
+        return SizedRange(found, self._ledgers.open_entry_bytes(ledger.ledger_id))
 
     def _check(self, ledger: SelectedLedger) -> None:
         check_password(ledger, self._password, self._options.digest_type)

@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 class OpenEnds:
     """Asks a covering set of each ledger's last ensemble for the last add confirmed.  It fences nothing.
 
-    The newest entry, which comes along, says how long the ledger is up to there.  Only for a limit in bytes, and if the
-    last fragment has none yet, one entry is read for that.
+    The newest entry, which comes along, says how long the ledger is up to there.  If the last fragment has none yet,
+    one entry is read for that, but only for a limit in bytes.
     """
 
     def __init__(self, options: Options, password: Secret, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -50,16 +50,15 @@ class OpenEnds:
             return [self._end(channels, each, last) for each, last in zip(ledgers, found, strict=True)]
 
     def _end(self, channels: BookieChannels, ledger: SelectedLedger, last: LastConfirmed) -> LedgerEnd:
-        size = 0
-        if self._options.max_bytes_per_trigger is not None and last.entry_id >= 0:
-            size = self._average(channels, ledger, last)
+        size = self._average(channels, ledger, last) if last.entry_id >= 0 else 0
         return LedgerEnd(ledger.ledger_id, last.entry_id + 1, sealed=False, entry_bytes=size)
 
     def _average(self, channels: BookieChannels, ledger: SelectedLedger, last: LastConfirmed) -> int:
         """Return the payload bytes of an entry on average, 0 if that is not known."""
         if last.newest_entry_id >= 0:
             return average(last.length, last.newest_entry_id + 1)
-        # The last fragment has no entry yet.
+        if self._options.max_bytes_per_trigger is None:
+            return 0
         try:
             return average(self._length(channels, ledger, last.entry_id), last.entry_id + 1)
         except (EntriesMissing, DigestMismatch) as error:

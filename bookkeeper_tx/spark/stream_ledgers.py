@@ -48,6 +48,8 @@ class StreamLedgers:
         self._check = check
         self._ends_of_open = ends_of_open
         self._sealed: dict[int, LedgerEnd] = {}
+        self._open: dict[int, LedgerEnd] = {}
+        """As they were when last looked at."""
         self._passed = NO_IDS
         """Ledgers that are none of the chosen."""
         self._unread: set[int] = set()
@@ -82,6 +84,11 @@ class StreamLedgers:
         ordered = tuple(ends[each] for each in ids if each in ends)
         return View(ordered, self._passed)
 
+    def open_entry_bytes(self, ledger_id: int) -> int:
+        """Return the payload bytes of an entry of a ledger that was open at the last look; 0 if that is not known."""
+        end = self._open.get(ledger_id)
+        return end.entry_bytes if end is not None else 0
+
     def _chosen(self, store: BlockingStore) -> tuple[list[int], list[int]]:
         """Return the ledgers that must be there, and those that are there."""
         if self._options.manifest is None:
@@ -112,9 +119,9 @@ class StreamLedgers:
                 elif self._options.read_mode is not ReadMode.CLOSED:
                     still_open.append(ledger)
         self._passed |= IdRanges.of(foreign)
-        if still_open:
-            ends.update((each.ledger_id, each) for each in self._ends_of_open(store, still_open))
-        return ends
+        found = self._ends_of_open(store, still_open) if still_open else ()
+        self._open = {each.ledger_id: each for each in found}
+        return ends | self._open
 
     def _is_chosen(self, metadata: LedgerMetadata) -> bool:
         wanted: Mapping[str, str] = self._options.ledger_metadata

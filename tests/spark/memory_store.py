@@ -16,6 +16,8 @@ class MemoryStore(StoreOfDict):
     def __init__(self) -> None:
         super().__init__({})
         self.ends: dict[int, int] = {}
+        self.entry_bytes = 0
+        """Payload bytes of an entry of those, as far as bookies know."""
         self.read: list[int] = []
         """The ledgers whose metadata were asked for."""
         self.documents_read = 0
@@ -32,7 +34,7 @@ class MemoryStore(StoreOfDict):
 
     def ends_of_open(self, _: Any, ledgers: Sequence[SelectedLedger]) -> Iterable[LedgerEnd]:
         """Return what bookies would say."""
-        return [LedgerEnd(each.ledger_id, self.ends[each.ledger_id], sealed=False) for each in ledgers]
+        return [LedgerEnd(each.ledger_id, self.ends[each.ledger_id], False, self.entry_bytes) for each in ledgers]
 
     def open(self, uri: str, timeout_s: float) -> "MemoryStore":
         self.opened += 1

@@ -101,9 +101,10 @@ def test_a_size_that_cannot_be_had_does_not_end_the_query(
     assert ends_of(Bookies([7, -1]), monkeypatch, maxBytesPerTrigger="1m")[0] == LedgerEnd(3, 8, False, 0)
 
 
-def test_the_newest_entry_says_how_large_entries_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", [{}, {"maxBytesPerTrigger": "1m"}])
+def test_the_newest_entry_says_how_large_entries_are(monkeypatch: pytest.MonkeyPatch, limit: dict[str, str]) -> None:
     bookies = Bookies([7, -1])
     bookies.newest = (9, 95)
     monkeypatch.setattr(stream_ends, "LedgerReader", None)
-    ends = ends_of(bookies, monkeypatch, maxBytesPerTrigger="1m")
+    ends = ends_of(bookies, monkeypatch, **limit)
     assert ends == [LedgerEnd(3, 8, False, 10), LedgerEnd(4, 0, False, 0)]

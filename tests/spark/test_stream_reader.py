@@ -328,6 +328,16 @@ def test_partitions_are_cut_by_entries(store: MemoryStore) -> None:
     assert all(part.bookies == {"bookie:3181": BookieServiceInfo("10.0.0.1", 3181)} for part in found)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_partitions_are_cut_by_bytes(store: MemoryStore, closed: bool) -> None:
+    store.add(1, end=10, closed=closed, length=10_000)
+    store.entry_bytes = 1000
+    reader = reader_of(store, maxBytesPerPartition="5000")
+    start = reader.initialOffset()
+    found = reader.partitions(start, reader.latestOffset(start, ALL))
+    assert [[(each.first, each.last) for each in part.ranges] for part in found] == [[(0, 4)], [(5, 9)]]  # type: ignore[attr-defined]
+
+
 IDS = st.integers(0, 12)
 
 
