@@ -6,21 +6,20 @@ kind than the fixture ``spark`` needs another process.
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 from attrs import asdict
 
 from tests.integration.spark_job_scenarios import JOBS
+from tests.integration.spark_process import spark_process
 from tests.integration.spark_scenarios import FORMATS, Site
-from tests.integration.spark_session import ROOT
 
 SCENARIOS: Final = {each.__name__: each for each in (*FORMATS, *JOBS)}
 
@@ -39,85 +38,54 @@ STOP_TIMEOUT_S: Final = 60.0
 
 
 class Driver:
-    """The process, from outside; a context manager.  Either ``master`` or ``remote`` says where Spark is."""
+    """The process, from outside."""
 
-    def __init__(
-        self,
-        directory: Path,
-        site: Site,
-        *,
-        master: str = "",
-        remote: str = "",
-        settings: Mapping[str, str] | None = None,
-        **variables: str,
-    ) -> None:
-        self._directory = directory
-        self._log = directory / "driver.log"
-        self._variables = variables
-        self._asked = {
-            "directory": str(directory),
-            "site": asdict(site),
-            "master": master,
-            "remote": remote,
-            "settings": dict(settings or {}),
-        }
-
-    def __enter__(self) -> "Driver":
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.integration.spark_driver"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=self._directory,
-                env=environment() | self._variables,
-                start_new_session=True,
-            )
-        try:
-            self._ask(json.dumps(self._asked))
-        except BaseException:
-            self._stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._stop()
+    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._asked, self._answers = process.stdin, process.stdout
+        self._log = log
 
     def run(self, scenario: str) -> None:
         """Run a scenario in its session; raises AssertionError with what it says if it fails."""
-        self._ask(scenario)
+        self.ask(scenario)
 
-    def _ask(self, line: str) -> None:
-        to_driver, from_driver = self._process.stdin, self._process.stdout
-        assert to_driver is not None
-        assert from_driver is not None
-        to_driver.write(line.encode() + b"\n")
-        to_driver.flush()
-        answer = json.loads(from_driver.readline() or '{"error": "the driver has ended"}')
+    def ask(self, line: str) -> None:
+        """Send a line, and wait until what it asks for is done."""
+        self._asked.write(line.encode() + b"\n")
+        self._asked.flush()
+        answer = json.loads(self._answers.readline() or '{"error": "the driver has ended"}')
         if answer["error"]:
             raise AssertionError(f"{answer['error']}\n{self._log.read_text(errors='replace')[-3000:]}")
 
-    def _stop(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+    def end(self) -> None:
+        """Let it stop its session."""
+        self._asked.close()
+
+
+@contextmanager
+def spark_driver(
+    directory: Path,
+    site: Site,
+    *,
+    master: str = "",
+    remote: str = "",
+    settings: Mapping[str, str] | None = None,
+    **variables: str,
+) -> Iterator[Driver]:
+    """Give a driver with a session; either ``master`` or ``remote`` says where Spark is."""
+    asked = {"directory": str(directory), "site": asdict(site), "master": master, "remote": remote}
+    log = directory / "driver.log"
+    command = [sys.executable, "-m", "tests.integration.spark_driver"]
+    with spark_process(command, log, variables, answers=True) as process:
+        driver = Driver(process, log)
+        driver.ask(json.dumps(asked | {"settings": dict(settings or {})}))
         try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            pass
+            yield driver
         finally:
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self._process.wait()
-
-
-def environment() -> dict[str, str]:
-    """Return an environment for Spark's processes, without what another session has left in ours."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "BKTX_"))}
-    return kept | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+            driver.end()
+            with suppress(subprocess.TimeoutExpired):  # then it is killed
+                process.wait(STOP_TIMEOUT_S)
 
 
 def spark_home(directory: Path) -> Path:

@@ -1,77 +1,33 @@
 """A standalone Spark cluster on loopback addresses: a master and a worker process on each of several hosts."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
+from typing import Final
 
 import pyspark
 
-from tests.integration.spark_session import ROOT
+from tests.integration.spark_process import spark_process, wait_for_line
 
-START_TIMEOUT_S = 120.0
+_ANY_PORTS: Final = ("--port", "0", "--webui-port", "0")
 
 
-class StandaloneCluster:
-    """Each worker has one core, and its own address from 127.0.0.2 on.  A context manager."""
+@contextmanager
+def standalone_cluster(directory: Path, workers: int = 2) -> Iterator[str]:
+    """Give the URL of the master.  Each worker has one core, and its own address from 127.0.0.2 on."""
+    with ExitStack() as stack:
 
-    def __init__(self, directory: Path, workers: int = 2) -> None:
-        self._directory = directory
-        self._workers = workers
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.master = ""
-
-    def __enter__(self) -> "StandaloneCluster":
-        try:
-            log = self._start("master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-            self.master = _wait(log, "Starting Spark master at ").split()[0]
-            for index in range(self._workers):
-                host = f"127.0.0.{index + 2}"
-                sizes = ("--cores", "1", "--memory", "1g", "--work-dir", str(self._directory / host))
-                place = ("--host", host, "--port", "0", "--webui-port", "0")
-                _wait(self._start(host, "worker.Worker", *place, *sizes, self.master), "Successfully registered")
-        except BaseException:
-            self._stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._stop()
-
-    def _start(self, name: str, kind: str, *arguments: str) -> Path:
-        log = self._directory / f"{name}.log"
-        command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_DAEMON_MEMORY": "256m",
-        }
-        with log.open("wb") as output:
-            # A group of its own: the executors that it starts go with it.
-            process = subprocess.Popen(
-                [*command, *arguments], stdout=output, stderr=output, env=environment, start_new_session=True
+        def start(name: str, kind: str, pattern: str, *arguments: str) -> str:
+            log = directory / f"{name}.log"
+            command = [Path(pyspark.__file__).parent / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}"]
+            process = stack.enter_context(
+                spark_process([*command, *_ANY_PORTS, *arguments], log, {"SPARK_DAEMON_MEMORY": "256m"})
             )
-        self._processes.append(process)
-        return log
+            return wait_for_line(pattern, log, process)
 
-    def _stop(self) -> None:
-        for process in reversed(self._processes):
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _wait(log: Path, text: str) -> str:
-    """Return what follows ``text`` in the log, once it is there."""
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        before, found, after = log.read_text(errors="replace").partition(text)
-        if found and "\n" in after:
-            return after.partition("\n")[0]
-        time.sleep(0.1)
-    raise TimeoutError(f"no {text!r} in {log}:\n{before[-3000:]}")
+        master = start("master", "master.Master", r"Starting Spark master at (\S+)", "--host", "127.0.0.1")
+        for index in range(workers):
+            host = f"127.0.0.{index + 2}"
+            sizes = ("--cores", "1", "--memory", "1g", "--work-dir", str(directory / host))
+            start(host, "worker.Worker", "(Successfully) registered", "--host", host, *sizes, master)
+        yield master

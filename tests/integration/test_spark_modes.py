@@ -5,7 +5,6 @@ What works in a session of one process (``test_spark_*.py``) has to work there a
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,13 +17,14 @@ from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.jobs.summary import ExitCode
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.cli.bktx_process import bktx, environment
+from tests.cli.bktx_process import bktx
 from tests.integration.our_client import OurClient, append, wait_for
 from tests.integration.spark_archive import make_archive
-from tests.integration.spark_connect import ConnectServer
-from tests.integration.spark_driver import SCENARIOS, SETTINGS, Driver, spark_home
+from tests.integration.spark_connect import connect_server
+from tests.integration.spark_driver import SCENARIOS, SETTINGS, Driver, spark_driver, spark_home
+from tests.integration.spark_process import environment
 from tests.integration.spark_scenarios import COUNT, GUARDED_COUNT, OPEN_COUNT, PASSWORD, TORN_COUNT, Site, payloads
-from tests.integration.spark_standalone import StandaloneCluster
+from tests.integration.spark_standalone import standalone_cluster
 
 pytestmark = pytest.mark.spark
 
@@ -79,15 +79,15 @@ def driver(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.
     directory = tmp_path_factory.mktemp(request.param)
     with ExitStack() as stack:
         if request.param == CONNECT:
-            server = stack.enter_context(ConnectServer(directory))
-            made = Driver(directory, site, remote=server.url)
+            made = spark_driver(directory, site, remote=stack.enter_context(connect_server(directory)))
         elif request.param == LOCAL_CLUSTER:
             home = spark_home(directory / "spark")
             two = evolve(site, executors=2)
-            made = Driver(directory, two, master="local-cluster[2,1,1024]", settings=SETTINGS, SPARK_HOME=str(home))
+            where = "local-cluster[2,1,1024]"
+            made = spark_driver(directory, two, master=where, settings=SETTINGS, SPARK_HOME=str(home))
         else:
-            standalone = stack.enter_context(StandaloneCluster(directory))
-            made = Driver(directory, evolve(site, executors=2), master=standalone.master, settings=SETTINGS)
+            master = stack.enter_context(standalone_cluster(directory))
+            made = spark_driver(directory, evolve(site, executors=2), master=master, settings=SETTINGS)
         yield stack.enter_context(made)
 
 
@@ -100,8 +100,8 @@ def test_the_way_it_is_run_makes_no_difference(driver: Driver, scenario: str) ->
 @pytest.mark.full
 def test_the_command_line_of_jobs_over_connect(site: Site, tmp_path: Path) -> None:
     ledgers = ("--metadata", site.uri, "--ledgers", f"{site.whole},{site.open}")
-    with ConnectServer(tmp_path) as server:
-        job = ("spark", "--remote", server.url)
+    with connect_server(tmp_path) as url:
+        job = ("spark", "--remote", url)
         shown = bktx(*job, "stats", *ledgers, timeout_s=200)
         assert (shown.returncode, shown.stdout.decode().splitlines()[-1]) == (0, "2 ledgers on 2 bookies"), shown.stderr
         exported = bktx(*job, "export", *ledgers, "--output", str(tmp_path / "out"), timeout_s=200)
@@ -133,18 +133,17 @@ def test_the_package_may_come_with_the_program(site: Site, tmp_path: Path) -> No
     program = tmp_path / "program.py"
     program.write_text(SUBMITTED)
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    interpreters = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    with StandaloneCluster(tmp_path, workers=1) as standalone:
+    with standalone_cluster(tmp_path, workers=1) as master:
         done = subprocess.run(
             [
-                *(submit, "--master", standalone.master, "--py-files", archive, "--conf", "spark.ui.enabled=false"),
+                *(submit, "--master", master, "--py-files", archive, "--conf", "spark.ui.enabled=false"),
                 *("--conf", "spark.executor.memory=600m", program, site.uri, str(site.whole)),
             ],
             capture_output=True,
             text=True,
             timeout=240,
             cwd=tmp_path,
-            env={**environment(), **interpreters},
+            env=environment(),
         )
     assert done.returncode == 0, done.stderr[-3000:]
     driver, executor, count = json.loads(done.stdout.splitlines()[-1])
@@ -155,6 +154,6 @@ def test_the_package_may_come_with_the_program(site: Site, tmp_path: Path) -> No
 
 def test_a_client_of_connect_reads_and_is_told_what_is_wrong(site: Site, tmp_path: Path) -> None:
     """The short form, with a server that the client itself starts."""
-    with Driver(tmp_path, site, remote="local[2]") as driver:
+    with spark_driver(tmp_path, site, remote="local[2]") as driver:
         driver.run("every_entry_is_counted")
         driver.run("errors_say_what_to_do")

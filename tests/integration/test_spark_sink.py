@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from bookkeeper_tx.spark.sweep import Reason, sweep
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from tests.integration.sink_driver import rows, write_stream
-from tests.integration.spark_session import ROOT, spark  # noqa: F401
+from tests.integration.spark_process import spark_process
+from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
 
@@ -365,7 +367,7 @@ def test_a_bookie_killed_in_mid_write(session: Any, tmp_path: Path, spare: bool)
 
 @pytest.mark.full
 def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> None:
-    from tests.integration.spark_standalone import StandaloneCluster
+    from tests.integration.spark_standalone import standalone_cluster
 
     settings = {
         "spark.speculation": "true",
@@ -374,8 +376,8 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> N
         "spark.speculation.quantile": "0.5",
         **ONE_CORE_EACH,
     }
-    with StandaloneCluster(tmp_path) as standalone:
-        asked = {"master": standalone.master, "settings": settings, "rows": 4 * 15_000, "partitions": 4}
+    with standalone_cluster(tmp_path) as master:
+        asked = {"master": master, "settings": settings, "rows": 4 * 15_000, "partitions": 4}
         with driver(sink, {**asked, "options": sink.options("slow")}) as child:
             assert child.wait(PATIENCE_S) == 0, (tmp_path / "driver.log").read_text()[-5000:]
     assert sorted(note[3] for note in sink.noted("write", "-", "0")) == ["0", "1"]
@@ -391,11 +393,11 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> N
 @pytest.mark.full
 @pytest.mark.parametrize("streaming", [False, True], ids=["batch", "stream"])
 def test_a_killed_executor_leaves_nothing_that_readers_see(sink: Sink, tmp_path: Path, streaming: bool) -> None:
-    from tests.integration.spark_standalone import StandaloneCluster
+    from tests.integration.spark_standalone import standalone_cluster
 
     work = {"input": sink.input, "checkpoint": str(sink.checkpoint)} if streaming else {"rows": ROWS, "partitions": 2}
-    with StandaloneCluster(tmp_path) as standalone:
-        asked = {"master": standalone.master, "settings": ONE_CORE_EACH, **work}
+    with standalone_cluster(tmp_path) as master:
+        asked = {"master": master, "settings": ONE_CORE_EACH, **work}
         with driver(sink, {**asked, "options": sink.options("kill executor")}) as child:
             assert child.wait(PATIENCE_S) == 0, (tmp_path / "driver.log").read_text()[-5000:]
     ((_, epoch, partition, killed),) = sink.noted("killed")
@@ -410,35 +412,16 @@ def test_a_killed_executor_leaves_nothing_that_readers_see(sink: Sink, tmp_path:
     assert (leftover.mark.attempt, leftover.state, leftover.reason) == (0, LedgerState.OPEN, Reason.LOST)
 
 
-class driver:
-    """A driver of its own in a process group of its own, gone at the end of the block."""
-
-    def __init__(self, sink: Sink, asked: dict[str, Any]) -> None:
-        self.asked = {"master": "local[2,3]", "settings": {}, **asked}
-        self.log = sink.directory / "driver.log"
-
-    def __enter__(self) -> "subprocess.Popen[bytes]":
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.integration.sink_driver"],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                start_new_session=True,
-            )
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(self.asked).encode())
-        self.process.stdin.close()
-        return self.process
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+@contextmanager
+def driver(sink: Sink, asked: dict[str, Any]) -> "Iterator[subprocess.Popen[bytes]]":
+    """Give a driver of its own in a process group of its own, which is gone at the end of the block."""
+    asked = {"master": "local[2,3]", "settings": {}, **asked}
+    command = [sys.executable, "-m", "tests.integration.sink_driver"]
+    with spark_process(command, sink.directory / "driver.log") as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(asked).encode())
+        process.stdin.close()
+        yield process
 
 
 def wait_until(condition: Callable[[], bool], child: "subprocess.Popen[bytes]") -> None:
