@@ -8,44 +8,19 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.blocking.rate_limit import RateLimit
-from bookkeeper_tx.blocking.run_reads import FIRST_SINGLES
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     DigestMismatch,
     EntriesMissing,
-    InvalidArgument,
     MetadataUnavailable,
-    NoSuchEntry,
     NoSuchLedger,
     StorageFailed,
     TooManyRequests,
     Unauthorized,
 )
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from tests.blocking.ledger_reads import KINDS, payloads, read, reader_of
 from tests.blocking.stored_entries import PASSWORD, Bookie, Site, corrupted, payload_of, sealed
-
-KINDS = pytest.mark.parametrize(("bookies", "write"), [(1, 1), (3, 3), (3, 2), (3, 1)])
-"""Ensemble and write quorum: one bookie, replicated, striped, striped without a copy."""
-
-
-def reader_of(site: Site, first: int, last: int, write: int | None = None, **options: Any) -> LedgerReader:
-    return LedgerReader(site.channels(), site.ledger(first, last, write), PASSWORD, **options)
-
-
-def read(reader: LedgerReader) -> dict[int, bytes]:
-    """Return the payloads by entry id; the ids come in order, each once."""
-    found: dict[int, bytes] = {}
-    for run in reader.runs():
-        assert run.digest_ok
-        for entry_id, payload in enumerate(run.payloads(), run.first):
-            assert entry_id > max(found, default=-1)
-            found[entry_id] = payload
-    return found
-
-
-def payloads(first: int, last: int, size: int = 20) -> dict[int, bytes]:
-    return {entry_id: payload_of(entry_id, size) for entry_id in range(first, last + 1)}
 
 
 @KINDS
@@ -258,99 +233,6 @@ def test_entries_of_another_place_are_not_taken(bookies, write):
         read(reader_of(site, 0, 29, write))
 
 
-# What is lost --------------------------------------------------------------------------------------------------------
-
-
-@KINDS
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_bookie_that_does_not_know_the_ledger_has_lost_its_entries(bookies, write, whole):
-    site = Site(bookies)
-    site.store(map(sealed, range(3000)), write)
-    for bookie in site.bookies if whole else site.bookies[:1]:
-        bookie.knows_ledger = False
-    if not whole and write > 1:
-        assert read(reader_of(site, 0, 2999, write)) == payloads(0, 2999)
-        return
-    with pytest.raises(EntriesMissing, match="b0: There is no such ledger"):
-        read(reader_of(site, 0, 2999, write))
-    reader = reader_of(site, 0, 2999, write, fail_on_data_loss=False)
-    step = 1 if whole else bookies
-    assert read(reader) == {each: payload_of(each) for each in range(3000) if each % step}
-    assert reader.missing.count == 3000 // step
-    if step == 1:
-        assert reader.missing.ranges == [(0, 2999)]
-
-
-def test_lost_entries_stand_in_their_place():
-    site = Site(2)
-    site.store(map(sealed, range(10)))
-    for bookie in site.bookies:
-        del bookie.entries[4]
-    parts = list(reader_of(site, 0, 9, fail_on_data_loss=False).parts())
-    assert [type(part) for part in parts] == [VerifiedRun, LostEntry, VerifiedRun]
-    lost = parts[1]
-    assert (lost.ledger_id, lost.entry_id) == (7, 4)
-    assert {bookie: type(error) for bookie, error in lost.reasons.items()} == {"b0": NoSuchEntry, "b1": NoSuchEntry}
-
-
-@KINDS
-def test_corrupt_entries_are_given_if_that_is_asked_for(bookies, write):
-    site = Site(bookies)
-    site.store(map(sealed, range(10)), write)
-    for bookie in site.bookies:
-        if 4 in bookie.entries:
-            bookie.entries[4] = corrupted(bookie.entries[4])
-    with pytest.raises(DigestMismatch, match="entry 4 of ledger 7 is corrupt on all"):
-        read(reader_of(site, 0, 9, write))
-    runs = list(reader_of(site, 0, 9, write, keep_corrupt=True).runs())
-    assert [(run.first, run.last) for run in runs if not run.digest_ok] == [(4, 4)]
-    bad = next(run for run in runs if not run.digest_ok)
-    assert bad.payloads() == [corrupted(payload_of(4))]
-    assert [entry_id for run in runs for entry_id in range(run.first, run.last + 1)] == list(range(10))
-
-
-@KINDS
-def test_corrupt_entries_are_lost_if_data_loss_is_not_to_fail(bookies, write):
-    site = Site(bookies)
-    site.store(map(sealed, range(10)), write)
-    for bookie in site.bookies:
-        if 4 in bookie.entries:
-            bookie.entries[4] = corrupted(bookie.entries[4])
-        bookie.entries.pop(6, None)
-    reader = reader_of(site, 0, 9, write, fail_on_data_loss=False)
-    parts = list(reader.parts())
-    lost = [part for part in parts if isinstance(part, LostEntry)]
-    assert [each.entry_id for each in lost] == [4, 6]
-    assert {type(error) for error in lost[0].reasons.values()} == {DigestMismatch}
-    assert (reader.missing.count, reader.missing.corrupt, reader.missing.ranges) == (2, 1, [(4, 4), (6, 6)])
-    given = [range(part.first, part.last + 1) for part in parts if isinstance(part, VerifiedRun) and part.digest_ok]
-    assert [each for ids in given for each in ids] == [0, 1, 2, 3, 5, 7, 8, 9]
-
-
-def test_an_entry_that_is_cut_short_is_corrupt():
-    site = Site(1)
-    site.store(map(sealed, range(10)))
-    site.bookies[0].entries[4] = sealed(4)[:20]
-    with pytest.raises(DigestMismatch, match="entry 4 of ledger 7 has only 20 bytes"):
-        read(reader_of(site, 0, 9, keep_corrupt=True))
-    reader = reader_of(site, 0, 9, keep_corrupt=True, fail_on_data_loss=False)
-    assert list(read(reader)) == [0, 1, 2, 3, 5, 6, 7, 8, 9]
-    assert reader.missing.corrupt == 1
-
-
-def test_a_wrong_digest_type_is_a_mismatch():
-    site = Site(1)
-    site.store(map(sealed, range(10)))
-    ledger = site.ledger(0, 9)
-    for kind in (DigestType.CRC32, DigestType.MAC):
-        wrong = type(ledger)(7, 0, 9, ledger.fragments, 1, 1, 1, kind)
-        with pytest.raises(DigestMismatch, match="or password or digest type is wrong"):
-            read(LedgerReader(site.channels(), wrong, PASSWORD))
-    unknown = type(ledger)(7, 0, 9, ledger.fragments, 1, 1, 1, None)
-    with pytest.raises(InvalidArgument, match="digest type"):
-        LedgerReader(site.channels(), unknown, PASSWORD)
-
-
 # Where the entries are -----------------------------------------------------------------------------------------------
 
 
@@ -452,62 +334,3 @@ def test_each_run_says_where_it_is_from():
     for run in reader_of(site, 0, 99, 2).runs():
         expected = [site.names[entry_id % 3] for entry_id in range(run.first, run.last + 1)]
         assert run.bookies in (tuple(expected), (expected[0],))
-
-
-# How much is under way -----------------------------------------------------------------------------------------------
-
-
-def test_the_next_batch_is_on_its_way_before_a_run_is_given_out():
-    site = Site(1)
-    site.store(map(sealed, range(5000)))
-    runs = reader_of(site, 0, 4999, batch_size_max=64 * 100).runs()
-    for number, run in enumerate(runs):
-        if number > 1 and run.last < 4000:
-            assert site.bookies[0].outstanding >= 2
-    assert site.bookies[0].outstanding == 0
-    assert site.bookies[0].outstanding_max <= 3
-
-
-@pytest.mark.parametrize("write", [3, 2])
-def test_large_entries_are_asked_for_one_at_a_time(write):
-    site = Site(3)
-    size = 100_000
-    site.store((sealed(entry_id, size) for entry_id in range(40)), write)
-    assert read(reader_of(site, 0, 39, write, batch=False, batch_size_max=size)) == payloads(0, 39, size)
-    asked = sorted((first, last - first + 1) for bookie in site.bookies for _, first, last in bookie.requests)
-    assert sum(count for _, count in asked) == 40
-    assert all(count == 1 for first, count in asked if first >= FIRST_SINGLES)
-    # As many as may be asked for when their size is not known yet, and a few behind them.
-    assert max(bookie.outstanding_max for bookie in site.bookies) <= FIRST_SINGLES
-
-
-def test_striped_entries_are_asked_for_many_at_a_time():
-    """However few their size allows to be in flight: here 20."""
-    site = Site(3)
-    site.store((sealed(entry_id, 100_000) for entry_id in range(200)), 2)
-    for bookie in site.bookies:
-        bookie.prompt = False
-    assert len(read(reader_of(site, 0, 199, 2, batch=False))) == 200
-    assert sum(bookie.flushes for bookie in site.bookies) < 100
-
-
-def test_before_anything_has_come_few_single_entries_are_asked_for():
-    for write in (3, 2):
-        site = Site(3)
-        site.store((sealed(entry_id, 1000) for entry_id in range(5000)), write)
-        runs = reader_of(site, 0, 4999, write, batch=False).runs()
-        next(runs)
-        first = [(first, last) for bookie in site.bookies for _, first, last in bookie.requests]
-        assert sum(last - first + 1 for first, last in first if first < FIRST_SINGLES) == FIRST_SINGLES
-        assert sum(1 for _ in runs) > 1
-        assert max(bookie.outstanding_max for bookie in site.bookies) > (FIRST_SINGLES if write == 2 else 1)
-
-
-def test_a_read_that_is_given_up_leaves_nothing_in_flight():
-    for write in (3, 2):
-        site = Site(3)
-        site.store(map(sealed, range(5000)), write)
-        runs = reader_of(site, 0, 4999, write, batch_size_max=6400).runs()
-        next(runs)
-        runs.close()  # type: ignore[attr-defined]
-        assert all(bookie.outstanding == 0 for bookie in site.bookies)

@@ -78,6 +78,13 @@ def append(writer: LedgerWriter, payloads: Sequence[bytes]) -> list[int]:
         raise error.subFailure.value from None
 
 
+def append_and_close(writer: LedgerWriter, payloads: Sequence[bytes]) -> int:
+    """Append all, close the ledger, and give its id."""
+    append(writer, payloads)
+    wait_for(writer.close)
+    return int(writer.ledger_id)
+
+
 def read(reader: LedgerReader, first: int, last: int, *, batch: bool = False) -> list[bytes]:
     """The payloads of ``first`` to ``last``, both included; by single reads unless ``batch``."""
     return list(wait_for(reader.read, first, last, batch).payloads)

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.session import register_all
+from tests.integration.payloads import payloads
 
 COUNT: Final = 3000
 GUARDED_COUNT: Final = 100
@@ -20,11 +21,6 @@ OPEN_COUNT: Final = 8
 TORN_COUNT: Final = 10
 PASSWORD: Final = b"hunter2-hunter2"
 ONE_COPY: Final = {"ensembleSize": "1", "writeQuorumSize": "1", "ackQuorumSize": "1"}
-
-
-def payloads(count: int = COUNT) -> list[bytes]:
-    """Return the first entries of every ledger: no two are alike, nor of one size."""
-    return [b"entry %d" % number + b"." * (number % 50) for number in range(count)]
 
 
 @frozen
@@ -117,7 +113,7 @@ def tasks_share_a_read(spark: Any, site: Site, directory: Path) -> None:
     assert [row.rows for row in parts] == [COUNT // 3] * 6, parts
     assert len({row["at"] for row in parts}) == site.executors, parts
     rows = frame.orderBy("ledger_id", "entry_id").collect()
-    expected = [(ledger, *each) for ledger in sorted([site.whole, site.striped]) for each in enumerate(payloads())]
+    expected = [(ledger, *each) for ledger in sorted([site.whole, site.striped]) for each in enumerate(payloads(COUNT))]
     assert [(row.ledger_id, row.entry_id, bytes(row.payload)) for row in rows] == expected
 
 
@@ -128,7 +124,7 @@ def filters_decide_what_is_read(spark: Any, site: Site, directory: Path) -> None
     rows = (
         pushed.where("entry_id >= 100 AND entry_id < 110 AND octet_length(payload) > 8").orderBy("entry_id").collect()
     )
-    assert [bytes(row.payload) for row in rows] == payloads()[100:110]
+    assert [bytes(row.payload) for row in rows] == payloads(COUNT)[100:110]
     # Behind these there are entries that cannot be read, and that nobody asks for.
     torn = load(spark, site, ledger=site.torn, pushdown="true")
     assert torn.where(f"entry_id < {TORN_COUNT}").count() == TORN_COUNT
@@ -226,7 +222,7 @@ def a_stream_is_written_once(spark: Any, site: Site, directory: Path) -> None:
 
     assert run() == [1200, 1200, 600]
     assert run() == []
-    assert published(spark, site, sink_id) == sorted(payloads())
+    assert published(spark, site, sink_id) == sorted(payloads(COUNT))
     ledgers = load(spark, site, "bookkeeper-ledgers", manifest=sink_id)
     epochs = {row.epoch for row in ledgers.selectExpr("cast(custom_metadata['epoch'] AS STRING) AS epoch").collect()}
     assert epochs == {"0", "1", "2"}

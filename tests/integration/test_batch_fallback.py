@@ -13,7 +13,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.payloads import pattern, patterns
 from tests.integration.append_stream import AppendStream
-from tests.integration.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.our_client import OurClient, append_and_close, poll, read, wait_for
 
 OUTSTANDING_MIN = 200
 WINDOW = 400
@@ -37,8 +37,7 @@ async def _probe(ours: OurClient, stream: AppendStream, ledger_id: int) -> list[
 def _falls_back_amid_appends(uri: str, bookie_id: str) -> None:
     with OurClient(uri) as ours:
         closed = ours.create_ledger()
-        append(closed, patterns(50, 20))
-        wait_for(closed.close)
+        append_and_close(closed, patterns(50, 20))
 
         stream = AppendStream(ours.create_ledger(), lambda index: pattern(index, 100), WINDOW)
         found = wait_for(lambda: Deferred.fromCoroutine(_probe(ours, stream, closed.ledger_id)))
@@ -87,8 +86,7 @@ def test_upgraded_bookie_is_found_again(tmp_path):
         ours.add_bookie(wire_compat="4.16")
         with OurClient(ours.metadata_uri, batch_read_capability_expiry_s=1) as client:
             writer = client.create_ledger()
-            append(writer, patterns(50, 20))
-            wait_for(writer.close)
+            append_and_close(writer, patterns(50, 20))
             reader = client.open_ledger(writer.ledger_id)
             with pytest.raises(BatchReadNotSupported):
                 wait_for(reader.read_batch, 0, fallback=False)

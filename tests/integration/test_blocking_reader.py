@@ -23,7 +23,7 @@ from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import patterns
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, wait_for
 
 SCHEMA = pa.schema([("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary())])
 PASSWORD = b"secret"
@@ -74,8 +74,7 @@ def addresses_of(cluster: LocalCluster) -> Addresses:
 @either
 def test_of_ours(cluster, client, quorum, batch):
     writer = client.create_ledger(*quorum, password=PASSWORD)
-    append(writer, PAYLOADS)
-    wait_for(writer.close)
+    append_and_close(writer, PAYLOADS)
     metadata = client.metadata(writer.ledger_id)
     for first, last in [(0, COUNT - 1), (17, 1800), (COUNT - 1, COUNT - 1)]:
         ledger = range_of(writer.ledger_id, metadata, first, last)
@@ -88,8 +87,7 @@ def test_of_a_scope(cluster, quorum):
     with OurClient(cluster.metadata_uri, protocol="v3") as client:
         create = client.bookkeeper.create_ledger
         writer = wait_for(create, *quorum, DigestType.CRC32C, PASSWORD, ledger_id=ledger_id)
-        append(writer, PAYLOADS[:600])
-        wait_for(writer.close)
+        append_and_close(writer, PAYLOADS[:600])
         ledger = range_of(ledger_id, client.metadata(ledger_id), 5, 595)
     for in_v3 in ([], cluster.bookie_ids):
         with BookieChannels(addresses_of(cluster), batch_read_v3=in_v3) as channels:
@@ -137,8 +135,7 @@ def test_the_ends_of_many_open_ledgers_over_one_connection_to_each_bookie(cluste
 
 def test_what_a_bookie_lists(cluster, client):
     writer = client.create_ledger(3, 3, 3, password=PASSWORD)
-    append(writer, PAYLOADS[:20])
-    wait_for(writer.close)
+    append_and_close(writer, PAYLOADS[:20])
     with closing(EntryListChannel("127.0.0.1", cluster.bookies[0].port)) as channel:
         ids = [*range(10**9, 10**9 + 100), writer.ledger_id]
         found = list(channel.list_entries(ids))
@@ -155,8 +152,7 @@ def test_over_a_change_of_the_ensemble_and_without_one_replica(tmp_path, quorum,
         append(writer, PAYLOADS[:1000])
         lost = cluster.index_of(writer.metadata.fragments[0].ensemble[1])
         cluster.kill(lost)
-        append(writer, PAYLOADS[1000:])
-        wait_for(writer.close)
+        append_and_close(writer, PAYLOADS[1000:])
         metadata = client.metadata(writer.ledger_id)
         assert len(metadata.fragments) == 2
         ledger = range_of(writer.ledger_id, metadata)
@@ -288,8 +284,7 @@ def java_site(java_release, zookeeper, tmp_path_factory) -> Iterator[JavaSite]:
 def test_of_java(java_site, java_release, quorum):
     with OurClient(java_site.uri) as client:
         writer = client.create_ledger(*quorum, password=PASSWORD)
-        append(writer, PAYLOADS)
-        wait_for(writer.close)
+        append_and_close(writer, PAYLOADS)
         ledger = range_of(writer.ledger_id, client.metadata(writer.ledger_id))
     assert rows(java_site.addresses, ledger) == expected()
     with BookieChannels(java_site.addresses) as channels:

@@ -8,7 +8,7 @@ from bookkeeper_tx.client.capability import Capability
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration.mixed_cluster import MixedCluster, mixed_cluster
-from tests.integration.our_client import OurClient, append, read, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, read, wait_for
 
 pytestmark = pytest.mark.java
 
@@ -28,8 +28,7 @@ def mixed(java_release, zookeeper, tmp_path_factory) -> Iterator[MixedCluster]:
 def test_ours_writes_and_java_reads(mixed, quorum):
     payloads = patterns(COUNT, 100, seed=5)
     writer = mixed.ours.create_ledger(*quorum, password=b"secret")
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     assert [set(fragment.ensemble) for fragment in writer.metadata.fragments] == [mixed.bookie_ids]
     reader = mixed.java.open_ledger(writer.ledger_id, password=b"secret")
     assert reader.opened_at == COUNT - 1
@@ -54,8 +53,7 @@ def test_java_writes_and_ours_reads(mixed, quorum):
 def test_java_reads_in_batches(mixed):
     payloads = patterns(COUNT, 100)
     writer = mixed.ours.create_ledger(3, 3, 2)
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     reader = mixed.java.open_ledger(writer.ledger_id)
     for start in range(0, COUNT, 60):  # each from another bookie first
         assert reader.batch_read(start, 50) == payloads[start : start + 50]
@@ -67,8 +65,7 @@ def test_every_bookie_serves_or_lacks_batch_read(java_release, mixed):
     with OurClient(mixed.cluster.uri) as ours:
         while len(_known(ours, mixed)) < 3:
             writer = ours.create_ledger()
-            append(writer, patterns(20, 10))
-            wait_for(writer.close)
+            append_and_close(writer, patterns(20, 10))
             assert read(ours.open_ledger(writer.ledger_id), 0, 19, batch=True) == patterns(20, 10)
         assert _known(ours, mixed) == {
             **dict.fromkeys(mixed.our_bookies.bookie_ids, Capability.SERVES),

@@ -13,7 +13,7 @@ from compat_tests.targets.java_client import JavaClient
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration import raw_requests
-from tests.integration.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, poll, read, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")]
 
@@ -73,8 +73,7 @@ def test_writes_reads_and_fences(site, protocol):
 def test_reads_in_batches(site, ours, sizes):
     payloads = [b"x" * (100 if sizes == "equal" else 37 * index % 900) for index in range(1000)]
     writer = ours.create_ledger()
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     reader = ours.open_ledger(writer.ledger_id)
     assert read(reader, 0, 999, batch=True) == read(reader, 0, 999) == payloads
     assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id, 0) is Capability.SERVES
@@ -103,8 +102,7 @@ def test_batch_read_ends_where_the_ledger_was_closed(site, ours):
 def test_reads_singly_where_batch_read_is_lacking(site, ours):
     payloads = patterns(500, 100)
     writer = ours.create_ledger()
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     reader = ours.open_ledger(writer.ledger_id)
     assert read(reader, 0, 499, batch=True) == payloads
     assert ours.bookkeeper._context.capabilities.of(site.bookie.bookie_id, 0) is Capability.LACKS

@@ -16,7 +16,7 @@ from compat_tests.targets.java_client import JavaClient
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import pattern, patterns
 from tests.integration import raw_requests
-from tests.integration.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, poll, read, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")]
 
@@ -215,8 +215,7 @@ def test_batch_read_is_found_lacking_and_harms_nothing(site):
     writer = create(site)
     answers = wait_for(lambda: [[writer.append(payload) for payload in patterns(300, 100)]])[0]
     closed = create(site)
-    append(closed, patterns(100, 100))
-    wait_for(closed.close)
+    append_and_close(closed, patterns(100, 100))
     reader = site.ours.open_ledger(closed.ledger_id)
     with pytest.raises(BatchReadNotSupported):
         wait_for(reader.read_batch, 0, fallback=False)

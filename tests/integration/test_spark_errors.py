@@ -12,7 +12,7 @@ from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.session import SOURCES
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.planted_damage import stopped
 
 pytestmark = pytest.mark.spark
@@ -47,10 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with LocalCluster(tmp_path_factory.mktemp("errors"), 1) as cluster, OurClient(cluster.metadata_uri) as ours:
 
         def closed(**options: Any) -> int:
-            writer = ours.create_ledger(**options)
-            append(writer, PAYLOADS)
-            wait_for(writer.close)
-            return int(writer.ledger_id)
+            return append_and_close(ours.create_ledger(**options), PAYLOADS)
 
         plain, guarded, damaged, deleted = closed(), closed(password=SECRET), closed(), closed()
         wait_for(ours.bookkeeper.delete_ledger, deleted)

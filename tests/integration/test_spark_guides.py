@@ -11,7 +11,7 @@ from attrs import frozen
 from bookkeeper_tx.spark.manifest import EpochKey
 from bookkeeper_tx.spark.sink_mark import SinkMark
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append_and_close, wait_for
 from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
@@ -72,8 +72,7 @@ def create(cluster: LocalCluster) -> Iterator[Callable[..., None]]:
         def create(ledger_id: int, custom: dict[str, bytes] | None = None) -> None:
             bookkeeper = client.bookkeeper
             writer = wait_for(bookkeeper.create_ledger, 3, 3, 2, custom_metadata=custom, ledger_id=ledger_id)
-            append(writer, [b"entry %d" % number for number in range(COUNT)])
-            wait_for(writer.close)
+            append_and_close(writer, [b"entry %d" % number for number in range(COUNT)])
 
         create(LEDGER)
         create(ORDERS, {"application": b"orders"})

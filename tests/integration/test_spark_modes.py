@@ -18,12 +18,13 @@ from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.jobs.summary import ExitCode
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import bktx
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close
+from tests.integration.payloads import payloads
 from tests.integration.spark_archive import make_archive
 from tests.integration.spark_connect import connect_server
 from tests.integration.spark_driver import SCENARIOS, SETTINGS, Driver, spark_driver, spark_home
 from tests.integration.spark_process import environment
-from tests.integration.spark_scenarios import COUNT, GUARDED_COUNT, OPEN_COUNT, PASSWORD, TORN_COUNT, Site, payloads
+from tests.integration.spark_scenarios import COUNT, GUARDED_COUNT, OPEN_COUNT, PASSWORD, TORN_COUNT, Site
 from tests.integration.spark_standalone import standalone_cluster
 
 pytestmark = pytest.mark.spark
@@ -44,10 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def fill(cluster: LocalCluster, client: OurClient, password_file: Path) -> Site:
     def closed(count: int, *sizes: int, password: bytes = b"", digest: DigestType = DigestType.CRC32C) -> int:
-        writer = client.create_ledger(*sizes, password=password, digest=digest)
-        append(writer, payloads(count))
-        wait_for(writer.close)
-        return writer.ledger_id
+        return append_and_close(client.create_ledger(*sizes, password=password, digest=digest), payloads(count))
 
     torn = closed(TORN_COUNT, 2, 2, 2)
     with open_blocking_store(cluster.metadata_uri) as store:

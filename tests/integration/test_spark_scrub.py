@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.jobs import scrub_replicas
@@ -17,7 +16,8 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, wait_for
+from tests.integration.payloads import payloads
 from tests.integration.planted_damage import stopped
 
 pytestmark = pytest.mark.spark
@@ -72,29 +72,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         LocalCluster(tmp_path_factory.mktemp("scrub"), bookie_count=3) as cluster,
         OurClient(cluster.metadata_uri, protocol="v3") as client,
     ):
-
-        def written(writer: LedgerWriter, count: int) -> int:
-            append(writer, payloads(count))
-            wait_for(writer.close)
-            return int(writer.ledger_id)
-
-        whole = written(client.create_ledger(3, 3, 2), COUNT)
-        striped = written(client.create_ledger(3, 2, 2), COUNT)
-        absent, garbled = (written(client.create_ledger(3, 3, 2), SMALL_COUNT) for _ in range(2))
-        deleted = written(client.create_ledger(3, 3, 2), COUNT)
+        whole = append_and_close(client.create_ledger(3, 3, 2), payloads(COUNT))
+        striped = append_and_close(client.create_ledger(3, 2, 2), payloads(COUNT))
+        absent, garbled = (append_and_close(client.create_ledger(3, 3, 2), payloads(SMALL_COUNT)) for _ in range(2))
+        deleted = append_and_close(client.create_ledger(3, 3, 2), payloads(COUNT))
         wait_for(client.bookkeeper.delete_ledger, deleted)
         unfinished = client.create_ledger(3, 3, 3)
         append(unfinished, payloads(OPEN_COUNT))
         append(unfinished, [b"not confirmed to anybody yet"])
         scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=SCOPED)
-        written(scoped, SMALL_COUNT)
+        append_and_close(scoped, payloads(SMALL_COUNT))
         for index in range(3):
             cluster.restart(index)  # what is in memory goes to the entry logs
         yield Site(cluster, whole, striped, absent, garbled, unfinished.ledger_id, deleted)
-
-
-def payloads(count: int) -> list[bytes]:
-    return [b"entry %d" % number * (number % 3 + 1) for number in range(count)]
 
 
 def scrubbed(spark: Any, site: Site, path: Path, **options: str) -> tuple[Summary, list[Finding]]:

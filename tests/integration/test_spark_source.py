@@ -15,7 +15,7 @@ from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.session import SOURCES, register_all
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.spark_archive import make_archive
 
 pytestmark = pytest.mark.spark
@@ -47,9 +47,7 @@ class Site:
 
 def closed(ours: OurClient, payloads: list[bytes], *sizes: int, **options: Any) -> int:
     writer = ours.create_ledger(*(sizes or (2, 2, 2)), **options)
-    append(writer, payloads)
-    wait_for(writer.close)
-    return writer.ledger_id
+    return append_and_close(writer, payloads)
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +160,7 @@ def test_an_ensemble_that_has_changed(load: Any, site: Site) -> None:
     append(writer, site.payloads[:500])
     lost = site.cluster.index_of(site.ours.metadata(writer.ledger_id).fragments[0].ensemble[0])
     site.cluster.kill(lost)
-    append(writer, site.payloads[500:1000])
-    wait_for(writer.close)
+    append_and_close(writer, site.payloads[500:1000])
     assert len(site.ours.metadata(writer.ledger_id).fragments) == 2
     frame = load(ledger=writer.ledger_id)
     try:
@@ -175,8 +172,7 @@ def test_an_ensemble_that_has_changed(load: Any, site: Site) -> None:
 def test_a_ledger_of_a_scope(load: Any, site: Site) -> None:
     with OurClient(site.uri, protocol="v3") as ours:
         writer = wait_for(ours.bookkeeper.create_ledger, 2, 2, 2, scope_id=12)
-        append(writer, site.payloads[:300])
-        wait_for(writer.close)
+        append_and_close(writer, site.payloads[:300])
     ledger = LedgerId(writer.ledger_id)
     frame = load(ledger=ledger.qualified_name, includeScope=True)
     assert payloads_of(frame) == site.payloads[:300]

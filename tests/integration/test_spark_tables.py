@@ -11,11 +11,11 @@ import pytest
 from attrs import frozen
 from pyspark.sql import functions as f
 
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration import raw_requests
-from tests.integration.our_client import OurClient, append, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, wait_for
+from tests.integration.payloads import payloads
 from tests.integration.planted_damage import stopped
 from tests.integration.spark_session import spark  # noqa: F401
 
@@ -26,10 +26,6 @@ STRIPED_COUNT = 90
 ABSENT_LEDGER, ORPHAN_LEDGER, GARBAGE_LEDGER = 4711, 4712, 4713
 
 Table = Callable[..., Any]
-
-
-def payloads(count: int) -> list[bytes]:
-    return [b"entry %d" % number * (number % 3 + 1) for number in range(count)]
 
 
 @frozen
@@ -67,20 +63,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 
 
 def fill(cluster: LocalCluster, client: OurClient) -> Filled:
-    def written(writer: LedgerWriter, count: int) -> int:
-        append(writer, payloads(count))
-        wait_for(writer.close)
-        return writer.ledger_id
-
-    sound = written(client.create_ledger(3, 3, 2, custom={"app": b"tables"}), COUNT)
-    damaged = written(client.create_ledger(3, 3, 2), COUNT)
-    striped = written(client.create_ledger(3, 2, 2), STRIPED_COUNT)
-    mac = written(client.create_ledger(3, 2, 2, digest=DigestType.MAC, password=b"secret"), 10)
+    sound = append_and_close(client.create_ledger(3, 3, 2, custom={"app": b"tables"}), payloads(COUNT))
+    damaged = append_and_close(client.create_ledger(3, 3, 2), payloads(COUNT))
+    striped = append_and_close(client.create_ledger(3, 2, 2), payloads(STRIPED_COUNT))
+    mac = append_and_close(client.create_ledger(3, 2, 2, digest=DigestType.MAC, password=b"secret"), payloads(10))
     unfinished = client.create_ledger(3, 3, 3)
     append(unfinished, payloads(5))
     append(unfinished, [b"not confirmed to anybody yet"])
     scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
-    written(scoped, 4)
+    append_and_close(scoped, payloads(4))
     return Filled(cluster, sound, damaged, striped, unfinished.ledger_id, scoped.ledger_id, mac)
 
 

@@ -11,7 +11,7 @@ from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.integration.our_client import OurClient, append, read, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, read, wait_for
 
 SCOPED = LedgerId(-3, 17)
 
@@ -89,8 +89,7 @@ def test_deferred_syncs_are_confirmed_by_a_force(v3: OurClient) -> None:
     assert writer.last_add_confirmed == -1
     wait_for(writer.force)
     assert writer.last_add_confirmed == 1
-    append(writer, [b"c"])
-    wait_for(writer.close)
+    append_and_close(writer, [b"c"])
     assert read(v3.open_ledger(writer.ledger_id), 0, 2) == [b"a", b"b", b"c"]
 
 
@@ -105,8 +104,7 @@ def test_v2_forces_but_defers_nothing(bookies: LocalCluster) -> None:
 
 def test_each_bookie_lists_its_entries(client: OurClient) -> None:
     writer = create(client, 3, 2, 2)
-    append(writer, [b"payload"] * 9)
-    wait_for(writer.close)
+    append_and_close(writer, [b"payload"] * 9)
     for index, bookie_id in enumerate(writer.metadata.last_fragment.ensemble):
         entries = wait_for(client.bookkeeper.entries_of, writer.ledger_id, bookie_id)
         assert list(entries) == [each for each in range(9) if index in (each % 3, (each + 1) % 3)]
@@ -115,8 +113,7 @@ def test_each_bookie_lists_its_entries(client: OurClient) -> None:
 def test_batches_are_read_over_v3(v3: OurClient) -> None:
     writer = create(v3, 3, 3, 2)
     payloads = [b"entry %d" % number for number in range(50)]
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     reader = v3.open_ledger(writer.ledger_id)
     assert wait_for(reader.read_batch, 0, fallback=False).payloads == payloads
     assert read(reader, 3, 49, batch=True) == payloads[3:]

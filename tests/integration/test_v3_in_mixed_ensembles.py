@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.client.capability import Capability
 from compat_tests.targets.payloads import pattern, patterns
 from tests.integration.mixed_cluster import MixedCluster, mixed_cluster
-from tests.integration.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.our_client import OurClient, append, append_and_close, poll, read, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.releases(newest=True)]
 
@@ -30,8 +30,7 @@ def test_batch_read_goes_to_those_that_serve_it(mixed, ours):
     """Every bookie has every entry: ours, which say so in their registration, serve batches; Java's is asked once."""
     payloads = patterns(COUNT, 100)
     writer = ours.create_ledger(3, 3, 2)
-    append(writer, payloads)
-    wait_for(writer.close)
+    append_and_close(writer, payloads)
     reader = ours.open_ledger(writer.ledger_id)
     # Sixty starts: whichever bookie is first for an entry.
     for start in range(0, COUNT, 10):

@@ -1,0 +1,6 @@
+"""What ledgers of tests have in them."""
+
+
+def payloads(count: int) -> list[bytes]:
+    """Return the first ``count`` entries of a ledger: no two are alike, and their sizes differ."""
+    return [b"entry %d" % number + b"." * (number % 50) for number in range(count)]
