@@ -69,7 +69,7 @@ class Faults:
             time.sleep(WAIT_S)  # the process that forked this one ends it when the executor is gone
         if self.kind == "fail" and partition == 1:
             raise RuntimeError("this partition always fails")
-        if self.kind == "slow" and first and partition == 0:
+        if self.kind == "slow" and first and partition == 0 and epoch in ("-", "1"):
             time.sleep(WAIT_S)
         if self.kind == "bookie" and first and partition == 0:
             self._kill_bookie()

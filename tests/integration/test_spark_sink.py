@@ -91,6 +91,10 @@ class Sink:
         """Write what is in the input directory; return the progress of the epochs that this run had."""
         return write_stream(self.spark, self.input, str(self.checkpoint), self.options(fault)).recentProgress
 
+    def stream_of_its_own(self) -> dict[str, Any]:
+        """Return what a driver of its own is asked for the same stream."""
+        return {"input": self.input, "checkpoint": str(self.checkpoint)}
+
     @property
     def input(self) -> str:
         directory = self.directory / "input"
@@ -320,9 +324,7 @@ def test_a_repeated_epoch_changes_nothing(sink: Sink, fault: str) -> None:
 
 
 def test_a_driver_that_died_between_write_and_commit(sink: Sink) -> None:
-    with driver(
-        sink, {"input": sink.input, "checkpoint": str(sink.checkpoint), "options": sink.options("hang in commit")}
-    ) as child:
+    with driver(sink, {**sink.stream_of_its_own(), "options": sink.options("hang in commit")}) as child:
         wait_until(lambda: bool(sink.noted("commit")), child)
         os.killpg(child.pid, signal.SIGKILL)
     orphans = set(json.loads(sink.noted("commit")[0][2]))
@@ -366,28 +368,32 @@ def test_a_bookie_killed_in_mid_write(session: Any, tmp_path: Path, spare: bool)
 
 
 @pytest.mark.full
-def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "stream"])
+def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path, streaming: bool) -> None:
     from tests.integration.spark_standalone import standalone_cluster
 
+    work = sink.stream_of_its_own() if streaming else {"rows": 4 * 15_000, "partitions": 4}
     settings = {
         "spark.speculation": "true",
         "spark.speculation.interval": "100ms",
         "spark.speculation.multiplier": "1.1",
         "spark.speculation.quantile": "0.5",
+        # An epoch is one task, which has no others to be compared with.
+        "spark.speculation.task.duration.threshold": "20s",
         **ONE_CORE_EACH,
     }
     with standalone_cluster(tmp_path) as master:
-        asked = {"master": master, "settings": settings, "rows": 4 * 15_000, "partitions": 4}
+        asked = {"master": master, "settings": settings, **work}
         with driver(sink, {**asked, "options": sink.options("slow")}) as child:
             assert child.wait(PATIENCE_S) == 0, (tmp_path / "driver.log").read_text()[-5000:]
-    assert sorted(note[3] for note in sink.noted("write", "-", "0")) == ["0", "1"]
-    assert sink.rows() == expected(4 * 15_000)
-    written = {(mark.partition, mark.attempt) for mark in sink.marks()}
-    assert {(0, 0), (0, 1)} <= written
-    published = {SinkMark.of(sink.ledgers()[each].custom_metadata).attempt for each in sink.published_ids()[:1]}  # type: ignore[union-attr]
-    assert published == {1}
+    epoch = 1 if streaming else 0
+    assert sorted(note[3] for note in sink.noted("write", "1" if streaming else "-", "0")) == ["0", "1"]
+    assert sink.rows() == (EPOCHS if streaming else expected(4 * 15_000))
+    rivals = {mark.attempt for mark in sink.marks() if (mark.key.epoch, mark.partition) == (epoch, 0)}
+    assert rivals == {0, 1}
     (leftover,) = sink.sweep_all().leftovers
-    assert (leftover.mark.partition, leftover.mark.attempt) == (0, 0)
+    assert (leftover.mark.key.epoch, leftover.mark.partition, leftover.mark.attempt) == (epoch, 0, 0)
+    assert sink.rows() == (EPOCHS if streaming else expected(4 * 15_000))
 
 
 @pytest.mark.full
@@ -395,7 +401,7 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path) -> N
 def test_a_killed_executor_leaves_nothing_that_readers_see(sink: Sink, tmp_path: Path, streaming: bool) -> None:
     from tests.integration.spark_standalone import standalone_cluster
 
-    work = {"input": sink.input, "checkpoint": str(sink.checkpoint)} if streaming else {"rows": ROWS, "partitions": 2}
+    work = sink.stream_of_its_own() if streaming else {"rows": ROWS, "partitions": 2}
     with standalone_cluster(tmp_path) as master:
         asked = {"master": master, "settings": ONE_CORE_EACH, **work}
         with driver(sink, {**asked, "options": sink.options("kill executor")}) as child:
