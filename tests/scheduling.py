@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pytest
 
-_SPARK = "tests/integration/test_spark"
+_SPARK = ("tests/integration/test_spark", "tests/integration/jobs/")
 _FIRST = "tests/integration/"
 _RELEASE = re.compile(r"[\[-](\d+\.\d+\.\d+)[-\]]")
 
@@ -19,7 +19,7 @@ def unit_of(test: str) -> str:
     """Return the name of the unit of work that the test of this id is a part of."""
     file, _, name = test.partition("::")
     if file.startswith(_SPARK):
-        return _SPARK
+        return "Spark"
     release = _RELEASE.search(name)
     return f"{file}@{release[1]}" if release else file
 

@@ -13,6 +13,7 @@ import atexit
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -186,6 +187,7 @@ class LocalCluster:
         self.directory = Path(directory).absolute()
         self.metadata_uri = metadata_uri or f"sqlite://{self.directory / 'metadata.db'}"
         self.bookies: list[LocalBookie] = []
+        self._held_ports: list[socket.socket] = []
         self._settings = settings or {}
         self._options = options
         for _ in range(bookie_count):
@@ -207,7 +209,7 @@ class LocalCluster:
         try:
             starting = [bookie for bookie in self.bookies if not bookie.running]
             for bookie in starting:
-                bookie.launch()
+                self._launch(bookie)
             for bookie in starting:
                 bookie.wait_until_ready()
         except BaseException:
@@ -220,9 +222,23 @@ class LocalCluster:
     ) -> int:
         """Start one more bookie; returns its index."""
         bookie = self._make_bookie({**self._settings, **(settings or {})}, [*self._options, *options])
-        bookie.launch(wire_compat)
+        self._launch(bookie, wire_compat)
         bookie.wait_until_ready()
         return len(self.bookies) - 1
+
+    def _launch(self, bookie: LocalBookie, wire_compat: str = "") -> None:
+        """Start a bookie; one that has no port yet is given one, which is nobody else's while the bookie is down."""
+        if bookie.port == 0 and sys.platform == "linux":  # elsewhere nobody can listen where a socket is bound
+            held = socket.socket()
+            self._held_ports.append(held)
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.bind(("127.0.0.1", 0))
+            bookie.port = held.getsockname()[1]
+        bookie.launch(wire_compat)
+
+    def _release_ports(self) -> None:
+        while self._held_ports:
+            self._held_ports.pop().close()
 
     def index_of(self, bookie_id: str) -> int:
         """Return the index of the bookie with this name."""
@@ -254,12 +270,14 @@ class LocalCluster:
                 bookie.wait()
             except BookieFailed:
                 bookie.kill()
+        self._release_ports()
         atexit.unregister(self.kill_all)
 
     def kill_all(self) -> None:
         """Kill every bookie."""
         for bookie in self.bookies:
             bookie.kill()
+        self._release_ports()
         atexit.unregister(self.kill_all)
 
     def __enter__(self) -> "LocalCluster":

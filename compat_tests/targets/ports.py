@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import fcntl
 import random
 import socket
 from collections.abc import Callable
+from typing import IO
+
+from compat_tests.targets.cache import cache_directory
 
 #: Below the range from which Linux takes the ports of outgoing connections: a port in that range can be free when
 #: we look and be some client's when the server starts.
-LOWEST, HIGHEST = 15000, 32000
+LOWEST, HIGHEST = 16000, 32000
 
 _TRIES = 200
 _given: set[int] = set()
+
+
+class _Chosen:
+    """The ports that processes of this project have chosen: each holds a lock on a byte of one file while it lives."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+
+    def take(self, port: int) -> bool:
+        """Have the port for this process; False if another has it."""
+        if self._file is None:
+            cache_directory().mkdir(parents=True, exist_ok=True)
+            self._file = (cache_directory() / "ports").open("ab")  # to close it would give back all of them
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        except OSError:
+            return False
+        return True
+
+
+_chosen = _Chosen()
 
 
 def is_free(port: int) -> bool:
@@ -26,10 +51,10 @@ def is_free(port: int) -> bool:
 
 
 def choose_port(free: Callable[[int], bool] = is_free, choice: Callable[[int, int], int] = random.randint) -> int:
-    """A port that is free now and was not given to anybody by this process before."""
+    """A port that is free now, and that neither this process nor another one that runs has been given before."""
     for _ in range(_TRIES):
         port = choice(LOWEST, HIGHEST)
-        if port not in _given and free(port):
+        if port not in _given and free(port) and _chosen.take(port):
             _given.add(port)
             return port
     raise OSError(f"no free port between {LOWEST} and {HIGHEST} in {_TRIES} tries")

@@ -89,7 +89,7 @@ class ServerProcess:
                 raise StartFailed(f"{self.name}: not {what} in {timeout_s} s:\n{self.tail()}")
             time.sleep(_POLL_S)
 
-    def stop(self, timeout_s: float = 15) -> None:
+    def stop(self, timeout_s: float = 30) -> None:
         """End it with SIGTERM, with SIGKILL if that takes too long; nothing happens if it has ended."""
         if not self.running:
             return

@@ -36,7 +36,8 @@ class OurClient:
 
     def __init__(self, metadata_uri: str, **settings: Any) -> None:
         self._uri = metadata_uri
-        self._config = ClientConfig(**settings)
+        # A disk that others use may take its time, and nobody has failed then.
+        self._config = ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings})
         self.bookkeeper: BookKeeper
 
     def __enter__(self) -> "OurClient":
@@ -90,7 +91,7 @@ def read(reader: LedgerReader, first: int, last: int, *, batch: bool = False) ->
     return list(wait_for(reader.read, first, last, batch).payloads)
 
 
-def poll(condition: Callable[[], bool], timeout_s: float = 10, interval_s: float = POLL_S) -> bool:
+def poll(condition: Callable[[], bool], timeout_s: float = TIMEOUT_S, interval_s: float = POLL_S) -> bool:
     """Whether ``condition()`` comes true in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():

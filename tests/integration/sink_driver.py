@@ -11,6 +11,7 @@ from typing import Any
 
 from bookkeeper_tx.spark.session import local_session
 from tests.integration.sink_faults import FORMAT, FaultySource
+from tests.integration.spark_queries import come_up
 
 
 def rows(spark: Any, count: int, partitions: int) -> Any:
@@ -23,14 +24,14 @@ def rows(spark: Any, count: int, partitions: int) -> Any:
 def write_stream(spark: Any, source: str, checkpoint: str, options: dict[str, Any], fmt: str = FORMAT) -> Any:
     """Write one text file each epoch to the sink, until there is none left; return the query."""
     lines = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(source)
-    query = (
+    written = (
         lines.selectExpr("cast(value as binary) as payload")
         .writeStream.format(fmt)
         .options(**options)
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)
-        .start()
     )
+    query = come_up(written.start)
     query.awaitTermination()
     return query
 

@@ -14,7 +14,7 @@ from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EIO, EOK, Status
 
 _LENGTH = codecs.RECORD_LENGTH
-_TIMEOUT_S = 10
+_TIMEOUT_S = 60
 
 
 class SiteTalk:

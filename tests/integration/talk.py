@@ -11,7 +11,7 @@ from compat_tests.wire import v3_replies
 from compat_tests.wire.replies import txn_id_of
 from protocol_specs import codecs
 
-REPLY_TIMEOUT_S = 10
+REPLY_TIMEOUT_S = 20
 #: How long a poll is given to reach the place where it waits, and a reply that must not come to come all the same.
 SETTLE_S = 0.3
 

@@ -20,7 +20,7 @@ COUNT = 1100
 @pytest.mark.spark
 def test_json_has_every_figure_of_every_run() -> None:
     options = ("--entries", str(ENTRIES), "--runs", "2", "--ledgers", "300", "--json")
-    done = bktx("bench", "spark", *options, timeout_s=280)
+    done = bktx("bench", "spark", *options, timeout_s=800)
     assert done.returncode == 0, done.stderr.decode()
     report = json.loads(done.stdout)
     assert report["machine"]["pyspark"]

@@ -15,7 +15,7 @@ from compat_tests.targets.ports import choose_port
 from tests.integration import bad_servers
 
 #: The first case is tried in both dialects, behind two probes; each wait is at most five seconds.
-TIME_OUT_S = 60
+TIME_OUT_S = 180
 
 
 def start(*arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:

@@ -207,7 +207,9 @@ if word == "start":
     print("it serves at", address, sep="\\n")
 elif pid.exists():
     os.kill(int(pid.read_text()), signal.SIGTERM if word == "stop" else signal.SIGKILL)
-    time.sleep(0.5)
+    status = Path(f"/proc/{pid.read_text()}/stat")
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.05)
     pid.unlink()
 if word == "remove":
     __import__("shutil").rmtree(folder)

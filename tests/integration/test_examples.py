@@ -33,7 +33,7 @@ def run(cluster):
             assert found == 1
             # What an earlier program printed is what a later one is told: the id of a ledger.
             command = [sys.executable, "-c", program, *(text.format(*printed) for text in given)]
-            done = subprocess.run(command, env=environment(), capture_output=True, timeout=60)
+            done = subprocess.run(command, env=environment(), capture_output=True, timeout=200)
             assert done.returncode == 0, done.stderr.decode()
             printed.append(done.stdout.decode())
         return printed

@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,14 @@ def closed_by_the_bookie(connection: socket.socket) -> bool:
     return True
 
 
+def secured_cluster(directory: Path, secrets: Secrets, handshake_timeout_ms: int) -> LocalCluster:
+    settings = {**secrets.bookie_tls(), **secrets.bookie_sasl, **secrets.jaas}
+    return LocalCluster(directory, 1, settings={**settings, "handshakeTimeoutMs": handshake_timeout_ms})
+
+
 @pytest.fixture(scope="module")
 def cluster(secrets: Secrets, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    settings = {**secrets.bookie_tls(), **secrets.bookie_sasl, **secrets.jaas, "handshakeTimeoutMs": 2000}
-    with LocalCluster(tmp_path_factory.mktemp("cluster"), 1, settings=settings) as cluster:
+    with secured_cluster(tmp_path_factory.mktemp("cluster"), secrets, 2000) as cluster:
         yield cluster
 
 
@@ -64,15 +69,19 @@ def test_nor_in_the_middle_of_a_tls_handshake(cluster: LocalCluster) -> None:
         assert closed_by_the_bookie(connection)
 
 
-def test_those_who_are_through_are_served_all_the_same(cluster: LocalCluster, secrets: Secrets) -> None:
-    idle = [connected(cluster, START_TLS) for _ in range(50)]
+def test_those_who_are_through_are_served_all_the_same(tmp_path: Path, secrets: Secrets) -> None:
+    cluster = secured_cluster(tmp_path, secrets, 12_000)  # which the client has, too, behind all the others
+    with cluster, ExitStack() as connections:
+        idle = [connections.enter_context(connected(cluster, START_TLS)) for _ in range(50)]
+        serves_behind(idle, cluster, secrets)
+
+
+def serves_behind(idle: list[socket.socket], cluster: LocalCluster, secrets: Secrets) -> None:
     with OurClient(cluster.metadata_uri, tls=secrets.client_tls(), auth=secrets.client_sasl) as client:
         writer = client.create_ledger()
         assert append(writer, [b"x"]) == [0]
         assert all(closed_by_the_bookie(each) for each in idle)
         assert append(writer, [b"y"]) == [1], "on the connection that it had"
-    for each in idle:
-        each.close()
 
 
 def read_request(ledger_id: int, entry_id: int) -> bytes:

@@ -76,16 +76,19 @@ def fill_until_flushed(ours: OurClient, bookie: LocalBookie) -> None:
     def mark() -> object:
         return read_last_mark(Disk(), [str(bookie.directory / "data" / "current")])
 
-    before, filler = mark(), ours.create_ledger()
+    def logged() -> int:
+        return sum(path.stat().st_size for path in bookie.directory.rglob("current/*.log"))
 
-    def flushed() -> bool:
-        append(filler, FLUSHED[:50])
-        return mark() != before
+    filler = ours.create_ledger()
+    for _ in range(2):  # the first flush may have begun while much more came in; the second begins amid these few
+        before, size = mark(), logged()
 
-    assert poll(flushed)
-    # That flush may have begun while much more came in; the next one begins amid these few.
-    before = mark()
-    assert poll(flushed)
+        def flushed(before: object = before, size: int = size) -> bool:
+            if logged() == size:
+                append(filler, FLUSHED[:50])
+            return mark() != before
+
+        assert poll(flushed)
 
 
 def in_entry_logs(bookie: LocalBookie, payload: bytes) -> bool:

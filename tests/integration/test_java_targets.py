@@ -8,6 +8,7 @@ from compat_tests.targets.java_client import JavaError
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from compat_tests.targets.zookeeper import ZooKeeper
+from tests.integration.our_client import poll
 
 _FENCED = -101
 _NO_SUCH_LEDGER = (-7, -25)  # the second from 4.10, when the store itself has no such ledger
@@ -81,7 +82,7 @@ def test_zookeeper_pauses_and_restarts(tmp_path):
         zookeeper.pause()
         assert not zookeeper.serving()
         zookeeper.resume()
-        assert zookeeper.serving()
+        assert poll(zookeeper.serving)
         zookeeper.stop()
         assert not zookeeper.serving()
         zookeeper.start()

@@ -34,7 +34,7 @@ class RealCluster(contract.Cluster):
         await store.start()
         return store
 
-    async def until(self, condition: Callable[[], bool | Awaitable[bool]], timeout_s: float = 10) -> None:
+    async def until(self, condition: Callable[[], bool | Awaitable[bool]], timeout_s: float = 60) -> None:
         for _ in range(int(timeout_s / 0.02)):
             if condition():
                 return
@@ -68,7 +68,9 @@ class ZooKeeperCluster(RealCluster):
     def make_store(self) -> Any:
         uri = parse_metadata_uri(self.uri)
         assert isinstance(uri, ZooKeeperUri)
-        return ZooKeeperMetadataStore(uri, reactor, session_timeout_s=1.5)
+        store = ZooKeeperMetadataStore(uri, reactor)
+        store._registrations.patience_s = 1.0  # nobody of the contract is killed, so no registration is left to vanish
+        return store
 
     async def raw_ledger(self, ledger_id: int) -> bytes:
         return self.client.get(self.tree.path(ledger_id))[0]

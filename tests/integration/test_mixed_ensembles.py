@@ -52,7 +52,7 @@ def test_java_writes_and_ours_reads(mixed, quorum):
 @pytest.mark.releases(since="4.17")
 def test_java_reads_in_batches(mixed):
     payloads = patterns(COUNT, 100)
-    writer = mixed.ours.create_ledger(3, 3, 2)
+    writer = mixed.ours.create_ledger(3, 3, 3)
     append_and_close(writer, payloads)
     reader = mixed.java.open_ledger(writer.ledger_id)
     for start in range(0, COUNT, 60):  # each from another bookie first

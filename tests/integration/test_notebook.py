@@ -53,7 +53,8 @@ def executed() -> Iterator[Executed]:
     with NotebookRun.in_new_directory() as run:
         notebook = _executed(run)
         cells = {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
-        yield Executed(cells, run.files_left(), run.processes_left())
+        processes = run.processes_left()  # which may take their time, and tidy up meanwhile
+        yield Executed(cells, run.files_left(), processes)
 
 
 def _executed(run: NotebookRun) -> nbformat.NotebookNode:

@@ -23,7 +23,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     # Found by PYTHONPATH, the repository would be taken for a package that is installed already.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     finished = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=280
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=800
     )
     assert finished.returncode == 0, f"{command}: {finished.stdout}{finished.stderr}"
     return finished.stdout

@@ -20,7 +20,7 @@ from compat_tests.targets.java_client import JavaClient, JavaError
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration import blocking_client
-from tests.integration.our_client import OurClient, append, read
+from tests.integration.our_client import OurClient, append, poll, read
 from tests.integration.security import JAAS_FILE, USER, Secrets, fingerprint
 from tests.plain_auth import PlainClient
 
@@ -148,7 +148,7 @@ def blocking_config(secrets: Secrets, security: str, protocol: str, **settings: 
         settings.setdefault("tls", secrets.client_tls())
     if "sasl" in security:
         settings.setdefault("auth", SaslLogin(str(secrets.jaas[JAAS_FILE]), "BookKeeper"))
-    return ClientConfig(protocol=protocol, connect_timeout_s=3, **settings)  # type: ignore[arg-type]
+    return ClientConfig(protocol=protocol, **settings)  # type: ignore[arg-type]
 
 
 @both_dialects
@@ -178,7 +178,7 @@ def test_what_java_refuses_our_blocking_client(
 
     wrong = SaslLogin(str(secrets.jaas[JAAS_FILE]), "Wrong")
     for security in ("sasl", "tls+sasl"):
-        kind, text = refusal(security, auth=wrong)
+        kind, text = refusal(security, auth=wrong, connect_timeout_s=3)
         assert (kind, "unanswered: they may be wrong" in text) == (AuthenticationFailed, True), text
         kind, text = refusal(security, auth=None)
         assert kind in (Unauthorized, AuthenticationFailed), text
@@ -237,4 +237,4 @@ def test_javas_client_wants_the_bookies_host_in_its_certificate(
         with pytest.raises(JavaError):
             client.create_ledger().append(b"x")
         client.stop()
-        assert "no TLS with" in ours.bookies[0].log
+        assert poll(lambda: "no TLS with" in ours.bookies[0].log)

@@ -14,6 +14,7 @@ from bookkeeper_tx.spark.session import SOURCES
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.planted_damage import stopped
+from tests.integration.spark_queries import PATIENCE_S, come_up
 
 pytestmark = pytest.mark.spark
 
@@ -110,8 +111,8 @@ def test_a_sink_without_a_name(spark: Any, site: Site, tmp_path: Path) -> None:
     def stream() -> None:
         rates = spark.readStream.format("rate").load().selectExpr(payload.replace("id", "value"))
         written = rates.writeStream.format("bookkeeper").option("metadataServiceUri", site.uri)
-        query = written.option("checkpointLocation", str(tmp_path)).trigger(once=True).start()
-        query.awaitTermination(60)
+        query = come_up(written.option("checkpointLocation", str(tmp_path)).trigger(once=True).start)
+        assert query.awaitTermination(PATIENCE_S)
 
     said(stream, text)
 

@@ -12,6 +12,7 @@ from bookkeeper_tx.spark.manifest import EpochKey
 from bookkeeper_tx.spark.sink_mark import SinkMark
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.our_client import OurClient, append_and_close, wait_for
+from tests.integration.spark_queries import PATIENCE_S, come_up
 from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
@@ -25,7 +26,6 @@ LEDGER, ORDERS = 7, 12
 """The ledger that the guides name, and one with the custom metadata that they name."""
 
 COUNT = 120
-PATIENCE_S = 100
 
 Names = dict[str, Any]
 
@@ -46,8 +46,10 @@ class Guides:
         names = {"spark": self.session, **names}
         for language, text in blocks:
             program = PLACE.sub(rf'"{self.directory}/\1/', URI.sub(self.cluster.metadata_uri, text))
-            if language == "python":
-                exec(compile(program, page, "exec"), names)
+            if ".start()" in program:
+                come_up(lambda program=program: _run(program, page, names)["query"])  # type: ignore[misc]
+            elif language == "python":
+                _run(program, page, names)
             else:
                 for statement in filter(str.strip, program.split(";")):
                     self.session.sql(statement).collect()
@@ -56,6 +58,11 @@ class Guides:
     def load(self, **options: Any) -> Any:
         uri = self.cluster.metadata_uri
         return self.session.read.format("bookkeeper").options(metadataServiceUri=uri, **options).load()
+
+
+def _run(program: str, page: str, names: Names) -> Names:
+    exec(compile(program, page, "exec"), names)
+    return names
 
 
 @pytest.fixture(scope="module")

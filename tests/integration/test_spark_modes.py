@@ -139,7 +139,7 @@ def test_the_package_may_come_with_the_program(site: Site, tmp_path: Path) -> No
             ],
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=800,
             cwd=tmp_path,
             env=environment(),
         )

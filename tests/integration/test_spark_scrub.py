@@ -80,7 +80,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         unfinished = client.create_ledger(3, 3, 3)
         append(unfinished, payloads(OPEN_COUNT))
         append(unfinished, [b"not confirmed to anybody yet"])
-        scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=SCOPED)
+        scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 3, DigestType.CRC32C, b"", ledger_id=SCOPED)
         append_and_close(scoped, payloads(SMALL_COUNT))
         for index in range(3):
             cluster.restart(index)  # what is in memory goes to the entry logs

@@ -23,11 +23,10 @@ from bookkeeper_tx.spark.sweep import Reason
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.sink_site import BATCH_ROWS, EPOCHS, FILES, PASSWORD, ROWS, Sink, expected
 from tests.integration.spark_process import spark_process
+from tests.integration.spark_queries import PATIENCE_S, come_up
 from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
-
-PATIENCE_S = 240.0
 
 ONE_CORE_EACH = {
     "spark.executor.cores": "1",
@@ -119,7 +118,7 @@ def test_the_password_of_a_sink_is_written_down_nowhere(sink: Sink) -> None:
     named = entries.options(manifest=sink.name, passwordFile=str(sink.password_file), startingOffsets="earliest")
     checkpoint = sink.directory / "of reader"
     query = named.load().writeStream.format("noop").option("checkpointLocation", str(checkpoint))
-    read = query.trigger(availableNow=True).start()
+    read = come_up(query.trigger(availableNow=True).start)
     assert read.awaitTermination(PATIENCE_S)
     assert sum(each["numInputRows"] for each in read.recentProgress) == ROWS + len(EPOCHS)
     events = Path(sink.spark.sparkContext.getConf().get("spark.eventLog.dir").removeprefix("file:"))

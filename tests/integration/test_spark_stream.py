@@ -15,11 +15,11 @@ from bookkeeper_tx.spark.manifest import read_manifest
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, environment
 from tests.integration.our_client import OurClient, append, poll, wait_for
+from tests.integration.spark_queries import PATIENCE_S, come_up
 from tests.integration.spark_session import spark  # noqa: F401
 
 pytestmark = pytest.mark.spark
 
-PATIENCE_S = 100
 PAYLOAD = b"x" * 100
 
 Row = tuple[int, int]
@@ -61,20 +61,6 @@ def close(writer: LedgerWriter) -> None:
 
 def rows(ledger_id: int, first: int, end: int) -> list[Row]:
     return [(ledger_id, entry_id) for entry_id in range(first, end)]
-
-
-def come_up(start: Callable[[], Any]) -> Any:
-    """Start a query.  Spark gives the process that plans it 10 s to import pyspark, which a busy machine may need."""
-    for _ in range(5):
-        query = start()
-        assert poll(lambda query=query: not _is_initializing(query), PATIENCE_S)  # type: ignore[misc]
-        if query.exception() is None or "Python worker failed to connect back" not in str(query.exception()):
-            break
-    return query
-
-
-def _is_initializing(query: Any) -> bool:
-    return query.isActive and query.status["message"].startswith("Initializing")
 
 
 class Stream:

@@ -70,7 +70,7 @@ def fill(cluster: LocalCluster, client: OurClient) -> Filled:
     unfinished = client.create_ledger(3, 3, 3)
     append(unfinished, payloads(5))
     append(unfinished, [b"not confirmed to anybody yet"])
-    scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
+    scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 3, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
     append_and_close(scoped, payloads(4))
     return Filled(cluster, sound, damaged, striped, unfinished.ledger_id, scoped.ledger_id, mac)
 

@@ -1,5 +1,8 @@
 """Choosing a port."""
 
+import subprocess
+import sys
+
 import pytest
 
 from compat_tests.targets.ports import choose_port
@@ -15,6 +18,21 @@ def test_no_port_is_given_twice():
     choice = lambda low, high: next(offered)  # noqa: E731
     assert choose_port(free=lambda port: True, choice=choice) == 15911
     assert choose_port(free=lambda port: True, choice=choice) == 15912
+
+
+OTHER = """
+from compat_tests.targets.ports import choose_port
+print(choose_port(free=lambda port: True, choice=lambda low, high: 15921), flush=True)
+input()
+"""
+
+
+def test_no_port_is_given_to_two_processes():
+    offered = iter([15921, 15922])
+    with subprocess.Popen([sys.executable, "-c", OTHER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"15921\n"
+        assert choose_port(free=lambda port: True, choice=lambda low, high: next(offered)) == 15922
+    assert choose_port(free=lambda port: True, choice=lambda low, high: 15921) == 15921
 
 
 def test_it_gives_up():

@@ -45,7 +45,7 @@ def fill(cluster: LocalCluster, client: OurClient) -> Filled:
     unfinished = client.create_ledger(3, 3, 3)
     append(unfinished, payloads(OPEN_COUNT))
     append(unfinished, [b"not confirmed to anybody yet"])
-    scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 2, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
+    scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 3, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
     append_and_close(scoped, payloads(4))
     for index in range(3):
         cluster.restart(index)  # what is in memory goes to the entry logs

@@ -50,7 +50,7 @@ def test_errors_of_tasks_are_one_line_and_no_stack(filled: Filled, tmp_path: Pat
         [*COMMAND, *arguments, "--metadata", filled.cluster.metadata_uri],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=800,
         env=environment(),
     )
     assert ended.returncode == ExitCode.FAILED
@@ -72,7 +72,7 @@ def test_the_same_file_runs_under_spark_submit(filled: Filled) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=800,
         env=spark_process.environment(),
     )
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "4 ledgers on 3 bookies"), ended.stderr
