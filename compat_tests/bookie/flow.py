@@ -27,6 +27,7 @@ _PATIENCE_S = 2.0
     accepts="10 000 replies, one to each, ETOOMANYREQUESTS to some if need be; or the connection closed when the "
     "bookie has had enough, and never a part.",
     provenance="back-pressure: a rule of this reference",
+    alone=True,
     limit_s=30.0,
 )
 def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:

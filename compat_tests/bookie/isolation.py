@@ -204,6 +204,7 @@ def clients_that_vanish_harm_nobody(talk: Talk) -> None:
     "other ledgers.",
     accepts="EOK to those, within three seconds; then the first has all its replies.",
     provenance="BK#4730, BK#4830; back-pressure: a rule of this reference",
+    alone=True,
     limit_s=20.0,
 )
 def a_slow_reader_harms_nobody(talk: Talk) -> None:

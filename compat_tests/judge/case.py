@@ -71,6 +71,8 @@ class Case:
     after: tuple[str, ...] = ()
     """Cases without which it cannot be judged."""
     site: str = "plain"
+    alone: bool = False
+    """Whether it asks so much of a bookie that this may turn others away: no case is tried beside it."""
     limit_s: float = LIMIT_S
     module: str = ""
 

@@ -65,7 +65,7 @@ class Schedule:
         with _pools(self.pace) as (pool, own_pool):
             try:
                 while waiting or running:
-                    ready = self._ready(waiting)
+                    ready = self._ready(waiting, idle=not running)
                     if not ready and not running:
                         raise ValueError(f"these cases wait for each other: {sorted({key[0] for key in waiting})}")
                     for item in ready:
@@ -84,9 +84,10 @@ class Schedule:
                 raise
         return [self._results[item.key] for item in items]
 
-    def _ready(self, waiting: Mapping[tuple[str, Dialect], _Item]) -> list[_Item]:
-        """Those that wait for nothing any more."""
-        return [item for item in waiting.values() if all(key in self._results for key in self._before(item))]
+    def _ready(self, waiting: Mapping[tuple[str, Dialect], _Item], idle: bool) -> list[_Item]:
+        """Those that wait for nothing any more; one that is tried alone only if nothing else can be, or is."""
+        free = [item for item in waiting.values() if all(key in self._results for key in self._before(item))]
+        return [item for item in free if not item.case.alone] or (free[:1] if idle else [])
 
     def _before(self, item: _Item) -> list[tuple[str, Dialect]]:
         """What an item depends on: the case in the same dialect, or in those that it has."""

@@ -1,6 +1,7 @@
 """In which order cases are tried, and which are not."""
 
 import threading
+import time
 
 import pytest
 
@@ -92,3 +93,26 @@ def test_cases_that_wait_for_each_other_are_named(run):
     cases = made(BASE), made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", after=("BKW-A-001",))
     with pytest.raises(ValueError, match=r"BKW-A-001.*BKW-B-001"):
         run(*cases)
+
+
+def test_a_case_that_is_tried_alone_has_nobody_beside_it(run):
+    beside, most = set(), {}
+    lock = threading.Lock()
+
+    def script(attempt):
+        key = attempt.brief.case.id, attempt.dialect
+        with lock:
+            beside.add(key)
+            for each in beside:
+                most[each] = max(most.get(each, 0), len(beside))
+        time.sleep(0.01)
+        with lock:
+            beside.discard(key)
+
+    heavy = [made(f"BKW-A-{number:03}", script, alone=True) for number in (1, 2)]
+    light = [made(f"BKW-B-{number:03}", script) for number in range(1, 9)]
+    last = made("BKW-C-001", script, after=("BKW-A-001",))
+    _, verdicts = run(made(BASE, script), *heavy, *light, last)
+    assert set(verdicts.values()) == {Verdict.PASS}
+    assert {most[case.id, dialect] for case in heavy for dialect in BOTH} == {1}
+    assert max(most.values()) == 2
