@@ -146,7 +146,7 @@ def a_wrong_password_is_refused_in_words(talk: Talk) -> None:
     token, _ = digest_md5.response(challenge(talk, talk.main), user, password + "x", cnonce(talk))
     frame = auth_frame(talk, token)
     talk.main.send(frame)
-    outcome: Outcome = talk.main.receive(1.0)
+    outcome: Outcome = talk.main.receive()
     if isinstance(outcome, Silent):
         talk.fail("the answer to a wrong password", expected="a refusal", seen=str(outcome))
     if talk.dialect is V3:

@@ -149,7 +149,7 @@ def many_connections_are_served_at_once(talk: Talk) -> None:
     MUST,
     "sec-framing",
     sends="Half of a frame on each of 50 connections, which then say nothing; adds on another one.",
-    accepts="EOK to the adds, each within three seconds.",
+    accepts="EOK to the adds, each within ten seconds.",
     provenance="D5: no harm to others",
     limit_s=20.0,
 )
@@ -162,7 +162,7 @@ def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
     for entry_id in range(20):
         frame = talk.requests.add(ledger, entry_id)
         talk.main.send(frame)
-        talk.check_reply(talk.answered(talk.main.receive_for(frame, 3.0)), EOK)
+        talk.check_reply(talk.answered(talk.main.receive_for(frame)), EOK)
     talk.line("stopped 7").send_bytes(whole[8:])
     talk.check_reply(talk.answered(talk.line("stopped 7").receive()), EOK, entry_id=99)
 

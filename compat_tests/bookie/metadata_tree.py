@@ -26,7 +26,6 @@ from protocol_specs.metadata import bookie as names
 from protocol_specs.metadata import layout
 from protocol_specs.metadata.formats_pb2 import BookieServiceInfo
 
-_CONNECT_TIMEOUT_S = 5.0
 _NO_ANSWER = (KazooTimeoutError, ConnectionLoss, OperationTimeoutError, SessionExpiredError)
 
 
@@ -181,7 +180,7 @@ def tree_of(talk: Talk) -> Iterator[Tree]:
         raise Unsupported("where this bookie keeps its metadata is not known")
     client = new_session(cluster.zookeeper)
     try:
-        client.start(timeout=min(_CONNECT_TIMEOUT_S, talk.left_s()))
+        client.start(timeout=talk.left_s())
         yield Tree(talk, client, cluster.root)
     except _NO_ANSWER as error:
         text = f"{type(error).__name__}: {error}"

@@ -15,8 +15,8 @@ from compat_tests.wire.replies import Closed, Reply, txn_id_of
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire.status import EBADREQ, EBADVERSION, Status
 
-_LIMIT_S = 5.0
-_REPLY_TIMEOUT_S = 2.0
+_LIMIT_S = 12.0
+_REPLY_TIMEOUT_S = 6.0
 _SCOPE = 1
 
 #: What a bookie says that knows the number of an operation but does not serve it.

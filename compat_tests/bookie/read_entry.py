@@ -91,7 +91,7 @@ def entry_ids_below_the_last_are_bad_requests(talk: Talk) -> None:
     for entry_id in (-2, -3, -4096, -(2**63)):
         line = talk.line(f"entry {entry_id}")
         line.send(talk.requests.read(ledger, entry_id))
-        reply = talk.answered(line.receive(1.0))
+        reply = talk.answered(line.receive())
         talk.check_one_of("status", reply.status, (EBADREQ, ENOENTRY))
         for name, value in (("ledger_id", ledger), ("entry_id", entry_id), ("body", b"")):
             talk.check(name, getattr(reply, name), value)

@@ -55,7 +55,7 @@ def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
     agree(talk, line)
     line.send(talk.requests.add(ledger, 0))
     seen = b""
-    while isinstance(more := line.receive_bytes(2.0), bytes) and more and len(seen) <= _ALERT_SIZE_MAX:
+    while isinstance(more := line.receive_bytes(10.0), bytes) and more and len(seen) <= _ALERT_SIZE_MAX:
         seen += more
     talk.check_that(isinstance(more, Closed), "the connection", "closed", more)
     talk.check_that(not seen or seen[:1] == b"\x15", "what came before the end", "nothing, or a TLS alert", seen)

@@ -161,7 +161,7 @@ def a_lost_connection_is_not_for_ever(stage: Stage) -> None:
     sends="A batch read of 0 entries, no limit, at bookies that close the connection on batch reads.",
     accepts="At least one entry, from 0 on, within the time-outs of the client.",
     provenance="BK#4641, D8",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_count_of_0_is_no_limit_for_single_reads_either(stage: Stage) -> None:
     """A client MUST return entries for a count of 0 when it falls back to single reads: the call must not hang."""

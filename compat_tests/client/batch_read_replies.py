@@ -14,7 +14,7 @@ from compat_tests.client.readable import (
     replying,
 )
 from compat_tests.client.rules import Exchange
-from compat_tests.client.stage import Stage
+from compat_tests.client.stage import SILENCE_MS, Stage
 from compat_tests.judge.case import MUST, case
 from protocol_specs.wire.status import EIO, ENOENTRY
 
@@ -44,7 +44,7 @@ def first_reply_made_by(
     sends="A batch whose first entry has a wrong bit; the other replicas are right.",
     accepts="The entries, from another replica, within the client's time-outs.",
     provenance="BK#4789",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     """A client MUST ask another replica when the first entry of a batch does not match its digest."""
@@ -65,7 +65,7 @@ def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     sends="A batch of ten whose fifth entry has a wrong bit.",
     accepts="The first four entries, or more from another replica; never the damaged one, and no hang.",
     provenance="BK#4789",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
     """A client MUST return the verified entries in front of a damaged one, or read all from another replica."""
@@ -88,7 +88,7 @@ def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
     sends="Batches whose first entry has a wrong bit, from every replica.",
     accepts="A digest mismatch, within the client's time-outs.",
     provenance="BK#4789",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
     """A client MUST fail a batch read with a digest mismatch when no replica has its first entry undamaged."""
@@ -129,7 +129,7 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     sends="A batch that leaves entry 2 out: 0, 1, 3, 4, each with a right digest.",
     accepts="Entries 0 and 1, or more from another replica; entry 3 is never returned as entry 2.",
     provenance="correctness: DigestBoundToPosition",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     """A client MUST check that entry i of a batch is entry start + i: a digest binds an entry to its place."""
@@ -149,7 +149,7 @@ def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     sends="A batch with entries of another ledger, which has the same digest type and password.",
     accepts="The ledger's own entries, from another replica.",
     provenance="correctness: DigestBoundToPosition",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
     """A client MUST NOT return an entry that names another ledger, though its digest is right."""
@@ -191,7 +191,7 @@ def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
     sends="EOK without any entry, from the replica asked first.",
     accepts="The entries of another replica; never an empty result.",
     provenance="BP-62",
-    limit_s=6.0,
+    limit_s=12.0,
 )
 def a_batch_of_no_entries_is_no_answer(stage: Stage) -> None:
     """A client MUST NOT take EOK without entries for success: a bookie brings one at least."""
@@ -230,7 +230,7 @@ def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
 def a_silent_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when the time-out of a batch read is over."""
     ledger = readable(stage, PAYLOADS)
-    reader = ledger.open(stage.impatient_client())
+    reader = ledger.open(stage.impatient_client(SILENCE_MS))
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
     asked = in_turn(stage, ledger, names.BATCH_READ, no_answer)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from compat_tests.client.driven import NOT_ENOUGH_BOOKIES, Handle
 from compat_tests.client.scripted_bookie import ScriptedBookie
-from compat_tests.client.stage import IMPATIENT_MS, Stage
+from compat_tests.client.stage import HELD_MS, SILENCE_MS, Stage
 from compat_tests.client.writers import check_fragments, fragments_of, with_spares
 from compat_tests.judge.case import MUST, SHOULD, case
 from compat_tests.judge.verdict import Mismatch
@@ -21,11 +21,11 @@ from protocol_specs.wire.status import (
 
 NOT_YET_S = 0.3
 
-TWO_REFUSALS_MS = 3000
+TWO_REFUSALS_MS = 7000
 """A time-out behind which the case does something before the next one is over."""
 
-AT_ONCE_S = 4.0
-"""Less than the time-outs of a patient client, and time enough on a busy machine."""
+AT_ONCE_S = 8.0
+"""Less than the time-outs of a client whose requests are held, and time enough on a busy machine."""
 
 
 @case(
@@ -96,7 +96,7 @@ def _is_replaced(stage: Stage, writer: Handle, keeper: ScriptedBookie, gone: Scr
 )
 def a_silent_bookie_is_replaced(stage: Stage) -> None:
     """A client MUST give an add up after a time, and replace the bookie."""
-    writer, (first, second), (spare,) = with_spares(stage, 2, silence_ms=IMPATIENT_MS)
+    writer, (first, second), (spare,) = with_spares(stage, 2, silence_ms=SILENCE_MS)
     writer.append()
     second.on("add").silence()
     stage.check("the entry", writer.append(), 1)
@@ -198,7 +198,7 @@ def a_writer_goes_on_with_an_ack_quorum(stage: Stage) -> None:
 )
 def a_slow_bookie_holds_nobody_up(stage: Stage) -> None:
     """A client MUST NOT wait for more bookies than the ack quorum."""
-    writer, (_, second, _), _ = with_spares(stage, 3, ack=2)
+    writer, (_, second, _), _ = with_spares(stage, 3, ack=2, silence_ms=HELD_MS)
     second.on("add").silence()
     for entry_id in range(5):
         stage.check("the entry", writer.append(timeout_s=AT_ONCE_S), entry_id)
@@ -222,7 +222,7 @@ def garbage_acknowledges_nothing(stage: Stage) -> None:
         lambda frame: b"\xff" * 20,
         lambda frame: b"HTTP/1.1 200 OK\r\n\r\n",
     ]
-    client = stage.impatient_client()
+    client = stage.impatient_client(SILENCE_MS)
     (keeper,) = stage.bookies(1)
     for number, change in enumerate(garbage):
         (liar,) = stage.bookies(1)

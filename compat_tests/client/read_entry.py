@@ -2,7 +2,7 @@
 
 from compat_tests.client import asked as names
 from compat_tests.client.readable import ABSENT, in_turn, no_answer, readable, replying
-from compat_tests.client.stage import Stage
+from compat_tests.client.stage import SILENCE_MS, Stage
 from compat_tests.judge.case import MUST, V3, case
 from protocol_specs.wire.status import (
     EBADREQ,
@@ -156,7 +156,7 @@ def a_silent_replica_means_the_next(stage: Stage) -> None:
     """A client MUST have a time-out for reads, and ask another replica when it is over."""
     ledger = readable(stage, PAYLOADS)
     asked = in_turn(stage, ledger, names.READ, no_answer)
-    reader = ledger.open(stage.impatient_client())
+    reader = ledger.open(stage.impatient_client(SILENCE_MS))
     stage.check("the payload", reader.read_entry(0), b"zero")
     stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
 

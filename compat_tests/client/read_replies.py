@@ -3,7 +3,7 @@
 from compat_tests.client import asked as names
 from compat_tests.client.readable import GIVEN_UP, Kept, in_turn, readable
 from compat_tests.client.rules import Exchange
-from compat_tests.client.stage import Stage
+from compat_tests.client.stage import SILENCE_MS, Stage
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.judge.recording import NOTE
 from protocol_specs import fields
@@ -89,7 +89,7 @@ def a_late_reply_is_inert(stage: Stage) -> None:
     ledger = readable(stage, PAYLOADS)
     late: list[Exchange] = []
     asked = in_turn(stage, ledger, names.READ, late.append)
-    reader = ledger.open(stage.impatient_client())
+    reader = ledger.open(stage.impatient_client(SILENCE_MS))
     stage.check("the payload", reader.read_entry(2), b"two")
     again = reader.begin_read(2)
     first = stage.first("reads of entry 2", late)
@@ -112,7 +112,7 @@ def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
     slow = readable(stage, PAYLOADS, ensemble=1)
     quick = readable(stage, PAYLOADS, ensemble=1)
     gate = slow.bookies[0].on(names.READ, ledger_id=slow.id).hold()
-    reader = slow.open()
+    reader = slow.open(stage.held_client())
     waiting = [reader.begin_read(entry_id) for entry_id in range(4)]
     gate.wait(1)
     stage.check("the payload at the quick bookie", quick.open().read_entry(1), b"one")

@@ -35,7 +35,13 @@ PATIENT_MS = 6000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
 
 IMPATIENT_MS = 1500
-"""Those of a client for which a bookie is silent on purpose: the others must still be quick enough under load."""
+"""Those of a client for which a bookie is silent on purpose, and no other answer decides."""
+
+SILENCE_MS = 5000
+"""Those of a client for which one bookie is silent on purpose, and others must have answered by then."""
+
+HELD_MS = 12_000
+"""Those of a client whose requests are held while something else is done: none is to be over before that."""
 
 _SEEN_S = 8.0
 """How long a client may take to see which bookies are registered."""
@@ -167,6 +173,10 @@ class Stage(Attempt):
     def impatient_client(self, timeout_ms: int = IMPATIENT_MS, **settings: object) -> Client:
         """One with shorter time-outs, for cases of silence; Java counts whole seconds."""
         return self.fresh_client(read_timeout_ms=timeout_ms, add_timeout_ms=timeout_ms, **settings)
+
+    def held_client(self) -> Client:
+        """One that goes on waiting for its replies while the case does something else."""
+        return self.impatient_client(HELD_MS)
 
     def new_writer(
         self,

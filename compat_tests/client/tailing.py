@@ -22,8 +22,6 @@ PAYLOADS = (b"zero", b"one", b"two", b"three")
 POLL: dict[str, Any] = {"previous_lac": lambda previous: previous is not None}
 """What tells a long poll from other reads."""
 
-_POLL_S = 5.0
-
 
 def _polls(stage: Stage, ledger: Readable, **wanted: Any) -> list[Asked]:
     """Wait until the client waits by long polls, which it need not: it may ask again and again, as over V2."""
@@ -32,7 +30,7 @@ def _polls(stage: Stage, ledger: Readable, **wanted: Any) -> list[Asked]:
         return ledger.asked(names.READ, **POLL, **wanted)
 
     try:
-        stage.wait_until(lambda: bool(polls()), "a long poll", _POLL_S)
+        stage.wait_until(lambda: bool(polls()), "a long poll")
     except Mismatch:
         if len(ledger.asked()) > _ASKED_AGAIN:
             raise Unsupported("the client waits without long polls: it asks again and again") from None
@@ -85,7 +83,7 @@ def a_wait_is_a_read_with_previous_lac(stage: Stage) -> None:
     ledger = readable(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.check("the last add confirmed", reader.last_add_confirmed, 2)
-    waiting = _wait(reader, 3, 1500)
+    waiting = _wait(reader, 3, 10_000)
     _polls(stage, ledger, timeout_ms=lambda timeout_ms: timeout_ms > 0)
     for each in ledger.asked(names.READ, **POLL):
         stage.check("previous LAC, fencing, key", (each.previous_lac, each.fencing, each.key), (2, False, None))
@@ -132,7 +130,7 @@ def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None
     damaged = faults.with_bit_flipped(ledger.entries[3], -1)
     reader = ledger.open()
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(entry_id=3, body=damaged, max_lac=3)
-    waiting = _wait(reader, 3, 5000)
+    waiting = _wait(reader, 3, 10_000)
     _polls(stage, ledger)
     _written_on(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
@@ -152,7 +150,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     ledger = readable(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(entry_id=fields.LAST_ENTRY, max_lac=3)
-    waiting = _wait(reader, 3, 3000)
+    waiting = _wait(reader, 3, 10_000)
     if waiting.result()["found"] != "true":
         stage.tolerate("the last add confirmed is returned, and the entry is for the caller to read")
         stage.check("the last add confirmed", number(waiting.result()["last_add_confirmed"]), 3)
@@ -167,7 +165,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     "sec-long-poll-wait",
     dialects=(V3,),
     sends="The client waits 1 s for an entry that never comes.",
-    accepts="After 1 s, and no later than 5 s: no entry, no error, and the last add confirmed of before.",
+    accepts="After 1 s, and no later than 10 s: no entry, no error, and the last add confirmed of before.",
     provenance="seen with Java's client 4.18.0",
 )
 def that_the_time_is_over_is_no_error(stage: Stage) -> None:
@@ -179,7 +177,7 @@ def that_the_time_is_over_is_no_error(stage: Stage) -> None:
     took_s = time.monotonic() - began
     stage.check("whether an entry was found", reply["found"], "false")
     stage.check("the last add confirmed", number(reply["last_add_confirmed"]), 2)
-    stage.check_that(0.9 <= took_s <= 5.0, "the time it took", "1 to 5 s", f"{took_s:.1f} s")
+    stage.check_that(0.9 <= took_s <= 10.0, "the time it took", "1 to 10 s", f"{took_s:.1f} s")
 
 
 @case(
@@ -232,17 +230,17 @@ def a_wait_outlives_its_bookie(stage: Stage) -> None:
     "sec-flow-tailing",
     dialects=(V3,),
     sends="While the client waits for entry 4, the ledger is closed at entry 3.",
-    accepts="The wait ends within 3 s of its 8 s, without an entry; entry 3 can be read.",
+    accepts="The wait ends within 10 s of its 15 s, without an entry; entry 3 can be read.",
     provenance="our client; Java's waits on",
 )
 def closing_the_ledger_ends_a_wait(stage: Stage) -> None:
     """A client SHOULD end a wait when the ledger is closed in front of the entry that is waited for."""
     ledger = readable(stage, PAYLOADS, closed=False)
     reader = ledger.open()
-    waiting = _wait(reader, 4, 8000)
+    waiting = _wait(reader, 4, 15_000)
     _polls(stage, ledger)
     _close(stage, ledger)
-    stage.check("whether an entry was found", waiting.result(3.0)["found"], "false")
+    stage.check("whether an entry was found", waiting.result(10.0)["found"], "false")
     stage.check("the payload of entry 3", reader.read_entry(3), b"three")
 
 

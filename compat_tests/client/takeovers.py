@@ -19,7 +19,7 @@ NOT_YET_S = 0.3
 
 def _writer(stage: Stage, bookies: Sequence[ScriptedBookie] | None = None) -> tuple[Handle, list[ScriptedBookie]]:
     """A writer with one acknowledged entry of five bytes, W = 3 and A = 2, and its bookies by place."""
-    writer = stage.new_writer(bookies or stage.bookies(3), ack=2)
+    writer = stage.new_writer(bookies or stage.bookies(3), ack=2, client=stage.held_client())
     writer.append(b"first")
     return writer, stage.ensemble(writer.ledger_id)
 
@@ -126,14 +126,15 @@ def a_recovery_that_comes_second_keeps_the_first(stage: Stage) -> None:
     bookies = stage.bookies(3)
     ledger = stage.ledger(bookies, entries=3, ack=2)
     gates = [bookie.on("read", fencing=True, times=1).hold() for bookie in bookies]
-    pending = stage.client.begin_open(ledger.ledger_id)
+    client = stage.held_client()
+    pending = client.begin_open(ledger.ledger_id)
     gates[0].wait()
     length = sum(map(len, ledger.payloads[:2]))
     closed = stage.root.change(ledger.ledger_id, lambda record: _closed(record, 1, length))
     for gate in gates:
         gate.wait()
         gate.release()
-    reader = stage.client.opened(pending)
+    reader = client.opened(pending)
     stage.check("the last add confirmed", reader.opened_at, 1)
     stage.check("the metadata", stage.metadata(ledger.ledger_id), closed)
 

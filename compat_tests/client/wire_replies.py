@@ -70,7 +70,7 @@ def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
     def closed() -> int:
         return sum(event.sender == NOTE and event.text in GIVEN_UP for event in stage.recording.events)
 
-    stage.wait_until(lambda: closed() >= len(lengths), "connections closed by the client", 2.0)
+    stage.wait_until(lambda: closed() >= len(lengths), "connections closed by the client")
 
 
 @case(

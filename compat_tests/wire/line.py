@@ -90,7 +90,7 @@ class Line:
         """Send bytes as they are.  That the target has closed is told by what is received next."""
         self.recording.sent(self.name, data)
         try:
-            self.socket.settimeout(self._left())
+            self.socket.settimeout(self.left_s())
             self.socket.sendall(data)
         except TimeoutError:
             self._check_stopped()
@@ -105,7 +105,7 @@ class Line:
         for at in range(0, len(data), piece_size):
             self.send_bytes(data[at : at + piece_size])
             if pause_s:
-                time.sleep(min(pause_s, self._left()))
+                time.sleep(min(pause_s, self.left_s()))
 
     def half_close(self) -> None:
         """Say that nothing more will be sent."""
@@ -141,7 +141,7 @@ class Line:
         for index, reply in enumerate(self._waiting):
             if mismatched(frame, reply) is None:
                 return self._taken(index)
-        deadline = time.monotonic() + min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
+        deadline = time.monotonic() + min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self.left_s())
         while True:
             outcome = self._next(max(deadline - time.monotonic(), 0.001))
             if not isinstance(outcome, Reply):
@@ -169,7 +169,7 @@ class Line:
         if self._buffer:
             data, self._buffer = bytes(self._buffer), bytearray()
             return data
-        more = self._more(time.monotonic() + min(timeout_s, self._left()))
+        more = self._more(time.monotonic() + min(timeout_s, self.left_s()))
         if isinstance(more, Closed):
             return more
         return self.receive_bytes(0) if more else b""
@@ -195,7 +195,7 @@ class Line:
         return reply
 
     def _next(self, timeout_s: float | None) -> Outcome:
-        wait_s = min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self._left())
+        wait_s = min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self.left_s())
         deadline = time.monotonic() + wait_s
         while (frame := self._frame()) is None:
             more = self._more(deadline)
@@ -226,7 +226,7 @@ class Line:
         """Wait for bytes: True if some came, False if the time is over."""
         if self._ended is not None:
             return self._ended
-        wait_s = max(min(deadline - time.monotonic(), self._left()), 0.001)
+        wait_s = max(min(deadline - time.monotonic(), self.left_s()), 0.001)
         try:
             self.socket.settimeout(min(wait_s, _LOOK_UP_S))
             data = self.socket.recv(_CHUNK_SIZE)
@@ -249,7 +249,8 @@ class Line:
         self.recording.note(self.name, f"{'reset' if how.how == 'reset' else 'closed'} by the target{left}")
         return how
 
-    def _left(self) -> float:
+    def left_s(self) -> float:
+        """How long the case may still take.  Raises Mismatch if that is over."""
         self._check_stopped()
         left = self._deadline - time.monotonic()
         if left <= 0:

@@ -12,8 +12,6 @@ from compat_tests.targets.sites import TlsFiles
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.wire.line import Line
 
-HANDSHAKE_TIMEOUT_S = 10.0
-
 
 def client_context(
     files: TlsFiles,
@@ -63,7 +61,7 @@ def shake_hands(line: Line, context: ssl.SSLContext) -> str | None:
 
     With TLS 1.3 a client's certificate is refused behind the handshake: what is received next is the end.
     """
-    line.socket.settimeout(HANDSHAKE_TIMEOUT_S)
+    line.socket.settimeout(line.left_s())
     try:
         line.socket = context.wrap_socket(line.socket)
     except OSError as error:  # ssl.SSLError is one

@@ -19,11 +19,11 @@ def failing(attempt):
 
 @pytest.fixture
 def run(monkeypatch):
-    def run(*cases, features=None, **options):
+    def run(*cases, features=None, jobs=2, **options):
         ground = FakeGround()
         monkeypatch.setattr(schedules, "CATALOGUE", {case.id: case for case in cases})
         came = []
-        wanted = Schedule(ground, cases, 1, features or {}, Measure(), Pace(2, 1), came.append, **options)
+        wanted = Schedule(ground, cases, 1, features or {}, Measure(), Pace(jobs, 1), came.append, **options)
         results = wanted.run()
         assert sorted(came, key=repr) == sorted(results, key=repr)
         return ground, {(result.case, result.dialect): result.verdict for result in results}
@@ -84,7 +84,7 @@ def test_what_waits_in_the_queue_when_the_run_is_stopped_is_not_tried(run):
     def script(attempt):
         stop.set()  # in the thread of the pool, when the rest has been put into the queue or is about to be
 
-    ground, verdicts = run(made(BASE), made("BKW-0-001", script), *queued, stop=stop)
+    ground, verdicts = run(made(BASE), made("BKW-0-001", script), *queued, stop=stop, jobs=1)
     assert {verdicts[case.id, dialect] for case in queued for dialect in BOTH} == {Verdict.NOT_REACHED}
     assert {case_id for case_id, _ in ground.tried} == {BASE, "BKW-0-001"}
 
