@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 from attrs import field, fields, frozen
 
+from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.spark.option import NOWHERE, Use, option_name, option_of
 from bookkeeper_tx.spark.options import Options
 
@@ -30,6 +31,15 @@ class Cluster:
     def selects(self) -> bool:
         """Whether the options say which ledgers."""
         return any(is_selector(name) for name in self.options)
+
+    def check_used(self, uses: Use) -> None:
+        """Raise InvalidConfig for an option that does nothing in any of the tables that a job reads.
+
+        A password may be given to all jobs alike.
+        """
+        for name in self.options:
+            if not _uses_of(name) & uses and name.lower() != "passwordfile":
+                raise InvalidConfig(f"option {name}: this job does nothing with it, leave it out")
 
     def load(self, spark: Any, use: Use, **more: str) -> Any:
         """Return the table of ``use`` as a DataFrame; options that do nothing there are left out."""

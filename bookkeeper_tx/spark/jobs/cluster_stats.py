@@ -42,6 +42,7 @@ class StatsSettings:
 
 def run(spark: Any, settings: StatsSettings, progress: Progress) -> Summary:
     """Count, and show."""
+    settings.cluster.check_used(Use.LEDGERS | Use.BOOKIES)
     with progress.step("reading the metadata of ledgers and bookies"):
         ledgers = settings.cluster.load(spark, Use.LEDGERS).cache()
         bookies = settings.cluster.load(spark, Use.BOOKIES)

@@ -24,6 +24,7 @@ from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers,
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options import Options
 
 SHOWN = 20
 APP_PREFIX = "copy-"
@@ -50,9 +51,7 @@ class CopySettings:
 
 def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     """Copy the closed ledgers that are not there yet, and compare all of them."""
-    offsets = [name for name in settings.cluster.options if name.lower() in ("startingoffsets", "endingoffsets")]
-    if offsets:
-        raise InvalidConfig(f"option {offsets[0]}: ledgers are copied whole, leave it out")
+    check_options(settings.cluster)
     with progress.step("looking at the ledgers"):
         pinned = pin(spark, settings.cluster, closed_only=True)
         there = published_names(spark, settings)
@@ -69,6 +68,19 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
             settings.output.write(compared)
     compared.unpersist()
     return summary
+
+
+def check_options(cluster: Cluster) -> None:
+    """Raise InvalidConfig for options with which a copy would not have every entry, or have one that is corrupt."""
+    for name in cluster.options:
+        if name.lower() in ("startingoffsets", "endingoffsets", "includelost", "includedigest"):
+            raise InvalidConfig(f"option {name}: ledgers are copied whole, leave it out")
+    options = Options.from_spark({"metadataServiceUri": cluster.metadata_uri, **cluster.options}, Use.READ)
+    if not options.fail_on_data_loss:
+        raise InvalidConfig(
+            "option failOnDataLoss: a copy without the lost entries would be another ledger, leave it out; "
+            "--ledgers names those to copy"
+        )
 
 
 def published_names(spark: Any, settings: CopySettings) -> frozenset[str]:

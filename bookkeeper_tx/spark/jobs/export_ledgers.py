@@ -31,7 +31,7 @@ def run(spark: Any, settings: ExportSettings, progress: Progress) -> Summary:
     with progress.step("looking at the ledgers"):
         pinned = pin(spark, settings.cluster)
     if not pinned.ids:
-        return Summary("there is no ledger to export; nothing was written")
+        return Summary(f"there is no ledger to export{_left_out(pinned)}; nothing was written")
     output = settings.output
     entries = pinned.entries(spark)
     with progress.step(f"writing {counted(len(pinned.ids), 'ledger')} to {output.path}"):
@@ -45,9 +45,16 @@ def run(spark: Any, settings: ExportSettings, progress: Progress) -> Summary:
 
 
 def totals(entries: Any, keys: tuple[str, ...]) -> Any:
-    """Return what can be counted of each ledger: entries, their ids, and payload bytes if there is a payload."""
+    """Return what can be counted of each ledger: entries, their ids, and payload bytes if there is a payload.
+
+    A row for an entry that is lost, or corrupt, does not count.
+    """
     from pyspark.sql import functions as F
 
+    if "lost" in entries.columns:
+        entries = entries.where("lost IS NULL")
+    if "digest_ok" in entries.columns:
+        entries = entries.where("digest_ok")
     size = F.sum(F.octet_length("payload")) if "payload" in entries.columns else F.lit(None).cast("bigint")
     return entries.groupBy(*keys).agg(
         F.count(F.lit(1)).alias("written"),

@@ -60,13 +60,13 @@ def pin(spark: Any, cluster: Cluster, *, closed_only: bool = False) -> PinnedLed
     if broken and options.fail_on_data_loss:
         named = "; ".join(f"{ledger_name(each.ledger_id)}: {each.problem}" for each in islice(broken, SHOWN))
         raise CannotBeDone(
-            f"the metadata of {counted(len(broken), 'ledger')} cannot be read ({named}): do not ask for them, "
-            "or give -O failOnDataLoss=false to go on without them"
+            f"the metadata of {counted(len(broken), 'ledger')} cannot be read ({named}): do not ask for them"
+            + ("" if closed_only else ", or give -O failOnDataLoss=false to go on without them")
         )
     sound = [each for each in found if each.problem is None]
     skip_open = closed_only or options.read_mode is ReadMode.CLOSED
     taken = [each for each in sound if each.closed or not skip_open]
-    ends = _ends_of_open(spark, cluster, [each.ledger_id for each in taken if not each.closed])
+    ends = _ends_of_open(spark, cluster, options, [each.ledger_id for each in taken if not each.closed])
     spans = [_span(each, options, ends.get(each.ledger_id, each.end)) for each in taken]
     keys = ("scope_id", "ledger_id") if any(each.ledger_id >> 64 for each in taken) else ("ledger_id",)
     return PinnedLedgers(
@@ -110,15 +110,17 @@ def _look(table: Any) -> Iterator[_Looked]:
         yield _Looked(ledger_id, closed, row.last_entry_id + 1 if closed else 0, row.length or 0, row.problem)
 
 
-def _ends_of_open(spark: Any, cluster: Cluster, ledger_ids: list[int]) -> dict[int, int]:
-    """Return where what is confirmed of open ledgers ends; it is read for that."""
+def _ends_of_open(spark: Any, cluster: Cluster, options: Options, ledger_ids: list[int]) -> dict[int, int]:
+    """Return where what is confirmed of open ledgers ends, whether it is lost or not; it is read for that."""
     if not ledger_ids:
         return {}
     from pyspark.sql import functions as F
 
     kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
-    bare = {name: value for name, value in kept.items() if name.lower() not in ("startingoffsets", "endingoffsets")}
-    named = Cluster(cluster.metadata_uri, {**bare, "ledgers": spans_of(ledger_ids)})
+    other = ("startingoffsets", "endingoffsets", "includelost")
+    bare = {name: value for name, value in kept.items() if name.lower() not in other}
+    lost = {} if options.fail_on_data_loss else {"includeLost": "true"}
+    named = Cluster(cluster.metadata_uri, {**bare, **lost, "ledgers": spans_of(ledger_ids)})
     frame = named.load(spark, Use.READ, includeScope="true", includePayload="false")
     last = frame.groupBy("scope_id", "ledger_id").agg((F.max("entry_id") + 1).alias("end")).collect()
     ends = {LedgerId(row.ledger_id, row.scope_id): row.end for row in last}

@@ -49,6 +49,7 @@ class ScrubSettings:
 
 def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     """Read all replicas, write the findings, and count them."""
+    settings.cluster.check_used(Use.REPLICAS | Use.BOOKIES)
     with progress.step("reading all replicas"):
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)
@@ -75,7 +76,7 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     with progress.step("gathering what was found"):
         everything = reduce(lambda one, other: one.unionByName(other), found).cache()
         frames.append(everything)
-        summary = summarise(read, everything)
+        summary = summarise(settings, read, everything)
     if settings.output is not None:
         with progress.step(f"writing findings to {settings.output.path}"):
             settings.output.write(everything)
@@ -132,7 +133,7 @@ def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:
     return spark.read.format(OrphansTable.name()).options(**options).load()
 
 
-def summarise(read: Any, everything: Any) -> Summary:
+def summarise(settings: ScrubSettings, read: Any, everything: Any) -> Summary:
     """Say what was read, and what is wrong."""
     from pyspark.sql import functions as F
 
@@ -160,7 +161,9 @@ def summarise(read: Any, everything: Any) -> Summary:
     damaged = sum(row[1] for row in kinds if row[0] in findings.DAMAGE)
     if damaged:
         return Summary(f"damage: {counted(damaged, 'finding')}", (*tables,), ExitCode.FOUND)
-    return Summary(f"no damage in {counted(read.ledgers, 'ledger')}: all replicas are there and alike", (*tables,))
+    text = f"no damage in {counted(read.ledgers, 'ledger')}: all replicas are there and alike"
+    looked = settings.entry_logs or settings.orphans_in is not None
+    return Summary(text if looked else f"{text} (for orphans say --entry-logs or --orphans-in)", (*tables,))
 
 
 def _ids(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:

@@ -1,0 +1,95 @@
+"""Jobs that prove what they did, on ledgers that have lost entries: they say so whatever they are told to pass over."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve, frozen
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.spark.jobs import cluster_stats, copy_ledgers, export_ledgers, scrub_replicas
+from bookkeeper_tx.spark.jobs.arguments import Cluster, Output
+from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.jobs.filled import rows_of
+from tests.integration.our_client import OurClient, append, append_and_close
+from tests.integration.payloads import payloads
+from tests.integration.planted_damage import stopped
+
+pytestmark = pytest.mark.spark
+
+COUNT, LOST = 20, 4
+CORRUPT = 7
+
+
+@frozen
+class Damaged:
+    """A cluster of one bookie, and its ledgers."""
+
+    uri: str
+    torn: int
+    """Whose metadata has more entries than anybody."""
+    corrupt: int
+    open: int
+    """Which has lost its last confirmed entry."""
+
+    def cluster(self, ledger_id: int, **options: str) -> Cluster:
+        return Cluster(self.uri, {"ledger": str(ledger_id), **options})
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
+    with LocalCluster(tmp_path_factory.mktemp("damaged"), bookie_count=1) as cluster:
+        with OurClient(cluster.metadata_uri) as client:
+            torn, corrupt = (append_and_close(client.create_ledger(), payloads(COUNT)) for _ in range(2))
+            unfinished = client.create_ledger()
+            append(unfinished, payloads(COUNT + 1))
+            append(unfinished, [b"tells that the others are confirmed"])
+        with open_blocking_store(cluster.metadata_uri) as store:
+            found = store.read_ledger(torn)
+            store.write_ledger(torn, evolve(found.metadata, last_entry_id=COUNT + LOST - 1), found.version)
+        with stopped(cluster, 0) as bookie:
+            bookie.flip(corrupt, CORRUPT)
+            bookie.remove(unfinished.ledger_id, COUNT)
+        yield Damaged(cluster.metadata_uri, torn, corrupt, unfinished.ledger_id)
+
+
+@pytest.mark.parametrize(
+    ("which", "entries", "options"),
+    [
+        ("torn", COUNT + LOST, {"failOnDataLoss": "false"}),
+        ("torn", COUNT + LOST, {"failOnDataLoss": "false", "includeLost": "true"}),
+        ("corrupt", COUNT, {"failOnDataLoss": "false"}),
+        ("corrupt", COUNT, {"includeDigest": "true"}),
+        ("open", COUNT + 1, {"failOnDataLoss": "false"}),
+        ("open", COUNT + 1, {"failOnDataLoss": "false", "includeLost": "true"}),
+    ],
+)
+def test_an_export_says_what_it_does_not_have(
+    damaged: Damaged, do: Callable[..., Summary], tmp_path: Path, which: str, entries: int, options: dict[str, str]
+) -> None:
+    source = damaged.cluster(getattr(damaged, which), **options)
+    summary = do(export_ledgers, export_ledgers.ExportSettings(source, Output(str(tmp_path / "out"))))
+    assert summary.exit_code == ExitCode.FOUND
+    good = COUNT - 1 if which == "corrupt" else COUNT
+    assert rows_of(summary, "export")[0][:3] == (1, entries, good)
+    assert rows_of(summary, "ledgers that differ")[0][-1] == "not as many rows as entries"
+
+
+@pytest.mark.parametrize("option", [{"failOnDataLoss": "false"}, {"includeDigest": "true"}, {"includeLost": "true"}])
+def test_a_copy_passes_over_nothing(spark: Any, damaged: Damaged, option: dict[str, str]) -> None:
+    source = damaged.cluster(damaged.torn, **option)
+    with pytest.raises(InvalidConfig, match=next(iter(option))):
+        copy_ledgers.run(spark, copy_ledgers.CopySettings(source, source, "copies"), None)  # type: ignore[arg-type]
+
+
+def test_an_option_that_a_job_would_not_look_at_is_refused(spark: Any, damaged: Damaged) -> None:
+    source = damaged.cluster(damaged.torn, startingOffsets="earliest")
+    for job, settings in (
+        (scrub_replicas, scrub_replicas.ScrubSettings(source)),
+        (cluster_stats, cluster_stats.StatsSettings(source)),
+    ):
+        with pytest.raises(InvalidConfig, match="startingOffsets: this job does nothing with it"):
+            job.run(spark, settings, None)  # type: ignore[attr-defined]
