@@ -60,6 +60,12 @@ class MixedStore:
         self._first_look = self._twisted.read_ledger(ledger_id)
         return end
 
+    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """As :meth:`watch_ledger`."""
+        end: Callable[[], None] = self._twisted.watch_bookies(changed)
+        self._first_look = self._twisted.read_only_bookies()
+        return end
+
     async def _ask(self, name: str, *args: Any) -> Any:
         looked, self._first_look = self._first_look, succeed(None)
         await looked
