@@ -28,5 +28,5 @@ def connect_server(directory: Path, settings: Mapping[str, str] | None = None) -
     command = [submit, "--master", "local[2,3]", *conf, "--class", MAIN, "spark-internal"]
     log = directory / "server.log"
     with spark_process(command, log) as process:
-        port = wait_for_line(r"Spark Connect server started at: \S*?:(\d+)\s", log, process)
+        port = wait_for_line(r"Spark Connect server started at: \S*?:(\d+)", log, process)
         yield f"sc://127.0.0.1:{port}"

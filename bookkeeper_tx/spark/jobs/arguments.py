@@ -32,6 +32,10 @@ class Cluster:
         """Whether the options say which ledgers."""
         return any(is_selector(name) for name in self.options)
 
+    def selecting(self) -> "Cluster":
+        """Return it with options that say which ledgers: all, if they do not."""
+        return self if self.selects else Cluster(self.metadata_uri, {**self.options, "ledgers": ALL_LEDGERS})
+
     def check_used(self, uses: Use) -> None:
         """Raise InvalidConfig for an option that does nothing in any of the tables that a job reads.
 

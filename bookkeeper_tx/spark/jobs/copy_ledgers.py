@@ -75,8 +75,8 @@ def check_options(cluster: Cluster) -> None:
     for name in cluster.options:
         if name.lower() in ("startingoffsets", "endingoffsets", "includelost", "includedigest"):
             raise InvalidConfig(f"option {name}: ledgers are copied whole, leave it out")
-    options = Options.from_spark({"metadataServiceUri": cluster.metadata_uri, **cluster.options}, Use.READ)
-    if not options.fail_on_data_loss:
+    given = {"metadataServiceUri": cluster.metadata_uri, **cluster.selecting().options}
+    if not Options.from_spark(given, Use.READ).fail_on_data_loss:
         raise InvalidConfig(
             "option failOnDataLoss: a copy without the lost entries would be another ledger, leave it out; "
             "--ledgers names those to copy"

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import field, frozen
 
 from bookkeeper_tx.model import LedgerId, ledger_name
-from bookkeeper_tx.spark.jobs.arguments import ALL_LEDGERS, Cluster, is_selector
+from bookkeeper_tx.spark.jobs.arguments import Cluster, is_selector
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.summary import counted
 from bookkeeper_tx.spark.offsets import Offsets
@@ -50,8 +50,7 @@ def pin(spark: Any, cluster: Cluster, *, closed_only: bool = False) -> PinnedLed
 
     Raises InvalidConfig for wrong options, CannotBeDone for ledgers whose metadata cannot be read.
     """
-    if not cluster.selects:
-        cluster = Cluster(cluster.metadata_uri, {**cluster.options, "ledgers": ALL_LEDGERS})
+    cluster = cluster.selecting()
     options = Options.from_spark({"metadataServiceUri": cluster.metadata_uri, **cluster.options}, Use.READ)
     if options.allow_recovery:
         cluster.load(spark, Use.READ).take(1)  # open ledgers are recovered when that is planned
