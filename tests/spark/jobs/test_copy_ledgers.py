@@ -14,7 +14,13 @@ def test_all_ledgers_or_some_may_be_copied(options: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    ["startingOffsets=earliest", "ENDINGOFFSETS=latest", "includeLost=true", "includeDigest=true", "failOnDataLoss=false"],
+    [
+        "startingOffsets=earliest",
+        "ENDINGOFFSETS=latest",
+        "includeLost=true",
+        "includeDigest=true",
+        "failOnDataLoss=false",
+    ],
 )
 def test_a_copy_has_every_entry_and_none_that_is_corrupt(option: str) -> None:
     name, _, value = option.partition("=")
