@@ -1,6 +1,7 @@
 """Jobs that have to work wherever Spark runs, as the other :mod:`scenarios <tests.integration.spark_scenarios>`."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from bookkeeper_tx.spark.jobs import (
     sweep_sinks,
 )
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, quorums
+from bookkeeper_tx.spark.jobs.running_tasks import running_tasks
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
 from tests.integration.spark_scenarios import COUNT, OPEN_COUNT, Site, sink_of
@@ -90,4 +92,30 @@ def conformance(spark: Any, site: Site, directory: Path) -> None:
     assert spark.read.parquet(output.path).count() == len(run["results"])
 
 
-JOBS: Final = (stats, export_and_import, copy_and_sweep, scrub, forensics, conformance)
+def progress(spark: Any, site: Site, directory: Path) -> None:
+    tasks_are_told_of(spark, directory)
+
+
+def tasks_are_told_of(spark: Any, directory: Path) -> None:
+    """Run tasks that wait until a line of progress has said how many they are."""
+    told = directory / "told"
+    tasks = 4
+
+    def wait(batches: Any) -> Any:
+        deadline = time.monotonic() + 120
+        while not told.exists():
+            assert time.monotonic() < deadline, "nobody was told of the tasks"
+            time.sleep(0.05)
+        yield from batches
+
+    def say(line: str) -> None:
+        if f" of {tasks} tasks done" in line:
+            told.touch()
+
+    steps = Progress(say, interval_s=0.1)
+    steps.watch(running_tasks(spark))
+    with steps.step("waiting"):
+        assert spark.range(0, 100, 1, tasks).mapInArrow(wait, "id BIGINT").count() == 100
+
+
+JOBS: Final = (stats, export_and_import, copy_and_sweep, scrub, forensics, conformance, progress)

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidArgument, InvalidConfig
 from bookkeeper_tx.spark.jobs.failure import one_line
+from bookkeeper_tx.spark.jobs.running_tasks import running_tasks
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, show
 
@@ -49,6 +50,8 @@ def launch(run: Callable[[Any, Settings, Progress], Summary], settings: Settings
         if in_session:
             progress.say("waiting for a Spark session")
         session = how.session() if in_session else None
+        if session is not None:
+            progress.watch(running_tasks(session))
         summary = run(session, settings, progress)
     except (click.ClickException, click.exceptions.Exit):
         raise

@@ -1,4 +1,4 @@
-"""Progress of a job, as lines on standard error: which step began, that it is going on, and how long it took."""
+"""Progress of a job, as lines on standard error: which step began, how far it is, and how long it took."""
 
 import threading
 import time
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
+
+from bookkeeper_tx.spark.jobs.running_tasks import RunningTasks
 
 INTERVAL_S = 30.0
 """How often a step that takes long says that it is going on."""
@@ -28,6 +30,11 @@ class Progress:
         self._clock = clock
         self._start_s = clock()
         self._interval_s = interval_s
+        self._tasks: Callable[[], RunningTasks] = RunningTasks
+
+    def watch(self, tasks: Callable[[], RunningTasks]) -> None:
+        """Have steps that take long say how many of these tasks are done."""
+        self._tasks = tasks
 
     def say(self, text: str) -> None:
         """Give one line."""
@@ -50,4 +57,6 @@ class Progress:
 
     def _go_on(self, text: str, began_s: float, ended: threading.Event) -> None:
         while not ended.wait(self._interval_s):
-            self.say(f"{text}: for {self._clock() - began_s:.0f} s so far")
+            tasks = self._tasks()
+            done = f", {tasks} done" if tasks.all else ""
+            self.say(f"{text}: for {self._clock() - began_s:.0f} s so far{done}")

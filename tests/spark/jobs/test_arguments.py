@@ -1,6 +1,7 @@
 """Command lines of jobs, and what comes of them."""
 
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -99,7 +100,9 @@ def launched(result: Summary | Exception, *, debug: bool = False) -> Any:
     def command() -> None:
         launch(run, None)
 
-    return CliRunner().invoke(command, obj=Launch(object, debug))
+    return CliRunner().invoke(
+        command, obj=Launch(lambda: SimpleNamespace(registerProgressHandler=lambda handler: None), debug)
+    )
 
 
 @pytest.mark.parametrize(

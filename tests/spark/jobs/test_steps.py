@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from bookkeeper_tx.spark.jobs.running_tasks import RunningTasks
 from bookkeeper_tx.spark.jobs.steps import Progress
 
 
@@ -45,3 +46,19 @@ def test_a_long_step_says_that_it_goes_on() -> None:
     with Progress(say, Clock(), interval_s=0).step("reading"):
         assert again.wait(30)
     assert lines[1] == "[    0.0 s] reading: for 0 s so far"
+
+
+def test_a_long_step_says_how_many_tasks_are_done() -> None:
+    lines: list[str] = []
+    again = threading.Event()
+
+    def say(line: str) -> None:
+        lines.append(line)
+        if "tasks" in line:
+            again.set()
+
+    progress = Progress(say, Clock(), interval_s=0)
+    progress.watch(lambda: RunningTasks(3, 4000))
+    with progress.step("reading"):
+        assert again.wait(30)
+    assert lines[1] == "[    0.0 s] reading: for 0 s so far, 3 of 4,000 tasks done"
