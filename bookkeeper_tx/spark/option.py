@@ -36,10 +36,12 @@ class Use(Flag):
     """``bookkeeper-replicas``."""
     ENTRYLOG = auto()
     """``bookkeeper-entrylog``."""
+    ORPHANS = auto()
+    """What the job ``scrub`` asks bookies about ledgers without metadata."""
 
     ENTRIES = READ | STREAM
     SINK = WRITE | STREAM_WRITE
-    CLUSTER = READ | STREAM | WRITE | STREAM_WRITE | LEDGERS | BOOKIES | REPLICAS
+    CLUSTER = READ | STREAM | WRITE | STREAM_WRITE | LEDGERS | BOOKIES | REPLICAS | ORPHANS
     """Everything that asks a cluster."""
 
 

@@ -181,7 +181,9 @@ class Options:
     )
     pipeline_window: int = option(COUNT, _READERS, "Requests that wait for one bookie's answer", 512)
     max_entries_per_second_per_bookie: int | None = option(
-        COUNT, _READERS | Use.SINK, "Entries that one task asks one bookie for, or sends it, in a second"
+        COUNT,
+        _READERS | Use.SINK | Use.ORPHANS,
+        "Entries that one task asks one bookie for, or sends it, in a second",
     )
     max_bytes_per_second_per_bookie: int | None = option(
         SIZE, _READERS | Use.SINK, "Bytes that one task takes from one bookie, or sends it, in a second"

@@ -10,9 +10,11 @@ from contextlib import closing
 from typing import Any, Final
 
 import pyarrow as pa
+from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bookkeeper_tx.blocking.list_entries import EntryListChannel
+from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -24,6 +26,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.spark.bookies_table import DOWN, find_bookies
+from bookkeeper_tx.spark.channels import rate_limit
 from bookkeeper_tx.spark.client_config import client_config
 from bookkeeper_tx.spark.id_ranges import IdRanges
 from bookkeeper_tx.spark.ledger_chunks import open_store
@@ -33,7 +36,7 @@ from bookkeeper_tx.spark.table_rows import Row, batches_of
 from bookkeeper_tx.spark.table_schema import spark_schema
 
 IDS: Final = "ids"
-"""The option that says which ids are looked at; the others are those of ``bookkeeper-bookies``."""
+"""The option that says which ids are looked at; the others are those of ``Use.ORPHANS``."""
 
 COLUMNS: Final = pa.schema(
     [
@@ -75,7 +78,7 @@ class OrphansTable(DataSource):
 
     def reader(self, schema: Any) -> DataSourceReader:
         given = {key: value for key, value in self.options.items() if key.lower() != IDS}
-        return OrphansReader(Options.from_spark(given, Use.BOOKIES), LEDGERS.parse(self.options[IDS]))
+        return OrphansReader(Options.from_spark(given, Use.ORPHANS), LEDGERS.parse(self.options[IDS]))
 
 
 class OrphansInput(InputPartition):
@@ -111,7 +114,7 @@ class OrphansReader(DataSourceReader):
                 info = store.bookie_info(bookie_id)
                 return EntryListChannel(info.host, info.port, config)
 
-            rows = list(orphans_on(bookie, ids, store, connect))
+            rows = list(orphans_on(bookie, ids, store, connect, rate_limit(self._options)))
         yield from batches_of(rows, COLUMNS, COLUMNS.names, ROWS_MAX)
 
 
@@ -152,17 +155,19 @@ def orphans_on(
     ids: IdRanges,
     store: BlockingStore,
     connect: Connect,
+    limit: RateLimit | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Row]:
     """Give a row for each of these ledgers of which the bookie stores entries, and which has no metadata now either.
 
-    A bookie that cannot be asked is one row, with the error.
+    A bookie that cannot be asked is one row, with the error.  Of ``limit`` a question about a ledger takes one entry.
     """
+    asked = _Paced(bookie, RateLimiter(limit or RateLimit(), sleep=sleep))
     found: dict[int, EntryList | BookKeeperError] = {}
     problem: RemoteError | None = None
     try:
         with closing(connect(bookie)) as channel:
-            found.update(_listed(channel, ids.each(), sleep))
+            found.update(_listed(channel, ids.each(), asked, sleep))
     except RemoteError as error:
         problem = error
     # A ledger that was created after the ids were listed is no orphan.
@@ -174,13 +179,27 @@ def orphans_on(
         yield Row({"bookie": bookie, "error": str(problem)}, len(str(problem)))
 
 
+@frozen
+class _Paced:
+    """Gives ids no faster than a bookie may be asked about them."""
+
+    bookie: BookieId
+    limiter: RateLimiter
+
+    def __call__(self, ids: Iterable[int]) -> Iterator[int]:
+        for each in ids:
+            self.limiter.wait(self.bookie)
+            self.limiter.moved(self.bookie, 1, 0)
+            yield each
+
+
 def _listed(
-    channel: EntryListChannel, ids: Iterable[int], sleep: Callable[[float], None]
+    channel: EntryListChannel, ids: Iterable[int], paced: _Paced, sleep: Callable[[float], None]
 ) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
     """Yield what the bookie has, and what it does not say, of ledgers; of those that it does not know nothing."""
     for tries in range(BUSY_TRIES + 1):
         refused = []
-        for ledger_id, answer in channel.list_entries(ids):
+        for ledger_id, answer in channel.list_entries(paced(ids)):
             if isinstance(answer, TooManyRequests) and tries < BUSY_TRIES:
                 refused.append(ledger_id)
             elif isinstance(answer, BookKeeperError):

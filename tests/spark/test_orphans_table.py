@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.entry_list import EntryList, encode_ranges
 from bookkeeper_tx.errors import (
     BadRequest,
@@ -55,9 +56,12 @@ class Bookie:
     def close(self) -> None:
         self.closed += 1
 
-    def rows(self, *ranges: tuple[int, int], known: Iterable[int] = ()) -> list[dict[str, Any]]:
-        store = StoreOfDict({each: closed_ledger(1) for each in known})
-        found = orphans_on("b:1", IdRanges(ranges), store, self.connect, self.slept.append)  # type: ignore[arg-type]
+    def rows(
+        self, *ranges: tuple[int, int], known: Iterable[int] = (), limit: RateLimit | None = None
+    ) -> list[dict[str, Any]]:
+        store: Any = StoreOfDict({each: closed_ledger(1) for each in known})
+        connect: Any = self.connect
+        found = orphans_on("b:1", IdRanges(ranges), store, connect, limit, self.slept.append)
         return [dict(row.values) for row in found]
 
 
@@ -99,6 +103,14 @@ def test_a_busy_bookie_is_asked_again() -> None:
     forever = Bookie(ledger_3=[busy])
     assert [row["error"] for row in forever.rows((2, 5))] == ["slower"]
     assert len(forever.slept) == BUSY_TRIES
+
+
+def test_a_bookie_is_asked_no_faster_than_it_may_be() -> None:
+    bookie = Bookie(ledger_3=[stored(range(5))])
+    assert [row["entries"] for row in bookie.rows((0, 9), limit=RateLimit(entries_per_s=0.001))] == [5]
+    assert bookie.asked == [list(range(10))]
+    assert len(bookie.slept) == 9  # all but the first, which the bucket has room for
+    assert bookie.slept[0] == pytest.approx(999, abs=1)
 
 
 def test_what_cannot_be_told_is_told_so() -> None:

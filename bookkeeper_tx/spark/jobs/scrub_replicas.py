@@ -49,7 +49,7 @@ class ScrubSettings:
 
 def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     """Read all replicas, write the findings, and count them."""
-    settings.cluster.check_used(Use.REPLICAS | Use.BOOKIES)
+    settings.cluster.check_used(Use.REPLICAS | Use.ORPHANS)
     with progress.step("reading all replicas"):
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)
@@ -129,7 +129,7 @@ def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:
     from bookkeeper_tx.spark.orphans_table import IDS, OrphansTable
 
     spark.dataSource.register(OrphansTable)
-    options = {**options_of(Use.BOOKIES, cluster.options), "metadataServiceUri": cluster.metadata_uri, IDS: ids}
+    options = {**options_of(Use.ORPHANS, cluster.options), "metadataServiceUri": cluster.metadata_uri, IDS: ids}
     return spark.read.format(OrphansTable.name()).options(**options).load()
 
 
