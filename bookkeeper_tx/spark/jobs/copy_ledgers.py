@@ -6,7 +6,7 @@ both clusters are read and compared, ledger by ledger.
 ``bktx spark copy --metadata URI --to URI --sink-id from-old-cluster``
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -61,7 +61,7 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     if not pinned.ids:
         return Summary("there is no closed ledger to copy")
     with progress.step("reading and comparing both clusters"):
-        compared = compare(source_content(spark, pinned), copied_content(spark, settings, pinned)).cache()
+        compared = compare(source_content(spark, pinned, failed), copied_content(spark, settings, pinned)).cache()
         summary = summarise(settings, pinned, compared, failed)
     if settings.output is not None:
         with progress.step(f"writing the comparison to {settings.output.path}"):
@@ -115,14 +115,20 @@ def copy_all(
     return failed
 
 
-def source_content(spark: Any, pinned: PinnedLedgers) -> Any:
-    """Return ``name`` and content of each ledger that was to be copied."""
+def source_content(spark: Any, pinned: PinnedLedgers, failed: Mapping[str, str]) -> Any:
+    """Return ``name`` and content of each ledger that was to be copied, and why of those that could not be.
+
+    These are not read again, and what the others have lost meanwhile is left out, so that all are compared.
+    """
     from pyspark.sql import functions as F
 
-    entries = _with_name(pinned.entries(spark), pinned)
-    found = entries.groupBy("name").agg(*content_columns("entry_id", "payload"))
+    left = [each for each in pinned.ids if ledger_name(each) not in failed]
+    entries = pinned.only(left or pinned.ids).entries(spark, failOnDataLoss="false")
+    found = _with_name(entries if left else entries.limit(0), pinned).groupBy("name")
     wanted = _with_name(pinned.expected, pinned).select("name", F.col("entries").alias("expected"))
-    return wanted.join(found, "name", "left_outer")
+    why = spark.createDataFrame([*failed.items()], "name STRING, why STRING")
+    content = found.agg(*content_columns("entry_id", "payload"))
+    return wanted.join(why, "name", "left_outer").join(content, "name", "left_outer")
 
 
 def _with_name(frame: Any, pinned: PinnedLedgers) -> Any:
@@ -163,7 +169,8 @@ def compare(source: Any, copied: Any) -> Any:
     zero = F.lit(0)
     return source.join(copied, "name", "left_outer").withColumn(
         "difference",
-        F.when(F.coalesce("entries", zero) != F.col("expected"), "not all of it could be read")
+        F.when(F.col("why").isNotNull(), "could not be copied")
+        .when(F.coalesce("entries", zero) != F.col("expected"), "not all of it could be read")
         .when(F.col("ledgers").isNull() & (F.col("expected") > 0), "not copied")
         .when(F.coalesce("copied_entries", zero) != F.col("expected"), "not as many entries")
         .when(F.coalesce("copied_bytes", zero) != F.coalesce("bytes", zero), "not as many bytes")
@@ -171,7 +178,7 @@ def compare(source: Any, copied: Any) -> Any:
     )
 
 
-def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, failed: dict[str, str]) -> Summary:
+def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, failed: Mapping[str, str]) -> Summary:
     """Say what was copied, and what differs."""
     from pyspark.sql import functions as F
 

@@ -7,11 +7,11 @@ looked up once.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from bookkeeper_tx.model import LedgerId, ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Cluster, is_selector
@@ -40,9 +40,13 @@ class PinnedLedgers:
     open_left_out: int = 0
     unreadable_left_out: int = 0
 
-    def entries(self, spark: Any) -> Any:
-        """Return their entries as a DataFrame."""
-        return self.cluster.load(spark, Use.READ, includeScope=str("scope_id" in self.keys).lower())
+    def entries(self, spark: Any, **more: str) -> Any:
+        """Return their entries as a DataFrame; ``more`` are options of the format."""
+        return self.cluster.load(spark, Use.READ, includeScope=str("scope_id" in self.keys).lower(), **more)
+
+    def only(self, ids: Sequence[int]) -> "PinnedLedgers":
+        """Return the same, of which ``ids`` are read."""
+        return evolve(self, cluster=evolve(self.cluster, options={**self.cluster.options, "ledgers": spans_of(ids)}))
 
 
 def pin(spark: Any, cluster: Cluster, *, closed_only: bool = False) -> PinnedLedgers:

@@ -10,8 +10,10 @@ from attrs import evolve, frozen
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.spark.jobs import cluster_stats, copy_ledgers, export_ledgers, scrub_replicas
-from bookkeeper_tx.spark.jobs.arguments import Cluster, Output
+from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, quorums
+from bookkeeper_tx.spark.jobs.sink_ledgers import write_once
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
+from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.jobs.filled import rows_of
 from tests.integration.our_client import OurClient, append, append_and_close
@@ -29,6 +31,7 @@ class Damaged:
     """A cluster of one bookie, and its ledgers."""
 
     uri: str
+    good: int
     torn: int
     """Whose metadata has more entries than anybody."""
     corrupt: int
@@ -43,7 +46,7 @@ class Damaged:
 def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
     with LocalCluster(tmp_path_factory.mktemp("damaged"), bookie_count=1) as cluster:
         with OurClient(cluster.metadata_uri) as client:
-            torn, corrupt = (append_and_close(client.create_ledger(), payloads(COUNT)) for _ in range(2))
+            good, torn, corrupt = (append_and_close(client.create_ledger(), payloads(COUNT)) for _ in range(3))
             unfinished = client.create_ledger()
             append(unfinished, payloads(COUNT + 1))
             append(unfinished, [b"tells that the others are confirmed"])
@@ -53,7 +56,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Damaged]:
         with stopped(cluster, 0) as bookie:
             bookie.flip(corrupt, CORRUPT)
             bookie.remove(unfinished.ledger_id, COUNT)
-        yield Damaged(cluster.metadata_uri, torn, corrupt, unfinished.ledger_id)
+        yield Damaged(cluster.metadata_uri, good, torn, corrupt, unfinished.ledger_id)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,37 @@ def test_a_copy_passes_over_nothing(spark: Any, damaged: Damaged, option: dict[s
     source = damaged.cluster(damaged.torn, **option)
     with pytest.raises(InvalidConfig, match=next(iter(option))):
         copy_ledgers.run(spark, copy_ledgers.CopySettings(source, source, "copies"), None)  # type: ignore[arg-type]
+
+
+def test_a_copy_goes_on_without_ledgers_that_cannot_be_copied_and_names_them(
+    spark: Any, damaged: Damaged, do: Callable[..., Summary]
+) -> None:
+    sink = Cluster(damaged.uri, quorums(1))
+    source = Cluster(damaged.uri, {"ledgers": f"{damaged.good},{damaged.torn},{damaged.corrupt}"})
+    settings = copy_ledgers.CopySettings(source, sink, "copies")
+    summary = do(copy_ledgers, settings)
+    assert summary.exit_code == ExitCode.FAILED
+    bad = [str(damaged.torn), str(damaged.corrupt)]
+    assert [(row[0], row[-1]) for row in rows_of(summary, "ledgers that differ")] == [
+        (each, "could not be copied") for each in sorted(bad)
+    ]
+    why = dict(rows_of(summary, "could not be copied"))
+    assert sorted(why) == sorted(bad)
+    assert f"entry {COUNT}" in why[str(damaged.torn)]
+    assert f"entry {CORRUPT}" in why[str(damaged.corrupt)]
+    assert sink.load(spark, Use.READ, manifest="copies").count() == COUNT
+    alone = evolve(settings, cluster=damaged.cluster(damaged.torn))
+    assert [row[0] for row in rows_of(do(copy_ledgers, alone), "could not be copied")] == [str(damaged.torn)]
+
+
+def test_a_copy_finds_what_its_source_has_lost_since(spark: Any, damaged: Damaged, do: Callable[..., Summary]) -> None:
+    sink = Cluster(damaged.uri, quorums(1))
+    frame = spark.createDataFrame([(each,) for each in payloads(COUNT)], "payload BINARY").coalesce(1)
+    write_once(frame, sink, "earlier", f"{copy_ledgers.APP_PREFIX}{damaged.corrupt}", 0)
+    summary = do(copy_ledgers, copy_ledgers.CopySettings(damaged.cluster(damaged.corrupt), sink, "earlier"))
+    assert summary.exit_code == ExitCode.FOUND
+    (row,) = rows_of(summary, "ledgers that differ")
+    assert (row[0], row[-1]) == (str(damaged.corrupt), "not all of it could be read")
 
 
 def test_an_option_that_a_job_would_not_look_at_is_refused(spark: Any, damaged: Damaged) -> None:
