@@ -8,7 +8,7 @@ micro-batch or a batch write takes.  What is published is never deleted.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import partial
 
@@ -88,11 +88,12 @@ def sweep(
     with open_store(uri, timeout_s) as store:
         groups, young, kept = _candidates(store, sink_id), 0, 0
         leftovers: list[Leftover] = []
-        for (sink, key), ledgers in groups.items():
+        for (sink, key), ledger_ids in groups.items():
             held = published(store, sink, key)
             ours = {each.ledger_id for each in held or ()}
-            kept += len(ours & ledgers.keys())
-            wanted = {each: metadata for each, metadata in ledgers.items() if each not in ours}
+            kept += len(ours.intersection(ledger_ids))
+            others = [each for each in ledger_ids if each not in ours]
+            wanted = {each: metadata for each, metadata, _ in _made_by_sinks(store, others)}
             if held is None:
                 old = {each: it for each, it in wanted.items() if _age_ms(it, now_ms) > grace_s * 1000}
                 young += len(wanted) - len(old)
@@ -107,14 +108,22 @@ def sweep(
     return SweepReport(tuple(leftovers), kept, young)
 
 
-def _candidates(store: BlockingStore, sink_id: str | None) -> dict[_Sink, dict[int, LedgerMetadata]]:
-    """Return the ledgers that sinks have made, by epoch."""
-    groups: dict[_Sink, dict[int, LedgerMetadata]] = {}
-    for ledger_id, found in store.read_ledgers(store.list_ledgers()):
-        mark = SinkMark.of(found.metadata.custom_metadata) if isinstance(found, Versioned) else None
-        if mark is not None and isinstance(found, Versioned) and sink_id in (None, mark.sink_id):
-            groups.setdefault((mark.sink_id, mark.key), {})[ledger_id] = found.metadata
+def _candidates(store: BlockingStore, sink_id: str | None) -> dict[_Sink, list[int]]:
+    """Return the ledgers that sinks have made, by epoch.  Of each there is its id only: most are published."""
+    groups: dict[_Sink, list[int]] = {}
+    for ledger_id, _, mark in _made_by_sinks(store, store.list_ledgers()):
+        if sink_id in (None, mark.sink_id):
+            groups.setdefault((mark.sink_id, mark.key), []).append(ledger_id)
     return groups
+
+
+def _made_by_sinks(store: BlockingStore, ledger_ids: Iterable[int]) -> Iterator[tuple[int, LedgerMetadata, SinkMark]]:
+    """Yield those of ``ledger_ids`` that are there, and that a sink has made."""
+    for ledger_id, found in store.read_ledgers(ledger_ids):
+        if isinstance(found, Versioned):
+            mark = SinkMark.of(found.metadata.custom_metadata)
+            if mark is not None:
+                yield ledger_id, found.metadata, mark
 
 
 def _age_ms(metadata: LedgerMetadata, now_ms: float) -> float:

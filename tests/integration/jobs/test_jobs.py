@@ -22,9 +22,13 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.sink_ledgers import write_once
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
+from bookkeeper_tx.spark.manifest import EpochKey
 from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.sink_mark import SinkMark
 from tests.integration.jobs.filled import COUNT, OPEN_COUNT, SECRET, Filled, rows_of
+from tests.integration.our_client import OurClient, append_and_close
 from tests.integration.payloads import payloads
+from tests.integration.spark_job_scenarios import tasks_are_told_of
 from tests.integration.spark_session import ROOT
 
 pytestmark = pytest.mark.spark
@@ -206,11 +210,24 @@ def test_entry_logs(filled: Filled, do: Callable[..., Summary], tmp_path: Path) 
 def test_a_sweep(spark: Any, other: Cluster, do: Callable[..., Summary], tmp_path: Path) -> None:
     rows = spark.range(10).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload").coalesce(1)
     write_once(rows, other, "swept", "once", 0)
+    with OurClient(other.metadata_uri) as client:
+        # What an attempt leaves behind whose driver died.
+        mark = SinkMark("swept", EpochKey("nightly", 3), partition=2, attempt=0, task_attempt_id=7)
+        leftover = append_and_close(client.create_ledger(custom=mark.to_custom_metadata()), payloads(COUNT))
     output = Output(str(tmp_path / "leftovers"))
-    settings = sweep_sinks.SweepSettings(other.metadata_uri, "swept", 0.0, dry_run=True, output=output)
+    settings = sweep_sinks.SweepSettings(other.metadata_uri, "swept", 0.0, dry_run=True)
     summary = do(sweep_sinks, settings)
-    assert (summary.exit_code, rows_of(summary, "sweep")) == (ExitCode.DONE, [(1, 0, 0, 0)])
-    assert spark.read.parquet(output.path).count() == 0
+    assert (summary.exit_code, rows_of(summary, "sweep")) == (ExitCode.DONE, [(1, 0, 1, 0)])
+    summary = do(sweep_sinks, evolve(settings, dry_run=False, output=output))
+    assert (summary.exit_code, rows_of(summary, "sweep")) == (ExitCode.DONE, [(1, 0, 1, 1)])
+    (row,) = spark.read.parquet(output.path).collect()
+    assert (row.ledger_id, row.query_id, row.epoch, row.partition, row.deleted) == (leftover, "nightly", 3, 2, True)
+    assert other.load(spark, Use.LEDGERS).where(f"ledger_id = {leftover}").count() == 0
+    assert other.load(spark, Use.READ, manifest="swept").count() == 10
+
+
+def test_a_step_says_how_many_tasks_are_done(spark: Any, tmp_path: Path) -> None:
+    tasks_are_told_of(spark, tmp_path)
 
 
 # Conformance ---------------------------------------------------------------------------------------------------------
