@@ -41,7 +41,12 @@ class PlanningRun:
 
     def as_dictionary(self) -> dict[str, float]:
         """Return the figures under their names in JSON."""
-        figures = {**asdict(self), "read_ratio": self.read_s / self.raw_s, "listed_and_read_ratio": self.ratio}
+        figures = {
+            **asdict(self),
+            "read_ratio": self.read_s / self.raw_s,
+            "listed_and_read_ratio": self.ratio,
+            "planned_ratio": (self.load_s + self.plan_s) / self.raw_s,
+        }
         return {name: round(value, 4) for name, value in figures.items()}
 
 

@@ -43,7 +43,8 @@ def partition(
                 even = total * len(parts) / count
                 boundary = min(even, used + 1.0) if even > used else used + 1.0
             taken = min(last - first + 1, max(1, round((boundary - used) / weight)))
-            parts[-1].append(evolve(piece.entries, first=first, last=first + taken - 1))
+            whole = taken == piece.entries.count
+            parts[-1].append(piece.entries if whole else evolve(piece.entries, first=first, last=first + taken - 1))
             used += taken * weight
             first += taken
     return parts
@@ -63,6 +64,9 @@ def _ceil(total: float) -> int:
 def by_fragment(piece: SizedRange) -> Iterator[SizedRange]:
     """Yield the parts of ``piece`` that lie in one fragment each; each knows its own fragment only."""
     fragments = piece.entries.fragments
+    if len(fragments) == 1:  # as most are: nothing is copied then
+        yield piece
+        return
     ends = [*(fragment.first_entry_id - 1 for fragment in fragments[1:]), piece.entries.last]
     for fragment, end in zip(fragments, ends, strict=True):
         first = max(piece.entries.first, fragment.first_entry_id)

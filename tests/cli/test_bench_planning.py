@@ -27,6 +27,7 @@ def test_the_ledgers_of_a_file_are_read_each_way(tmp_path):
         assert min(run.raw_s, run.read_s, run.listed_and_read_s) > 0
         assert (run.load_s, run.plan_s) == (0.25, 0.5)
         assert run.as_dictionary()["listed_and_read_ratio"] == pytest.approx(run.listed_and_read_s / run.raw_s, 0.01)
+        assert run.as_dictionary()["planned_ratio"] == pytest.approx(0.75 / run.raw_s, 0.01)
     assert bench_planning.median_of(runs)["load_s"] == 0.25
 
 

@@ -62,7 +62,7 @@ def report():
         "planning": {
             "ledgers": 1000,
             "store": "SQLite",
-            "median": {**planning, "read_ratio": 1.1, "listed_and_read_ratio": 1.3},
+            "median": {**planning, "read_ratio": 1.1, "listed_and_read_ratio": 1.3, "planned_ratio": 1.875},
         },
     }
 
