@@ -219,8 +219,8 @@ class Options:
 
     # Writing
     ensemble_size: int = option(COUNT, Use.SINK, "Bookies of a ledger", 3)
-    write_quorum_size: int = option(COUNT, Use.SINK, "Bookies that get an entry", 3)
-    ack_quorum_size: int = option(COUNT, Use.SINK, "Bookies that must have it", 2)
+    write_quorum_size: int = option(COUNT, Use.SINK, "Bookies that get an entry", 3, alias="writeQuorum")
+    ack_quorum_size: int = option(COUNT, Use.SINK, "Bookies that must have it", 2, alias="ackQuorum")
     sink_id: str | None = option(TEXT, Use.SINK, "Name of the sink, under which its ledgers are published")
     max_ledger_bytes: int | None = option(SIZE, Use.SINK, "Payload bytes of a ledger; then another is begun")
     max_ledger_entries: int | None = option(COUNT, Use.SINK, "Entries of a ledger; then another is begun")

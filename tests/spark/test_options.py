@@ -202,6 +202,18 @@ def test_a_stream_has_one_limit() -> None:
     assert "given twice" in refused(Use.STREAM, ledger="1", **twice)
 
 
+def test_quorums_may_be_named_for_short() -> None:
+    given = {
+        "metadataServiceUri": "sqlite:///m",
+        "sinkId": "s",
+        "ensembleSize": "2",
+        "writeQuorum": "2",
+        "ackQuorum": "1",
+    }
+    options = Options.from_spark(given, Use.WRITE)
+    assert (options.write_quorum_size, options.ack_quorum_size) == (2, 1)
+
+
 def test_quorums_of_a_sink_go_together() -> None:
     assert "does not hold" in refused(Use.WRITE, ensembleSize="2")
     assert "belong together" in refused(Use.WRITE, txnAppId="a")

@@ -99,7 +99,7 @@ def _uses_of(name: str) -> Use:
     lower = name.lower()
     for attribute in fields(Options):
         known, option = option_name(attribute).lower(), option_of(attribute)
-        if known == lower or (option.prefix and lower.startswith(known)):
+        if lower in (known, (option.alias or known).lower()) or (option.prefix and lower.startswith(known)):
             return option.uses
     return ~NOWHERE
 

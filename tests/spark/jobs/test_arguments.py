@@ -68,6 +68,8 @@ def test_options_go_to_the_formats_that_know_them() -> None:
     assert options_of(Use.READ, given) == given
     assert options_of(Use.LEDGERS, given) == {"LEDGERS": "1", "ledgerMetadata.a": "b", "ledgrs": "1"}
     assert options_of(Use.BOOKIES, given) == {"ledgrs": "1"}
+    sink = {"ackQuorum": "1", "WRITEQUORUM": "1", "ensembleSize": "1"}
+    assert (options_of(Use.WRITE, sink), options_of(Use.READ, sink)) == (sink, {})
 
 
 def test_what_is_no_pair_is_wrong_usage() -> None:
