@@ -1,4 +1,4 @@
-"""Format ``bookkeeper-spy``: what ``bookkeeper`` reads, and what was loaded for it, seen from within Spark's processes.
+"""Formats that look at Spark's processes from within: which modules are loaded, and which connections were made.
 
 No module that loads Twisted may be imported here.
 """
@@ -9,14 +9,54 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from bookkeeper_tx.spark.source import LedgerSource
 
 
+def watched(source: type[DataSource]) -> type[DataSource]:
+    """Return the same format, ``-watched`` behind its name, whose tasks fail where Twisted is loaded."""
+
+    class Watched(source):  # type: ignore[misc,valid-type]
+        @classmethod
+        def name(cls) -> str:
+            return f"{source.name()}-watched"
+
+        def reader(self, schema: StructType) -> Any:
+            return _watched_tasks(super().reader(schema))
+
+        def streamReader(self, schema: StructType) -> Any:
+            return _watched_tasks(super().streamReader(schema))
+
+        def writer(self, schema: StructType, overwrite: bool) -> Any:
+            return _watched_tasks(super().writer(schema, overwrite))
+
+        def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+            return _watched_tasks(super().streamWriter(schema, overwrite))
+
+    return Watched
+
+
+def _watched_tasks(tasks: Any) -> Any:
+    class Watched(type(tasks)):  # type: ignore[misc]
+        def read(self, partition: Any) -> Any:
+            yield from super().read(partition)
+            check_not_loaded("a task", "twisted")
+
+        def write(self, rows: Any) -> Any:
+            message = super().write(rows)
+            check_not_loaded("a task", "twisted")
+            return message
+
+    tasks.__class__ = Watched
+    return tasks
+
+
 class SpySource(LedgerSource):
-    """Fails where Twisted is loaded, or more than one connection to a bookie was made by a task."""
+    """Format ``bookkeeper-spy``: what ``bookkeeper`` reads.
+
+    Fails where Twisted is loaded, or more than one connection to a bookie was made by a task."""
 
     @classmethod
     def name(cls) -> str:
@@ -32,7 +72,7 @@ class SpyReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         found = self._reader.partitions()
-        check_modules("planner")
+        check_not_loaded("the planner", "twisted")
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -49,13 +89,12 @@ class SpyReader(DataSourceReader):
             yield from self._reader.read(partition)
         finally:
             socket.create_connection = create_connection
-        check_modules("task")
+        check_not_loaded("a task", "twisted", "kazoo")
         addresses = [address for address, _ in connected]
         assert len(addresses) == len(set(addresses)), f"connected more than once: {addresses}"
         assert all(each.fileno() < 0 for _, each in connected), "a connection was left open"
 
 
-def check_modules(where: str) -> None:
-    loaded = sorted(each for each in sys.modules if each.split(".")[0] in ("twisted", "kazoo", "pandas"))
-    wrong = [each for each in loaded if each.startswith("twisted") or (where == "task" and each.startswith("kazoo"))]
-    assert not wrong, f"the {where} has loaded {wrong[:5]}"
+def check_not_loaded(where: str, *packages: str) -> None:
+    wrong = sorted(each for each in sys.modules if each.partition(".")[0] in packages)
+    assert not wrong, f"{where} has loaded {wrong[:5]}"
