@@ -24,6 +24,9 @@ _ANSWERS = tuple(
     bytes.fromhex(f"00000018 02020000 {code} 7fffffffffffffff 0000000000000000") for code in ("00000001", "00000066")
 )
 
+#: What every release logs when it is up.
+_STARTED = "Started component"
+
 _STORAGE = {
     "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
     "interleaved": "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
@@ -126,6 +129,8 @@ class JavaBookie:
             state = "writable" if self.bookie_id in writable else "read-only"
             known = self.bookie_id in (*writable, *found_read_only)
             raise StartFailed(f"{self.process.name} is {state if known else 'not registered'}:\n{self.process.tail()}")
+        # It serves before it is up, and until then SIGTERM ends it as a crash does: nothing is flushed.
+        self.process.wait_until(lambda: self.process.has_said(_STARTED), timeout_s, "up")
         return self
 
     def stop(self) -> None:

@@ -46,6 +46,7 @@ class ServerProcess:
         self._environment = environment
         self._tied = tied
         self._popen: subprocess.Popen[bytes] | None = None
+        self._log_before = 0
 
     @property
     def pid(self) -> int:
@@ -68,6 +69,7 @@ class ServerProcess:
             raise RuntimeError(f"{self.name} is running already")
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as output:
+            self._log_before = output.tell()
             self._popen = subprocess.Popen(
                 self.command,
                 stdin=subprocess.PIPE if self._tied else subprocess.DEVNULL,
@@ -118,6 +120,12 @@ class ServerProcess:
     def resume(self) -> None:
         """Let a paused process go on."""
         self._started().send_signal(signal.SIGCONT)
+
+    def has_said(self, text: str) -> bool:
+        """Whether this is in its log since it was started last."""
+        with open(self.log, "rb") as file:
+            file.seek(self._log_before)
+            return text.encode() in file.read()
 
     def tail(self, lines: int = 40) -> str:
         """The last lines of its log."""

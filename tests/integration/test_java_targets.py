@@ -54,6 +54,15 @@ def test_batch_read_is_there_from_4_17(java_release, java_bookie, java_client):
         assert ledger.batch_read(5, 20) == patterns(50, 10)[5:25]
 
 
+def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_bookie):
+    bookie = java_bookie(java_release)
+    for _ in range(3):
+        bookie.stop()
+        assert bookie.process.has_said("shutdown hook")
+        assert bookie.bookie_id not in bookie.cluster.registered()
+        bookie.start()
+
+
 @pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
 def test_bookie_keeps_entries_over_kill_and_restart(java_release, storage, java_bookie, java_client):
     bookie = java_bookie(java_release, storage=storage)
