@@ -27,8 +27,12 @@ class EntryListChannel(BlockingChannel):
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
         super().__init__(host, port, evolve(config or ClientConfig(), protocol=WireProtocol.V3))
 
-    def list_entries(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
+    def list_entries(
+        self, ledger_ids: Iterable[int], *, one_by_one: bool = False
+    ) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
         """Yield, in the order asked, each ledger's id and its list, or what the bookie answers.
+
+        With ``one_by_one`` each request is sent when its id was taken, not with those behind it.
 
         NoSuchLedger is what it answers for a ledger of which it stores nothing.  Raises BookieUnavailable,
         RequestTimedOut and ProtocolViolation, behind which the channel is closed.
@@ -37,6 +41,8 @@ class EntryListChannel(BlockingChannel):
         try:
             for ledger_id in ledger_ids:
                 asked.append((ledger_id, self._start(ledger_id)))
+                if one_by_one:
+                    self.flush()
                 if len(asked) >= IN_FLIGHT:
                     yield self._taken(*asked.popleft())
             while asked:

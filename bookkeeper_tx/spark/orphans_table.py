@@ -162,12 +162,12 @@ def orphans_on(
 
     A bookie that cannot be asked is one row, with the error.  Of ``limit`` a question about a ledger takes one entry.
     """
-    asked = _Paced(bookie, RateLimiter(limit or RateLimit(), sleep=sleep))
+    paced = None if limit is None else _Paced(bookie, RateLimiter(limit, sleep=sleep))
     found: dict[int, EntryList | BookKeeperError] = {}
     problem: RemoteError | None = None
     try:
         with closing(connect(bookie)) as channel:
-            found.update(_listed(channel, ids.each(), asked, sleep))
+            found.update(_listed(channel, ids.each(), paced, sleep))
     except RemoteError as error:
         problem = error
     # A ledger that was created after the ids were listed is no orphan.
@@ -194,12 +194,12 @@ class _Paced:
 
 
 def _listed(
-    channel: EntryListChannel, ids: Iterable[int], paced: _Paced, sleep: Callable[[float], None]
+    channel: EntryListChannel, ids: Iterable[int], paced: _Paced | None, sleep: Callable[[float], None]
 ) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
     """Yield what the bookie has, and what it does not say, of ledgers; of those that it does not know nothing."""
     for tries in range(BUSY_TRIES + 1):
         refused = []
-        for ledger_id, answer in channel.list_entries(paced(ids)):
+        for ledger_id, answer in channel.list_entries(paced(ids) if paced else ids, one_by_one=paced is not None):
             if isinstance(answer, TooManyRequests) and tries < BUSY_TRIES:
                 refused.append(ledger_id)
             elif isinstance(answer, BookKeeperError):

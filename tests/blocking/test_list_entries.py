@@ -74,6 +74,21 @@ def test_so_many_are_asked_for_at_once(bookie):
         found.close()
 
 
+def test_one_by_one_each_is_sent_before_the_next_is_taken(bookie):
+    bookie.settimeout(60)
+    bookie.sendall(answer(1, 7, statuses.ENOLEDGER) + answer(2, 8, statuses.ENOLEDGER))
+    sent = []
+
+    def ids():
+        for each in (7, 8):
+            yield each
+            sent.append(asked(bookie))
+
+    with closing(EntryListChannel("bookie", 3181)) as channel:
+        assert [each for each, _ in channel.list_entries(ids(), one_by_one=True)] == [7, 8]
+    assert sent == [[7], [8]]
+
+
 def test_a_connection_that_is_lost_ends_it(bookie):
     bookie.sendall(answer(1, 7, statuses.ENOLEDGER))
     bookie.shutdown(socket.SHUT_WR)

@@ -38,13 +38,15 @@ class Bookie:
         self.asked: list[list[int]] = []
         self.closed = 0
         self.slept: list[float] = []
+        self.one_by_one = False
 
     def connect(self, bookie_id: str) -> "Bookie":
         assert bookie_id == "b:1"
         return self
 
-    def list_entries(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Answer]]:
+    def list_entries(self, ledger_ids: Iterable[int], *, one_by_one: bool) -> Iterator[tuple[int, Answer]]:
         self.asked.append([])
+        self.one_by_one = one_by_one
         for each in ledger_ids:
             self.asked[-1].append(each)
             answers = self.answers.get(each, [NoSuchLedger()])
@@ -86,7 +88,7 @@ def test_what_a_bookie_stores_of_them() -> None:
     assert bookie.rows((0, 9)) == [
         {"scope_id": 0, "ledger_id": 3, "bookie": "b:1", "first_entry": 2, "last_entry": 9, "entries": 6}
     ]
-    assert (bookie.asked, bookie.closed) == ([list(range(10))], 1)
+    assert (bookie.asked, bookie.one_by_one, bookie.closed) == ([list(range(10))], False, 1)
 
 
 def test_a_ledger_that_was_created_meanwhile_is_no_orphan() -> None:
@@ -111,6 +113,7 @@ def test_a_bookie_is_asked_no_faster_than_it_may_be() -> None:
     assert bookie.asked == [list(range(10))]
     assert len(bookie.slept) == 9  # all but the first, which the bucket has room for
     assert bookie.slept[0] == pytest.approx(999, abs=1)
+    assert bookie.one_by_one
 
 
 def test_what_cannot_be_told_is_told_so() -> None:
