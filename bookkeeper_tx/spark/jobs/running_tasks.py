@@ -18,7 +18,7 @@ class RunningTasks:
         return RunningTasks(self.done + other.done, self.all + other.all)
 
     def __str__(self) -> str:
-        return f"{self.done:,} of {self.all:,} tasks"
+        return f"{self.done:,} of {self.all:,} tasks done" if self.all else ""
 
 
 def running_tasks(session: Any) -> Callable[[], RunningTasks]:

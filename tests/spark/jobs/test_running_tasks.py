@@ -24,14 +24,14 @@ def test_stages_that_run_are_counted_and_those_that_ended_meanwhile_are_not() ->
     stages = {1: SimpleNamespace(numCompletedTasks=2, numTasks=5), 4: SimpleNamespace(numCompletedTasks=0, numTasks=3)}
     tracker = SimpleNamespace(getActiveStageIds=lambda: [1, 2, 4], getStageInfo=stages.get)
     session = SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
-    assert str(running_tasks(session)()) == "2 of 8 tasks"
+    assert str(running_tasks(session)()) == "2 of 8 tasks done"
 
 
 def test_a_server_tells_of_several_operations() -> None:
     session = RemoteSession()
     now = running_tasks(session)
     (told,) = session.handlers
-    assert now() == RunningTasks()
+    assert (now(), str(now())) == (RunningTasks(), "")
     told(stages=[stage(4, 4, done=True), stage(1, 6)], inflight_tasks=2, operation_id="a", done=False)
     told(stages=[stage(0, 3)], inflight_tasks=1, operation_id="b", done=False)
     assert now() == RunningTasks(1, 9)
