@@ -46,6 +46,14 @@ def advice_for(error: BookKeeperError) -> str | None:
     return next((text for kinds, text in _ADVICE if isinstance(error, kinds)), None)
 
 
+def without_reading_on(text: str) -> str:
+    """Return the text of an error without the advice to read what there is, for those to whom that is no help."""
+    for kinds, advice in _ADVICE:
+        if EntriesMissing in kinds or DigestMismatch in kinds:
+            text = text.replace(advice, "").rstrip()
+    return text
+
+
 @contextmanager
 def advised() -> Iterator[None]:
     """Add to an error of ours that passes what to do about it, once."""

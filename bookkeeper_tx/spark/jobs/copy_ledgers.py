@@ -6,15 +6,16 @@ both clusters are read and compared, ledger by ledger.
 ``bktx spark copy --metadata URI --to URI --sink-id from-old-cluster``
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import click
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.spark.advice import without_reading_on
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, cluster_arguments, output_arguments, sink_arguments
 from bookkeeper_tx.spark.jobs.content import content_columns
 from bookkeeper_tx.spark.jobs.failure import one_line
@@ -55,14 +56,17 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
     with progress.step("looking at the ledgers"):
         pinned = pin(spark, settings.cluster, closed_only=True)
         there = published_names(spark, settings)
-    todo = [each for each in pinned.ids if ledger_name(each) not in there]
-    with progress.step(f"copying {counted(len(todo), 'ledger')}, {len(pinned.ids) - len(todo):,} were copied before"):
-        failed = copy_all(spark, settings, pinned, todo, progress)
+    copies = Copies([each for each in pinned.ids if ledger_name(each) not in there])
+    before = len(pinned.ids) - len(copies.todo)
+    with progress.step(f"copying {counted(len(copies.todo), 'ledger')}, {before:,} were copied before", copies):
+        copy_all(spark, settings, pinned, copies, progress)
     if not pinned.ids:
         return Summary("there is no closed ledger to copy")
     with progress.step("reading and comparing both clusters"):
-        compared = compare(source_content(spark, pinned, failed), copied_content(spark, settings, pinned)).cache()
-        summary = summarise(settings, pinned, compared, failed)
+        compared = compare(
+            source_content(spark, pinned, copies.failed), copied_content(spark, settings, pinned)
+        ).cache()
+        summary = summarise(settings, pinned, compared, copies.failed)
     if settings.output is not None:
         with progress.step(f"writing the comparison to {settings.output.path}"):
             settings.output.write(compared)
@@ -76,7 +80,10 @@ def check_options(cluster: Cluster) -> None:
         if name.lower() in ("startingoffsets", "endingoffsets", "includelost", "includedigest"):
             raise InvalidConfig(f"option {name}: ledgers are copied whole, leave it out")
     given = {"metadataServiceUri": cluster.metadata_uri, **cluster.selecting().options}
-    if not Options.from_spark(given, Use.READ).fail_on_data_loss:
+    options = Options.from_spark(given, Use.READ)
+    if not options.include_payload:
+        raise InvalidConfig("option includePayload: a copy is made of payloads, leave it out")
+    if not options.fail_on_data_loss:
         raise InvalidConfig(
             "option failOnDataLoss: a copy without the lost entries would be another ledger, leave it out; "
             "--ledgers names those to copy"
@@ -89,11 +96,21 @@ def published_names(spark: Any, settings: CopySettings) -> frozenset[str]:
     return frozenset(row.app_id.removeprefix(APP_PREFIX) for row in found.select("app_id").toLocalIterator())
 
 
-def copy_all(
-    spark: Any, settings: CopySettings, pinned: PinnedLedgers, ledger_ids: Iterable[int], progress: Progress
-) -> dict[str, str]:
-    """Copy ledgers, several at a time; return why of those that could not be."""
-    failed: dict[str, str] = {}
+@frozen
+class Copies:
+    """The ledgers that are to be copied, and how it goes."""
+
+    todo: Sequence[int]
+    tried: list[int] = field(factory=list)
+    failed: dict[str, str] = field(factory=dict)
+    """Names of those that could not be, and why."""
+
+    def __str__(self) -> str:
+        return f"{len(self.tried):,} of {counted(len(self.todo), 'ledger')} done"
+
+
+def copy_all(spark: Any, settings: CopySettings, pinned: PinnedLedgers, copies: Copies, progress: Progress) -> None:
+    """Copy ledgers, several at a time; take note of those that could not be."""
 
     def copy(ledger_id: int) -> None:
         name = ledger_name(ledger_id)
@@ -103,29 +120,31 @@ def copy_all(
             frame = one.load(spark, Use.READ).select("payload").coalesce(1)
             write_once(frame, settings.sink, settings.sink_id, APP_PREFIX + name, 0)
         except Exception as error:  # the others are copied all the same
-            failed[name] = one_line(error)
-            progress.say(f"ledger {name}: {failed[name]}")
+            copies.failed[name] = without_reading_on(one_line(error))
+            progress.say(f"ledger {name}: {copies.failed[name]}")
+        copies.tried.append(ledger_id)
 
     def begin() -> None:
         # A writer asks the session of its own thread which formats there are; this makes ours the one of this thread.
         spark.createDataFrame([], "nothing INT")
 
     with ThreadPoolExecutor(settings.at_once, initializer=begin) as threads:
-        list(threads.map(copy, ledger_ids))
-    return failed
+        list(threads.map(copy, copies.todo))
 
 
 def source_content(spark: Any, pinned: PinnedLedgers, failed: Mapping[str, str]) -> Any:
     """Return ``name`` and content of each ledger that was to be copied, and why of those that could not be.
 
-    These are not read again, and what the others have lost meanwhile is left out, so that all are compared.
+    These are not read again, and what others have lost since is left out, so that a few do not keep it from the rest.
     """
     from pyspark.sql import functions as F
 
     left = [each for each in pinned.ids if ledger_name(each) not in failed]
     entries = pinned.only(left or pinned.ids).entries(spark, failOnDataLoss="false")
     found = _with_name(entries if left else entries.limit(0), pinned).groupBy("name")
-    wanted = _with_name(pinned.expected, pinned).select("name", F.col("entries").alias("expected"))
+    wanted = _with_name(pinned.expected, pinned).select(
+        "name", F.col("entries").alias("expected"), F.col("bytes").alias("expected_bytes")
+    )
     why = spark.createDataFrame([*failed.items()], "name STRING, why STRING")
     content = found.agg(*content_columns("entry_id", "payload"))
     return wanted.join(why, "name", "left_outer").join(content, "name", "left_outer")
@@ -139,7 +158,10 @@ def _with_name(frame: Any, pinned: PinnedLedgers) -> Any:
 
 
 def copied_content(spark: Any, settings: CopySettings, pinned: PinnedLedgers) -> Any:
-    """Return ``name`` and content of each copy; its entries are counted on, should it have become several ledgers."""
+    """Return ``name`` and content of each copy; its entries are counted on, should it have become several ledgers.
+
+    What it has lost since it was written is left out, so that it is found to differ.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -154,7 +176,7 @@ def copied_content(spark: Any, settings: CopySettings, pinned: PinnedLedgers) ->
         )
         .join(_with_name(pinned.expected, pinned).select("name"), "name", "left_semi")
     )
-    entries = entries_of(spark, settings.sink, ledgers)
+    entries = entries_of(spark, settings.sink, ledgers, failOnDataLoss="false")
     placed = entries.join(F.broadcast(ledgers), "ledger_id").withColumn("entry_id", F.col("entry_id") + F.col("first"))
     contents = placed.groupBy("name").agg(*content_columns("entry_id", "payload"))
     count = ledgers.groupBy("name").agg(F.count(F.lit(1)).alias("ledgers"))
@@ -170,7 +192,7 @@ def compare(source: Any, copied: Any) -> Any:
     return source.join(copied, "name", "left_outer").withColumn(
         "difference",
         F.when(F.col("why").isNotNull(), "could not be copied")
-        .when(F.coalesce("entries", zero) != F.col("expected"), "not all of it could be read")
+        .when(F.coalesce("entries", zero) != F.col("expected"), "its source has lost entries since")
         .when(F.col("ledgers").isNull() & (F.col("expected") > 0), "not copied")
         .when(F.coalesce("copied_entries", zero) != F.col("expected"), "not as many entries")
         .when(F.coalesce("copied_bytes", zero) != F.coalesce("bytes", zero), "not as many bytes")
@@ -182,7 +204,7 @@ def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, fail
     """Say what was copied, and what differs."""
     from pyspark.sql import functions as F
 
-    names = ("expected", "copied_entries", "bytes", "copied_bytes", "ledgers")
+    names = ("expected", "copied_entries", "expected_bytes", "copied_bytes", "ledgers")
     sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
     total = compared.agg(*sums, F.count("difference").alias("differing")).collect()[0]
     tables = [
@@ -190,7 +212,7 @@ def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, fail
             "copy",
             ("", "ledgers", "entries", "payload bytes"),
             (
-                ("source", len(pinned.ids), total.expected, total.bytes),
+                ("source", len(pinned.ids), total.expected, total.expected_bytes),
                 (f"sink {settings.sink_id}", total.ledgers, total.copied_entries, total.copied_bytes),
             ),
         )
@@ -200,12 +222,12 @@ def summarise(settings: CopySettings, pinned: PinnedLedgers, compared: Any, fail
     if not total.differing and not failed:
         text = f"{counted(len(pinned.ids), 'ledger')} in sink {settings.sink_id}, with the same entries, byte by byte"
         return Summary(text, (*tables,))
-    columns = ("name", "expected", "copied_entries", "bytes", "copied_bytes", "difference")
+    columns = ("name", "expected", "copied_entries", "expected_bytes", "copied_bytes", "difference")
     rows = compared.where("difference IS NOT NULL").orderBy("name").select(*columns).limit(SHOWN).collect()
     tables.append(first_rows("ledgers that differ", columns, rows, total.differing))
     tables.append(first_rows("could not be copied", ("ledger", "why"), [*failed.items()][:SHOWN], len(failed)))
     differing = f"{total.differing:,} of {counted(len(pinned.ids), 'ledger')}"
-    text = f"{differing} are not in sink {settings.sink_id} as they should be"
+    text = f"{differing} are not the same in the source and in sink {settings.sink_id}"
     return Summary(text, (*tables,), ExitCode.FAILED if failed else ExitCode.FOUND)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
+from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.spark.entry_ranges import EntryRanges
 from bookkeeper_tx.spark.id_ranges import IdRanges
@@ -50,6 +51,8 @@ class ScrubSettings:
 def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     """Read all replicas, write the findings, and count them."""
     settings.cluster.check_used(Use.REPLICAS | Use.ORPHANS)
+    if any(name.lower() == "perentry" for name in settings.cluster.options):
+        raise InvalidConfig("option perEntry: single entries are looked at where copies differ, leave it out")
     with progress.step("reading all replicas"):
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)

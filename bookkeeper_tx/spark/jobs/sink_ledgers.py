@@ -26,12 +26,12 @@ def published_ledgers(spark: Any, sink: Cluster, sink_id: str) -> Any:
     )
 
 
-def entries_of(spark: Any, sink: Cluster, ledgers: Any) -> Any:
-    """Return the entries of ``ledgers``, whose column ``ledger_id`` names them, as the sink wrote them."""
+def entries_of(spark: Any, sink: Cluster, ledgers: Any, **more: str) -> Any:
+    """Return the entries of ``ledgers``, whose column ``ledger_id`` names them; ``more`` are options of the format."""
     ids = [row.ledger_id for row in ledgers.select("ledger_id").toLocalIterator()]
     if not ids:
         return spark.createDataFrame([], "ledger_id BIGINT, entry_id BIGINT, payload BINARY")
-    return sink.load(spark, Use.READ, ledgers=spans_of(ids))
+    return sink.load(spark, Use.READ, ledgers=spans_of(ids), **more)
 
 
 def write_once(frame: Any, sink: Cluster, sink_id: str, app_id: str, version: int) -> None:

@@ -104,6 +104,12 @@ def test_a_copy_goes_on_without_ledgers_that_cannot_be_copied_and_names_them(
     assert sorted(why) == sorted(bad)
     assert f"entry {COUNT}" in why[str(damaged.torn)]
     assert f"entry {CORRUPT}" in why[str(damaged.corrupt)]
+    assert not any("failOnDataLoss" in each for each in why.values()), "a copy takes no such option"
+    sizes = [sum(map(len, payloads(COUNT))) * ledgers for ledgers in (3, 1)]
+    assert rows_of(summary, "copy") == [
+        ("source", 3, 3 * COUNT + LOST, sizes[0]),
+        ("sink copies", 1, COUNT, sizes[1]),
+    ]
     assert sink.load(spark, Use.READ, manifest="copies").count() == COUNT
     alone = evolve(settings, cluster=damaged.cluster(damaged.torn))
     assert [row[0] for row in rows_of(do(copy_ledgers, alone), "could not be copied")] == [str(damaged.torn)]
@@ -116,7 +122,27 @@ def test_a_copy_finds_what_its_source_has_lost_since(spark: Any, damaged: Damage
     summary = do(copy_ledgers, copy_ledgers.CopySettings(damaged.cluster(damaged.corrupt), sink, "earlier"))
     assert summary.exit_code == ExitCode.FOUND
     (row,) = rows_of(summary, "ledgers that differ")
-    assert (row[0], row[-1]) == (str(damaged.corrupt), "not all of it could be read")
+    assert (row[0], row[-1]) == (str(damaged.corrupt), "its source has lost entries since")
+    assert summary.text == "1 of 1 ledger are not the same in the source and in sink earlier"
+
+
+def test_a_copy_that_has_lost_entries_since_is_found(tmp_path: Path, do: Callable[..., Summary]) -> None:
+    with LocalCluster(tmp_path / "cluster", bookie_count=1) as cluster:
+        with OurClient(cluster.metadata_uri) as client:
+            ledger_id = append_and_close(client.create_ledger(), payloads(COUNT))
+        uri = cluster.metadata_uri
+        source, sink = Cluster(uri, {"ledgers": str(ledger_id)}), Cluster(uri, quorums(1))
+        settings = copy_ledgers.CopySettings(source, sink, "copies")
+        assert do(copy_ledgers, settings).exit_code == ExitCode.DONE
+        with open_blocking_store(uri) as store:
+            (copy,) = (each for each in store.list_ledgers() if each != ledger_id)
+        with stopped(cluster, 0) as bookie:
+            bookie.flip(copy, CORRUPT)
+        summary = do(copy_ledgers, settings)
+    assert summary.exit_code == ExitCode.FOUND
+    assert [(row[0], row[-1]) for row in rows_of(summary, "ledgers that differ")] == [
+        (str(ledger_id), "not as many entries")
+    ]
 
 
 def test_an_option_that_a_job_would_not_look_at_is_refused(spark: Any, damaged: Damaged) -> None:
@@ -127,3 +153,6 @@ def test_an_option_that_a_job_would_not_look_at_is_refused(spark: Any, damaged: 
     ):
         with pytest.raises(InvalidConfig, match="startingOffsets: this job does nothing with it"):
             job.run(spark, settings, None)  # type: ignore[attr-defined]
+    by_entry = scrub_replicas.ScrubSettings(damaged.cluster(damaged.torn, perEntry="true"))
+    with pytest.raises(InvalidConfig, match="perEntry: single entries are looked at"):
+        scrub_replicas.run(spark, by_entry, None)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ def test_all_ledgers_or_some_may_be_copied(options: dict[str, str]) -> None:
         "includeLost=true",
         "includeDigest=true",
         "failOnDataLoss=false",
+        "includePayload=false",
     ],
 )
 def test_a_copy_has_every_entry_and_none_that_is_corrupt(option: str) -> None:
