@@ -96,12 +96,23 @@ def options_of(use: Use, given: Mapping[str, str]) -> dict[str, str]:
 
 def _uses_of(name: str) -> Use:
     """Return what an option of this name is used for, everything if it is not known."""
+    found = _attribute_named(name)
+    return ~NOWHERE if found is None else option_of(found).uses
+
+
+def _full_name(name: str) -> str:
+    """Return the name of an option that may be given in other capitals, or by its alias; another name as it is."""
+    found = _attribute_named(name)
+    return name if found is None or option_of(found).prefix else option_name(found)
+
+
+def _attribute_named(name: str) -> Any:
     lower = name.lower()
     for attribute in fields(Options):
         known, option = option_name(attribute).lower(), option_of(attribute)
         if lower in (known, (option.alias or known).lower()) or (option.prefix and lower.startswith(known)):
-            return option.uses
-    return ~NOWHERE
+            return attribute
+    return None
 
 
 def pairs(_context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
@@ -240,7 +251,7 @@ def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Calla
             sink_options: dict[str, str],
             **more: Any,
         ) -> Any:
-            options = quorums(replicas) | sink_options
+            options = quorums(replicas) | {_full_name(name): value for name, value in sink_options.items()}
             if sink_password_file is not None:
                 options["passwordFile"] = sink_password_file
             return command(sink=Cluster(sink_uri, options), **more)

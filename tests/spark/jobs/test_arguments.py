@@ -61,6 +61,8 @@ def test_a_sink() -> None:
     options = {"ensembleSize": "4", "writeQuorumSize": "4", "ackQuorumSize": "2", "passwordFile": "p"}
     assert found["sink"] == Cluster("zk://b", options)
     assert quorums(None) == {}
+    short = parsed("--replicas", "4", "--sink-password-file", "p", "--sink-option", "ackquorum=2")
+    assert short["sink"] == found["sink"]
 
 
 def test_options_go_to_the_formats_that_know_them() -> None:
