@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import Versioned
 from bookkeeper_tx.spark.filters import IdFilter
-from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers, Chunk
+from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers, Chunk, read_chunk
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.replica_pieces import Share
 from bookkeeper_tx.spark.secret import Secret
@@ -52,11 +52,12 @@ class Size:
 
 
 def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[Task]:
-    """Share out the ledgers."""
+    """Share out the ledgers; of those that are known not to have the custom metadata asked for no task is made."""
     target = Target(options.max_entries_per_partition, options.max_bytes_per_partition)
     if len(chosen.ids) > SIZES_LOOKED_AT_MAX:
         return [Task(chunk, Share(), target.entries) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
-    sizes = [_size(ledger_id, found) for ledger_id, found in store.read_ledgers(chosen.ids)]
+    read = read_chunk(store, chosen.chunk(chosen.ids), options)
+    sizes = [_size(ledger_id, found) for ledger_id, found in read]
     return plan_sizes(chosen, sizes, target, options.min_partitions)
 
 

@@ -93,6 +93,20 @@ def test_more_tasks_may_be_asked_for() -> None:
     assert len(plan_sizes(ChosenLedgers((1,), frozenset()), [Size(1)], TARGET, 4)) == 1
 
 
+def test_no_task_is_made_of_ledgers_without_the_custom_metadata_asked_for() -> None:
+    given = {
+        "metadataServiceUri": "sqlite:///m",
+        "maxEntriesPerPartition": "100",
+        "ledgerMetadata.application": "orders",
+    }
+    store: Any = StoreOfDict(
+        {1: closed_ledger(10**7), 2: closed_ledger(250, custom_metadata={"application": b"orders"})}
+    )
+    chosen = ChosenLedgers((1, 2), frozenset())
+    tasks = plan(store, chosen, Options.from_spark(given, Use.REPLICAS))
+    assert [(task.chunk.ledger_ids, task.share.of) for task in tasks] == [((2,), 3)] * 3
+
+
 def test_of_very_many_ledgers_only_the_ids_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options.from_spark({"metadataServiceUri": "sqlite:///m", "maxEntriesPerPartition": "100"}, Use.REPLICAS)
     store: Any = StoreOfDict({1: closed_ledger(250), 2: closed_ledger(50), 3: closed_ledger(0)})
