@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import random
 import socket
+import threading
 from collections.abc import Callable
 from typing import IO
 
@@ -16,6 +17,7 @@ LOWEST, HIGHEST = 16000, 32000
 
 _TRIES = 200
 _given: set[int] = set()
+_choosing = threading.Lock()
 
 
 class _Chosen:
@@ -31,7 +33,7 @@ class _Chosen:
             self._file = (cache_directory() / "ports").open("ab")  # to close it would give back all of them
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
-        except OSError:
+        except (BlockingIOError, PermissionError):
             return False
         return True
 
@@ -52,9 +54,10 @@ def is_free(port: int) -> bool:
 
 def choose_port(free: Callable[[int], bool] = is_free, choice: Callable[[int, int], int] = random.randint) -> int:
     """A port that is free now, and that neither this process nor another one that runs has been given before."""
-    for _ in range(_TRIES):
-        port = choice(LOWEST, HIGHEST)
-        if port not in _given and free(port) and _chosen.take(port):
-            _given.add(port)
-            return port
+    with _choosing:
+        for _ in range(_TRIES):
+            port = choice(LOWEST, HIGHEST)
+            if port not in _given and free(port) and _chosen.take(port):
+                _given.add(port)
+                return port
     raise OSError(f"no free port between {LOWEST} and {HIGHEST} in {_TRIES} tries")

@@ -2,10 +2,20 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from compat_tests.targets import ports
 from compat_tests.targets.ports import choose_port
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody else chooses ports: other tests, of this process or another, have theirs locked."""
+    monkeypatch.setenv("BKTX_CACHE", str(tmp_path))
+    monkeypatch.setattr(ports, "_chosen", ports._Chosen())
+    monkeypatch.setattr(ports, "_given", set())
 
 
 def test_a_port_that_is_taken_is_passed_over():
