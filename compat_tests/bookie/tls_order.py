@@ -52,7 +52,7 @@ def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
     limit_s=20.0,
 )
 def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
-    """A bookie MUST close a connection on which bytes in clear come after it has agreed to TLS."""
+    """A bookie MUST close a connection at once when bytes in clear come after it has agreed to TLS."""
     ledger, line = talk.new_ledger(), talk.line("in clear after it")
     agree(talk, line)
     line.send(talk.requests.add(ledger, 0))

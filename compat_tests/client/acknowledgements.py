@@ -15,7 +15,7 @@ NOT_YET_S = 0.3
 """How long a case looks whether something happens that must not."""
 
 AT_ONCE_S = 8.0
-"""Less than the time-outs of a patient client, and time enough on a busy machine."""
+"""Less than the time-outs of a client whose requests are held, and time enough on a busy machine."""
 
 
 def _adds(bookie: ScriptedBookie) -> list[Asked]:

@@ -109,7 +109,7 @@ def a_silent_bookie_is_replaced(stage: Stage) -> None:
     "sec-add-entry-client",
     sends="A silent bookie is replaced by one that holds the add; then the first one answers EOK after all.",
     accepts="No acknowledgement by that; one when the new bookie answers.",
-    limit_s=20.0,
+    limit_s=30.0,
     provenance="docs: add-entry",
 )
 def a_replaced_bookie_acknowledges_nothing(stage: Stage) -> None:
@@ -118,7 +118,7 @@ def a_replaced_bookie_acknowledges_nothing(stage: Stage) -> None:
     late = second.on("add").hold()
     held = spare.on("add").hold()
     pending = writer.begin("append", body=b"x")
-    held.wait()
+    held.wait(timeout_s=TWO_REFUSALS_MS / 1000 + AT_ONCE_S)
     stage.check(
         "bookies of the entry", [each.name for each in fragments_of(stage, writer)[0]], [first.name, spare.name]
     )

@@ -14,7 +14,7 @@ import pytest
 from compat_tests.targets.ports import choose_port
 from tests.integration import bad_servers
 
-#: The first case is tried in both dialects, behind two probes; each wait is at most five seconds.
+#: The first case is tried in both dialects, behind two probes; each wait is at most ten seconds.
 TIME_OUT_S = 180
 
 
