@@ -53,7 +53,7 @@ class PlanningRun:
 def compare(
     store: PlanningStore, count: int, plan: Callable[[str], tuple[float, float]], runs: int
 ) -> list[PlanningRun]:
-    """Read ``count`` ledgers each way, in turns.
+    """Read ``count`` ledgers each way, in turns; a first turn warms up and does not count.
 
     ``plan`` has Spark plan to read all ledgers of a metadata URI; see :func:`planned_by_spark`.
 
@@ -66,15 +66,16 @@ def compare(
         def listed_and_read() -> int:
             return sum(isinstance(found, Versioned) for _, found in ours.read_ledgers(ours.list_ledgers()))
 
-        return [
+        turns = [
             PlanningRun(
                 *_timed(lambda: store.raw_reads(count), count),
                 *_timed(read, count),
                 *_timed(listed_and_read, count),
                 *plan(store.uri),
             )
-            for _ in range(runs)
+            for _ in range(runs + 1)
         ]
+        return turns[1:]
 
 
 def median_of(runs: list[PlanningRun]) -> dict[str, float]:

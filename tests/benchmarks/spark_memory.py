@@ -12,7 +12,7 @@ import random
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
 from bookkeeper_tx.metadata.ledger_serialization import serialize
 from bookkeeper_tx.metadata.sqlite_file import transaction
 from bookkeeper_tx.metadata.sqlite_tables import Tables
-from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.filters import EntryFilter
 from bookkeeper_tx.spark.id_ranges import IdRanges
 from bookkeeper_tx.spark.jobs.arguments import Cluster
@@ -39,13 +39,17 @@ from bookkeeper_tx.spark.option import Use
 from bookkeeper_tx.spark.options import Options
 from bookkeeper_tx.spark.partitions import partition
 from bookkeeper_tx.spark.secret import Secret
+from bookkeeper_tx.spark.sink_mark import SinkMark
 from bookkeeper_tx.spark.sink_writer import EpochMessage
 from bookkeeper_tx.spark.source_reader import ledger_partition
 from bookkeeper_tx.spark.stream_offsets import StreamOffset
+from bookkeeper_tx.spark.sweep import sweep
 from tests.spark.memory_store import MemoryStore
+from tests.spark.stores import closed_ledger
 
 BOOKIES = 300
 COPIES = 3
+QUERY = "6f1c1c52-9e0e-4ef5-a5fa-6b4d3f4f0f6d"
 FIRST_ID = 10**9
 """Ids as long as those of a cluster that has made many ledgers."""
 
@@ -76,6 +80,7 @@ def measure(ledgers: int, tasks: int, directory: Path) -> Iterator[Figure]:
     yield from offsets(ledgers)
     yield from jobs(ledgers)
     yield from manifests()
+    yield from sweeps(ledgers)
 
 
 # Reads ---------------------------------------------------------------------------------------------------------------
@@ -198,7 +203,7 @@ class _SessionOf:
 
 def manifests() -> Iterator[Figure]:
     """What a task of a sink tells the driver, and what the driver publishes: at most as many ledgers as fit."""
-    key = EpochKey("6f1c1c52-9e0e-4ef5-a5fa-6b4d3f4f0f6d", 4711)
+    key = EpochKey(QUERY, 4711)
     message = EpochMessage(key, 17, tuple(published_ledgers(1)))
     yield Figure("message of a task that wrote one ledger, pickled", 1, "tasks", len(cloudpickle.dumps(message)))
     fits, too_many = 1, DOCUMENT_SIZE_MAX // 20
@@ -214,14 +219,50 @@ def manifests() -> Iterator[Figure]:
         yield Figure("manifest of an epoch", count, "ledgers", len(document_of(key, count)))
 
 
-def published_ledgers(count: int) -> list[PublishedLedger]:
-    return [PublishedLedger(FIRST_ID + number, 999_999, 100_000_000) for number in range(count)]
+def sweeps(count: int) -> Iterator[Figure]:
+    """What a sweep holds at its height of ledgers that are published, ``each`` of them in an epoch."""
+    for each in (1, 1000):
+        store: Any = _StoreOfSinks(count, each)
+        report, _, peak = _held(lambda store=store: sweep("sqlite:///nowhere.db", open_store=lambda *_: store))
+        assert report.published == count
+        yield Figure(f"ledgers of sinks while they are swept, {each:,} an epoch", count, "ledgers", peak)
 
 
-def document_of(key: EpochKey, count: int) -> bytes:
+class _StoreOfSinks:
+    """As much of a store as a sweep needs, of ledgers that are all published; they are made when they are read."""
+
+    def __init__(self, count: int, each: int) -> None:
+        self._ids = range(FIRST_ID, FIRST_ID + count)
+        self._each = each
+
+    def __enter__(self) -> "_StoreOfSinks":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def list_ledgers(self) -> range:
+        return self._ids
+
+    def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned]]:
+        for each in ledger_ids:
+            key = EpochKey(QUERY, (each - FIRST_ID) // self._each)
+            custom = SinkMark("sink", key, partition=0, attempt=0, task_attempt_id=each).to_custom_metadata()
+            yield each, Versioned(closed_ledger(10, custom_metadata=custom), 1)
+
+    def read_document(self, path: tuple[str, ...]) -> bytes:
+        epoch = int(path[-1])
+        return document_of(EpochKey(QUERY, epoch), self._each, FIRST_ID + epoch * self._each)
+
+
+def published_ledgers(count: int, first: int = FIRST_ID) -> list[PublishedLedger]:
+    return [PublishedLedger(first + number, 999_999, 100_000_000) for number in range(count)]
+
+
+def document_of(key: EpochKey, count: int, first: int = FIRST_ID) -> bytes:
     """Return the document of an epoch with so many ledgers; raises InvalidArgument if they are too many."""
     store = MemoryStore()
-    publish(store, "sink", key, published_ledgers(count))  # type: ignore[arg-type]
+    publish(store, "sink", key, published_ledgers(count, first))  # type: ignore[arg-type]
     return next(iter(store.documents.values()))
 
 
