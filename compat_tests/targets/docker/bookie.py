@@ -46,6 +46,7 @@ class ContainerProcess(ServerProcess):
             self._wrapper.start()
             guardian.watch_docker(self._daemon.url, f"/containers/{self._container.id}?force=1&v=1")
         else:
+            self._log_before = len(self._container.logs())
             self._container.start()
 
     def stop(self, timeout_s: float = 15) -> None:
@@ -68,6 +69,10 @@ class ContainerProcess(ServerProcess):
         """Let a paused one go on."""
         if self._reloaded().status == "paused":
             self._container.unpause()
+
+    def has_said(self, text: str) -> bool:
+        """Whether it has written this since it was started last."""
+        return text.encode() in self._container.logs()[self._log_before :]
 
     def tail(self, lines: int = 40) -> str:
         """The last lines that it wrote."""
