@@ -3,13 +3,21 @@
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.failure import Failure
 
 _Job = tuple[Deferred[Any], Callable[..., Any], tuple[Any, ...]]
+
+
+class Threads(Protocol):
+    """What runs jobs that block: a :class:`Worker`, or in tests something that runs them at once."""
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
+        """Call ``function(*args)``; fires on the reactor thread with its result or its error."""
+        ...
 
 
 class Worker:

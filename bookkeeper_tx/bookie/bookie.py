@@ -11,12 +11,13 @@ from bookkeeper_tx.bookie import journal_replay
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.dispatch import Dispatch, Serve
-from bookkeeper_tx.bookie.journal import Journal, Threads
+from bookkeeper_tx.bookie.journal import Journal
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.replay_sink import StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.worker import Threads
 
 log = Logger()
 

@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.fencing import Fencing
 from bookkeeper_tx.bookie.force_ledger import ForceLedger
-from bookkeeper_tx.bookie.journal import Journal, Threads
+from bookkeeper_tx.bookie.journal import Journal
 from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
@@ -27,6 +27,7 @@ from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol import v2, v3, v3_batch_read
 from bookkeeper_tx.protocol.messages import Continuation, InContext, Request
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from bookkeeper_tx.worker import Threads
 
 Serve = Callable[[Any, BookieProtocol], None]
 

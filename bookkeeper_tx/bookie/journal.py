@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Final
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
@@ -23,17 +23,12 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal_writer import JournalConfig, JournalWriter, SyncFailed
 from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.worker import Threads
 
 GROUP_SIZE_MAX: Final = 8 * 1024 * 1024
 """A group that has reached this many bytes takes no more: beyond it, longer groups buy latency only."""
 
 Done = Callable[[BaseException | None], None]
-
-
-class Threads(Protocol):
-    """A worker: see :class:`bookkeeper_tx.worker.Worker`."""
-
-    def run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]: ...
 
 
 def _error(failure: Failure) -> BaseException:

@@ -7,7 +7,6 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.entry_reader import EntryReader
-from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_cache import LedgerCache, PageKey
 from bookkeeper_tx.bookie.ledger_index import LedgerIndexes, page_of
@@ -15,6 +14,7 @@ from bookkeeper_tx.bookie.read_cache import ReadCache
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 
