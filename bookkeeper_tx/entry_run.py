@@ -9,13 +9,18 @@ What an entry looks like inside follows from the run's ledger id: :func:`bookkee
 from array import array
 from collections.abc import Iterator, Sequence
 
-from bookkeeper_tx.entry_format import V1
+from construct import Struct
+
+from bookkeeper_tx.entry_format import V1, format_of
 from bookkeeper_tx.model import ledger_name
-from protocol_specs import codecs
+from protocol_specs import codecs, fields
+from protocol_specs.fields import NO_ENTRY
 
 ENTRY_RECORD = V1.record
 ENTRY_METADATA = V1.metadata
 RECORD_LENGTH_SIZE = ENTRY_RECORD.offsets["ledger_id"]
+
+_CONFIRMED = codecs.derive("last add confirmed", Struct("last_add_confirmed" / fields.entry_id))
 
 
 class EntryRun:
@@ -99,3 +104,12 @@ class EntryRun:
 
     def __repr__(self) -> str:
         return f"<EntryRun ledger {ledger_name(self.ledger_id)} entries {self.first_entry_id}..{self.last_entry_id}>"
+
+
+def last_add_confirmed_of(run: EntryRun) -> int:
+    """Return the last add confirmed in the last entry of ``run``, NO_ENTRY if the entry is too short to have one."""
+    form = format_of(run.ledger_id)
+    start = run.offsets[-2] + RECORD_LENGTH_SIZE
+    if run.offsets[-1] - start < form.entry_size_min:
+        return NO_ENTRY
+    return int(_CONFIRMED.unpack_fixed(run.buffer, start + form.last_add_confirmed_at)[0])

@@ -5,24 +5,18 @@ from array import array
 from bisect import bisect_right
 from typing import NoReturn
 
-from construct import Struct
-
 from bookkeeper_tx.bookie.checked_pieces import CheckedPieces, Piece, checksum_of
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.open_files import OpenFiles
 from bookkeeper_tx.bookie.stretch import checked_offsets, offsets_of
-from bookkeeper_tx.entry_format import V1, V2, format_of
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry_format import V1, V2
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
-from protocol_specs import codecs, fields
-from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN
 
 OPEN_LOGS_MAX = 64
-
-_CONFIRMED = codecs.derive("last add confirmed", Struct("last_add_confirmed" / fields.entry_id))
 
 LAST_RECORD_SIZE = 4096
 """Bytes read for a record whose end is not known before; a larger one is read again if it is the only one."""
@@ -101,15 +95,6 @@ class EntryReader:
 
     def close(self) -> None:
         self._files.close()
-
-
-def last_add_confirmed_of(run: EntryRun) -> int:
-    """Return the last add confirmed in the last entry of ``run``, NO_ENTRY if the entry is too short to have one."""
-    form = format_of(run.ledger_id)
-    start = run.offsets[-2] + RECORD_LENGTH_SIZE
-    if run.offsets[-1] - start < form.entry_size_min:
-        return NO_ENTRY
-    return int(_CONFIRMED.unpack_fixed(run.buffer, start + form.last_add_confirmed_at)[0])
 
 
 def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:

@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.acceptable import check_scoped, explicit_last_add_conf
 from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, split_location
-from bookkeeper_tx.bookie.entry_reader import EntryReader, last_add_confirmed_of
+from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.last_mark import LogMark
 from bookkeeper_tx.bookie.ledger import Ledger
@@ -27,7 +27,7 @@ from bookkeeper_tx.bookie.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage_flush import Flushed, HeaderChange, Snapshot, StorageFlush
 from bookkeeper_tx.bookie.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.disk.entry_log import NO_LOCATION

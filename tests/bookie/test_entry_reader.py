@@ -4,12 +4,11 @@ import pytest
 
 from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, PlacedRun
-from bookkeeper_tx.bookie.entry_reader import EntryReader, last_add_confirmed_of
+from bookkeeper_tx.bookie.entry_reader import EntryReader
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
-from protocol_specs.fields import NO_ENTRY
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
-from tests.bookie.seams import SCOPED, entry, run_of
+from tests.bookie.seams import SCOPED, run_of
 
 
 class Logs:
@@ -134,10 +133,3 @@ def test_a_log_that_ends_within_the_entry_is_a_storage_failure() -> None:
 def test_the_last_add_confirmed_of_a_stored_entry(ledger: int, size: int) -> None:
     logs = Logs(run_of(5, size, ledger_id=ledger))
     assert logs.reader.last_add_confirmed(ledger, 5, logs.locations[0]) == 4
-
-
-@pytest.mark.parametrize(("ledger", "size"), [(7, 24), (SCOPED, 33)])
-def test_an_entry_may_be_too_short_for_a_last_add_confirmed(ledger: int, size: int) -> None:
-    whole = entry(5, size, ledger)
-    assert last_add_confirmed_of(EntryRun.of_entries(ledger, 5, [whole])) == 4
-    assert last_add_confirmed_of(EntryRun.of_entries(ledger, 5, [whole[:-1]])) == NO_ENTRY
