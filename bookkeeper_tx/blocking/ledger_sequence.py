@@ -33,7 +33,7 @@ from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBo
 from bookkeeper_tx.metadata.blocking import BlockingStore
 from bookkeeper_tx.model import BookieId, DigestType
 from bookkeeper_tx.placement import Placement
-from bookkeeper_tx.protocol.v2 import ADD_REQUEST
+from bookkeeper_tx.protocol.v2_frames import ADD_REQUEST
 from bookkeeper_tx.quorum import Quorum
 
 CHUNK_ENTRIES = 2_000

@@ -16,7 +16,6 @@ from bookkeeper_tx.bookie.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.entry_log import EntryLogWriter, split_location
 from bookkeeper_tx.bookie.entry_reader import EntryReader
-from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.last_mark import LogMark
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_cache import LedgerCache
@@ -30,6 +29,7 @@ from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN

@@ -12,13 +12,13 @@ from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.logger import Logger
 
 from bookkeeper_tx import entry_list
-from bookkeeper_tx.bookie.journal import Threads
 from bookkeeper_tx.bookie.ledger import Ledger
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.read_entry import known_ledger
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.messages import ListEntriesRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from bookkeeper_tx.worker import Threads
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, ProtocolViolation, TlsFailed
-from bookkeeper_tx.protocol import v2_handshake
+from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
 from bookkeeper_tx.security.authentication import ClientAuthProvider, ClientAuthProviderFactory, ConnectionPeer
 from protocol_specs import codecs, fields
@@ -183,7 +183,7 @@ class ClientHandshake:
         if frame_end - start < FRAME_START.size:
             raise ProtocolViolation("the bookie sent a frame shorter than a header")
         if framing.split_header(FRAME_START.unpack_fixed(buffer, start)[1])[1] == Operation.AUTH:
-            message = v2_handshake.decode(buffer, start, frame_end)[1]
+            message = v2_auth_frame.decode(buffer, start, frame_end)[1]
             self._take_token(message.auth_plugin_name, message.payload)
 
     # Tokens ----------------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class ClientHandshake:
         assert self._auth is not None
         if self._v2:
             header = framing.join_header(framing.VERSION_MAX, Operation.AUTH)
-            self._driver.send_handshake(v2_handshake.encode(header, self._auth.plugin_name, token))
+            self._driver.send_handshake(v2_auth_frame.encode(header, self._auth.plugin_name, token))
         else:
             message = v3_pb2.AuthMessage(auth_plugin_name=self._auth.plugin_name, payload=token)
             self._send_v3(V3Operation.AUTH, auth_request=message)

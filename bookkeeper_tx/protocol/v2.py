@@ -6,32 +6,28 @@ from collections.abc import Sequence
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
 from bookkeeper_tx.protocol.messages import Answered, Buffer
-from protocol_specs import codecs, fields
+from bookkeeper_tx.protocol.v2_frames import (
+    ADD_LENGTH_MIN,
+    ADD_OVERHEAD,
+    ADD_REPLY,
+    ADD_REQUEST,
+    BATCH_READ_REPLY,
+    BATCH_READ_REQUEST,
+    BATCH_REPLY_LENGTH,
+    ENTRY_AT,
+    LENGTH,
+    READ_REPLY,
+    READ_REQUEST,
+    REPLY_LENGTH,
+    RUN_MIN,
+)
+from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.tails import KeyIfFencing
-from protocol_specs.wire import framing, v2
+from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag, Operation
 from protocol_specs.wire.status import Status
-
-ADD_REQUEST = codecs.derive("add request", v2.ADD_REQUEST_FRAME)
-ADD_REPLY = codecs.derive("add reply", v2.ADD_REPLY_FRAME)
-READ_REQUEST = codecs.derive("read request", v2.READ_REQUEST_FRAME)
-READ_REPLY = codecs.derive("read reply", v2.READ_REPLY_FRAME)
-BATCH_READ_REQUEST = codecs.derive("batch read request", v2.BATCH_READ_REQUEST_FRAME)
-BATCH_READ_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME)
-
-LENGTH = framing.FRAME.length.sizeof()
-ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
-"""Where the entry starts in the frame of an add request."""
-ADD_OVERHEAD = ENTRY_AT - LENGTH
-ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
-"""A shorter add will be refused, and so is a run of its own."""
-REPLY_LENGTH = ADD_REPLY.size - LENGTH
-BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
-
-RUN_MIN = 8
-"""Fewer equal frames than this are read faster one by one."""
 
 # To combine members of an enum costs ten times as much as numbers.
 _FENCING, _HIGH_PRIORITY, _RECOVERY_ADD = int(Flag.FENCING), int(Flag.HIGH_PRIORITY), int(Flag.RECOVERY_ADD)

@@ -1,7 +1,7 @@
 """What a client makes of the replies of the V2 dialect, beside the runs of equal ones (docs/protocol/v2.md)."""
 
 from bookkeeper_tx.errors import RemoteError, error_of
-from bookkeeper_tx.protocol.v2 import ADD_REPLY, LENGTH, READ_REPLY
+from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, LENGTH, READ_REPLY
 from protocol_specs.wire import status as statuses
 
 _unpack_reply = ADD_REPLY.unpack_fixed

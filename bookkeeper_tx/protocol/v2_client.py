@@ -15,7 +15,8 @@ from bookkeeper_tx.protocol.client_connection import ClientConnection
 from bookkeeper_tx.protocol.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.correlation import Correlation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.protocol.v2 import (
+from bookkeeper_tx.protocol.v2_answers import error_of_code, uneven_replies
+from bookkeeper_tx.protocol.v2_frames import (
     ADD_OVERHEAD,
     ADD_REPLY,
     ADD_REQUEST,
@@ -26,7 +27,6 @@ from bookkeeper_tx.protocol.v2 import (
     READ_REQUEST,
     RUN_MIN,
 )
-from bookkeeper_tx.protocol.v2_answers import error_of_code, uneven_replies
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed, record_offsets
 from protocol_specs.ledger_id import SCOPED_MIN, qualified_name

@@ -1,22 +1,16 @@
 """Authentication on a V2 connection (docs/protocol/authentication.md); TLS is asked for in V3 there, too."""
 
 from attrs import frozen
-from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol import v2
+from bookkeeper_tx.protocol import v2, v2_auth_frame
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
 from bookkeeper_tx.protocol.messages import Answered
-from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire import v2 as specs
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import Operation
-from protocol_specs.wire.v3_pb2 import AuthMessage
-
-AUTH = codecs.derive("authentication", specs.AUTH_FRAME)
 
 _REFUSED = frozenset({Operation.ADD_ENTRY, Operation.READ_ENTRY})
 """What is answered "unauthorized" before authentication; anything else breaks the connection, as in Java."""
@@ -34,32 +28,14 @@ class AuthRequest:
 
     def reply(self, plugin_name: str, token: bytes) -> bytes:
         """Encode the token that answers this one."""
-        return encode(framing.reply_header(self._header), plugin_name, token)
-
-
-def encode(header: int, plugin_name: str, token: bytes) -> bytes:
-    """Encode a frame of either direction."""
-    message = AuthMessage(auth_plugin_name=plugin_name, payload=token).SerializeToString()
-    return AUTH.pack(AUTH.size - v2.LENGTH + len(message), header, message)
-
-
-def decode(buffer: bytes, start: int, frame_end: int) -> tuple[int, AuthMessage]:
-    """Return header and message of a frame of either direction.  Raises Malformed."""
-    _, header, body = AUTH.unpack_from(buffer, start, frame_end)
-    try:
-        message = AuthMessage.FromString(body)
-    except DecodeError as error:
-        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, str(error)) from None
-    if not message.IsInitialized():
-        raise Malformed(AUTH.name, AUTH.tail_name, start + AUTH.size, "plugin name or payload is missing")
-    return header, message
+        return v2_auth_frame.encode(framing.reply_header(self._header), plugin_name, token)
 
 
 def answer_auth(buffer: bytes, start: int, frame_end: int) -> Answered:
     """Answer that there is nothing to authenticate: always in version 2, as Java does."""
-    decode(buffer, start, frame_end)
+    v2_auth_frame.decode(buffer, start, frame_end)
     header = framing.join_header(framing.VERSION_MAX, Operation.AUTH)
-    return Answered(encode(header, AUTH_DISABLED_PLUGIN, b""))
+    return Answered(v2_auth_frame.encode(header, AUTH_DISABLED_PLUGIN, b""))
 
 
 def read_unauthenticated(buffer: bytes, start: int, frame_end: int) -> AuthRequest | Answered:
@@ -71,7 +47,7 @@ def read_unauthenticated(buffer: bytes, start: int, frame_end: int) -> AuthReque
         raise Malformed(FRAME_START.name, "header", start, "the frame is shorter than its header")
     operation = framing.split_header(FRAME_START.unpack_fixed(buffer, start)[1])[1]
     if operation == Operation.AUTH:
-        header, message = decode(buffer, start, frame_end)
+        header, message = v2_auth_frame.decode(buffer, start, frame_end)
         return AuthRequest(header, message.auth_plugin_name, message.payload)
     if operation in _REFUSED:
         return v2.refuse(buffer, start, frame_end, operation, statuses.EUA)

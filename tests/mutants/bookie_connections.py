@@ -3,7 +3,7 @@
 from typing import Any
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol import v2, v3
+from bookkeeper_tx.protocol import v2, v2_frames, v3
 from bookkeeper_tx.protocol import v3_handshake as handshake
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
@@ -171,7 +171,7 @@ def a_read_reply_is_a_byte_short() -> None:
     @instead_of(v2.ReadRequests, "replies")
     def replies(original: Any, self: Any, answers: Any, last_add_confirmed: int) -> list[Any]:
         whole = b"".join(map(bytes, original(self, answers, last_add_confirmed)))
-        return [whole[:-1]] if len(whole) > v2.READ_REPLY.size else [whole]
+        return [whole[:-1]] if len(whole) > v2_frames.READ_REPLY.size else [whole]
 
 
 @defect("ADD", "STATE")

@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.lac_watch import LacWatch
 from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
 from bookkeeper_tx.protocol import v2, v3, v3_replies
+from bookkeeper_tx.protocol.v2_frames import READ_REPLY, REPLY_LENGTH
 from protocol_specs import fields
 from protocol_specs.wire import framing, status, v3_pb2
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
@@ -23,8 +24,8 @@ def an_error_brings_a_body() -> None:
     @instead_of(v2.ReadRequests, "replies")
     def replies(original: Any, self: Any, answers: Any, last_add_confirmed: int) -> list[Any]:
         return [
-            v2.READ_REPLY.pack_fixed(v2.REPLY_LENGTH + 4, *v2.READ_REPLY.unpack_fixed(reply)[1:]) + bytes(4)
-            if len(reply) == v2.READ_REPLY.size and v2.READ_REPLY.unpack_fixed(reply)[2] != status.OK
+            READ_REPLY.pack_fixed(REPLY_LENGTH + 4, *READ_REPLY.unpack_fixed(reply)[1:]) + bytes(4)
+            if len(reply) == READ_REPLY.size and READ_REPLY.unpack_fixed(reply)[2] != status.OK
             else reply
             for reply in original(self, answers, last_add_confirmed)
         ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bookkeeper_tx.protocol import v2_handshake, v3, v3_handshake
+from bookkeeper_tx.protocol import v2_auth_frame, v2_handshake, v3, v3_handshake
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.messages import Answered
 from bookkeeper_tx.security.digest_md5 import DigestServer
@@ -56,7 +56,7 @@ def an_auth_that_is_not_needed_is_answered_in_its_own_version() -> None:
     @instead_of(v2_handshake, "answer_auth")
     def answer(original: Any, buffer: bytes, start: int, frame_end: int) -> Any:
         reply = bytes(original(buffer, start, frame_end).reply)
-        header, _ = v2_handshake.decode(buffer, start, frame_end)
+        header, _ = v2_auth_frame.decode(buffer, start, frame_end)
         return Answered(reply[:4] + framing.reply_header(header).to_bytes(4, "big") + reply[8:])
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import AuthenticationFailed, ProtocolViolation
-from bookkeeper_tx.protocol import v2, v2_handshake, v3
+from bookkeeper_tx.protocol import v2, v2_auth_frame, v3
 from bookkeeper_tx.protocol.auth import ServerGate
 from bookkeeper_tx.protocol.connection import UNAUTHENTICATED_SIZE_MAX, ServerConnection
 from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken, ConnectionEvent, StartTls
@@ -27,7 +27,7 @@ AUTH_DISABLED = b"AuthDisabledPlugin"
 
 
 def v2_auth(token: bytes, plugin: str = "plain", version: int = 2) -> bytes:
-    return v2_handshake.encode(3 if version == 0 else version << 24 | 3 << 16, plugin, token)
+    return v2_auth_frame.encode(3 if version == 0 else version << 24 | 3 << 16, plugin, token)
 
 
 def v3_frame(operation: V3Operation, priority: int | None = None, **parts: Any) -> bytes:
@@ -66,7 +66,7 @@ def status(event: Any) -> Any:
 
 
 def v2_token(event: Any) -> tuple[str, bytes]:
-    message = v2_handshake.decode(event.reply, 0, len(event.reply))[1]
+    message = v2_auth_frame.decode(event.reply, 0, len(event.reply))[1]
     return message.auth_plugin_name, message.payload
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, ProtocolViolation, TlsFailed
-from bookkeeper_tx.protocol import v2_handshake
+from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.client_handshake import (
     TOKEN_FRAME_SIZE_MAX,
     ClientHandshake,
@@ -37,7 +37,7 @@ def v3_token(token: bytes, plugin: str = "plain", status: int = OK) -> bytes:
 
 
 def v2_token(token: bytes, plugin: str = "plain") -> bytes:
-    return v2_handshake.encode(V2_AUTH, plugin, token)
+    return v2_auth_frame.encode(V2_AUTH, plugin, token)
 
 
 TLS_STARTED = v3_reply(V3Operation.START_TLS, start_tls_response=v3_pb2.StartTlsResponse())
@@ -120,7 +120,7 @@ def test_authentication_in_v3() -> None:
 
 def test_authentication_in_v2() -> None:
     driver = Driver(auth=PlainClient(), v2=True)
-    message = v2_handshake.decode(driver.sent[0], 0, len(driver.sent[0]))[1]
+    message = v2_auth_frame.decode(driver.sent[0], 0, len(driver.sent[0]))[1]
     assert (message.auth_plugin_name, message.payload) == ("plain", b"reader\0secret")
     assert driver.receive(v2_token(b"welcome")) is State.COMPLETE
 
@@ -201,7 +201,7 @@ def test_sasl_from_end_to_end(v2: bool) -> None:
     provider = SaslBookie({"bookkeeper-a": "pw"}).new_provider(peer, done.append)
     while driver.handshake.state is State.AUTHENTICATING:
         frame = driver.sent.pop()
-        token = (v2_handshake.decode(frame, 0, len(frame))[1] if v2 else _auth(frame)).payload
+        token = (v2_auth_frame.decode(frame, 0, len(frame))[1] if v2 else _auth(frame)).payload
         answers: list[bytes] = []
         provider.process(token, lambda error, answer, answers=answers: answers.append(answer))  # type: ignore[misc]
         driver.receive((v2_token if v2 else v3_token)(answers[0], "sasl"))

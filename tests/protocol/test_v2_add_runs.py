@@ -3,10 +3,10 @@ import pytest
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import LedgerFenced, ProtocolViolation
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.protocol.v2 import ADD_REPLY, REPLY_LENGTH
 from bookkeeper_tx.protocol.v2_add_runs import AddReplies, AddReplyReader, add_requests
 from bookkeeper_tx.protocol.v2_answers import error_of_code
 from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, REPLY_LENGTH
 from protocol_specs import fields
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses

@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from bookkeeper_tx.protocol import v2_handshake
+from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.connection import ServerConnection
 from bookkeeper_tx.protocol.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
@@ -268,7 +268,7 @@ def test_requests_are_served_once_the_client_has_authenticated() -> None:
     served: list[object] = []
     plugin = PlainBookie({"reader": "secret"})
     protocol, transport = secure(served, security(auth=plugin))
-    protocol.dataReceived(READ + v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0secret") + READ)
+    protocol.dataReceived(READ + v2_auth_frame.encode(2 << 24 | 3 << 16, "plain", b"reader\0secret") + READ)
     assert (len(served), protocol.peer.principal) == (1, "reader")
     assert transport.value().startswith(bytes.fromhex("000000180202000000000066"))
     protocol.connectionLost()
@@ -279,7 +279,7 @@ def test_a_provider_that_answers_later() -> None:
     served: list[object] = []
     jobs: list[Any] = []
     protocol, transport = secure(served, security(auth=PlainBookie({"reader": "secret"}, later=jobs.append)))
-    protocol.dataReceived(v2_handshake.encode(2 << 24 | 3 << 16, "plain", b"reader\0wrong"))
+    protocol.dataReceived(v2_auth_frame.encode(2 << 24 | 3 << 16, "plain", b"reader\0wrong"))
     assert transport.value() == b""
     jobs.pop()()
     assert transport.closed

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AuthenticationFailed, CannotConnect, ClientClosed, InvalidConfig, TlsFailed
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.protocol import v2_handshake
+from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.security.authentication import Completed, ConnectionPeer
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
@@ -82,7 +82,7 @@ class Puppet:
 
 
 def welcome(plugin: str = "plain") -> bytes:
-    return v2_handshake.encode(V2_AUTH, plugin, b"welcome")
+    return v2_auth_frame.encode(V2_AUTH, plugin, b"welcome")
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_requests_wait_for_the_bookies_welcome(puppet: Puppet) -> None:
     puppet.read("a")
     puppet.accept()
     puppet.read("b")
-    assert v2_handshake.decode(sent := puppet.sent(), 0, len(sent))[1].payload == b"reader\0secret"
+    assert v2_auth_frame.decode(sent := puppet.sent(), 0, len(sent))[1].payload == b"reader\0secret"
     puppet.say(welcome())
     assert len(puppet.sent()) == 2 * 24
     puppet.say(NO_SUCH_ENTRY)

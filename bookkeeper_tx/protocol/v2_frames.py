@@ -1,0 +1,23 @@
+"""The frames of the V2 dialect, as both sides of a connection read and write them (docs/protocol/v2.md)."""
+
+from protocol_specs import codecs, fields
+from protocol_specs.wire import framing, v2
+
+ADD_REQUEST = codecs.derive("add request", v2.ADD_REQUEST_FRAME)
+ADD_REPLY = codecs.derive("add reply", v2.ADD_REPLY_FRAME)
+READ_REQUEST = codecs.derive("read request", v2.READ_REQUEST_FRAME)
+READ_REPLY = codecs.derive("read reply", v2.READ_REPLY_FRAME)
+BATCH_READ_REQUEST = codecs.derive("batch read request", v2.BATCH_READ_REQUEST_FRAME)
+BATCH_READ_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME)
+
+LENGTH = framing.FRAME.length.sizeof()
+ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
+"""Where the entry starts in the frame of an add request."""
+ADD_OVERHEAD = ENTRY_AT - LENGTH
+ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
+"""A shorter add will be refused, and so is a run of its own."""
+REPLY_LENGTH = ADD_REPLY.size - LENGTH
+BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
+
+RUN_MIN = 8
+"""Fewer equal frames than this are read faster one by one."""
