@@ -7,14 +7,14 @@ from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie import journal_replay
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.dispatch import Dispatch, Serve
-from bookkeeper_tx.bookie.journal import Journal
-from bookkeeper_tx.bookie.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.replay_sink import StorageSink
+from bookkeeper_tx.bookie.journal import replay
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.worker import Threads
@@ -95,7 +95,7 @@ class Bookie:
         self._storage.start()
         sink = StorageSink(self._storage)
         mark = read_last_mark(self._disk, [self._ledger_directory])
-        replayed = journal_replay.replay(self._disk, self._journal_directory, mark, sink)
+        replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
         sink.finish()
         self._storage.flush_now()
         if replayed.mark > BEGINNING:  # a mark must name a file that is there

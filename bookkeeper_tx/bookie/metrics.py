@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
 
-from bookkeeper_tx.bookie.observed_connection import ObservedConnection
+from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
 from bookkeeper_tx.protocol.messages import BatchReadRequest, Buffer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 

@@ -19,8 +19,8 @@ from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.dispatch import Serve
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
+from bookkeeper_tx.bookie.operations.dispatch import Serve
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError

@@ -16,8 +16,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.bookie.last_mark import LogMark
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.worker import Threads
 
 RETRY_DELAY_S: Final = 1.0

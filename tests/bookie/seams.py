@@ -7,8 +7,8 @@ from attrs import define, field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_record, key_record
-from bookkeeper_tx.bookie.lac_watch import LacWatch
+from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
 from bookkeeper_tx.protocol.messages import Continuation

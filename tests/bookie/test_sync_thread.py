@@ -4,7 +4,7 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.last_mark import LogMark
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.sync_thread import RETRY_DELAY_S, SyncThread
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal_replay import replay
-from bookkeeper_tx.bookie.last_mark import read_last_mark
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.replay_sink import StorageSink
+from bookkeeper_tx.bookie.journal.last_mark import read_last_mark
+from bookkeeper_tx.bookie.journal.replay import replay
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.ledger_id import join
 from tests.bookie import golden_directory as golden
 from tests.bookie.seams import entry
-from tests.bookie.storages import explicit_lac, flush, new_storage, read
+from tests.bookie.storage.storages import explicit_lac, flush, new_storage, read
 
 GOLDEN = golden.unpack(golden.FILE.read_text(encoding="utf-8"))
 SCOPED = join(9, 5)

@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.last_mark import read_last_mark
+from bookkeeper_tx.bookie.journal.last_mark import read_last_mark
 from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, Unauthorized
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import hash_of, patterns

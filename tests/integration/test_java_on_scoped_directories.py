@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal import Journal
-from bookkeeper_tx.bookie.journal_records import fence_record
-from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.records import fence_record
+from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.entry_run import EntryRun
@@ -20,8 +20,8 @@ from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.payloads import patterns
 from compat_tests.targets.process import StartFailed
 from protocol_specs.ledger_id import join
-from tests.bookie.storages import new_storage
-from tests.bookie.storages import read as read_stored
+from tests.bookie.storage.storages import new_storage
+from tests.bookie.storage.storages import read as read_stored
 from tests.bookie.workers import InlineWorker
 from tests.integration.our_client import TIMEOUT_S, OurClient, append, poll, read, wait_for
 from tests.integration.test_java_on_our_directories import current_files, directories_of, our_bookie, start

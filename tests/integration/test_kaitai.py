@@ -8,8 +8,8 @@ import kaitaistruct
 import pytest
 from construct import Construct
 
-from bookkeeper_tx.bookie.entry_log import EntryLogWriter, log_name
-from bookkeeper_tx.bookie.journal_records import key_record
+from bookkeeper_tx.bookie.journal.records import key_record
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, log_name
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log, journal, meta_entries
 from protocol_specs.entry import v1, v2
@@ -17,8 +17,8 @@ from protocol_specs.entry.digest import DIGESTS
 from protocol_specs.kaitai import generate
 from protocol_specs.vectors.cases import Case, all_cases, by_name
 from protocol_specs.wire import framing
-from tests.bookie import journals
 from tests.bookie.crashing_disk import CrashingDisk, new_disk
+from tests.bookie.journal import journals
 from tests.bookie.seams import SCOPED, run_of
 from tests.integration.kaitai_compiler import compiled
 

@@ -3,19 +3,19 @@
 from bisect import bisect_right
 from typing import Any
 
-from bookkeeper_tx.bookie import journal_records
-from bookkeeper_tx.bookie.add_entry import AddEntry
 from bookkeeper_tx.bookie.availability import Availability
-from bookkeeper_tx.bookie.batch_read import BatchRead
-from bookkeeper_tx.bookie.fencing import Fencing
-from bookkeeper_tx.bookie.journal import Journal
-from bookkeeper_tx.bookie.last_add_confirmed import WriteLac
-from bookkeeper_tx.bookie.ledger import Ledger
-from bookkeeper_tx.bookie.ledger_keys import LedgerKeys
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.ledger_table import LedgerTable
-from bookkeeper_tx.bookie.read_entry import ReadEntry
-from bookkeeper_tx.bookie.write_cache import LedgerRuns
+from bookkeeper_tx.bookie.journal import records
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.add_entry import AddEntry
+from bookkeeper_tx.bookie.operations.batch_read import BatchRead
+from bookkeeper_tx.bookie.operations.fencing import Fencing
+from bookkeeper_tx.bookie.operations.last_add_confirmed import WriteLac
+from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.write_cache import LedgerRuns
 from bookkeeper_tx.protocol import v2, v3
 from protocol_specs.wire import status
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
@@ -30,7 +30,7 @@ def _unjournaled(record: str) -> None:
     class Dropped(bytes):
         pass
 
-    @instead_of(journal_records, record)
+    @instead_of(records, record)
     def dropped(original: Any, *arguments: Any) -> bytes:
         return Dropped(original(*arguments))
 
@@ -252,7 +252,7 @@ def a_refused_add_is_stored() -> None:
 @defect("FORCE", "STATE")
 def force_makes_an_unknown_ledger() -> None:
     """FORCE_LEDGER of an unknown ledger makes it, so reads say "no such entry" afterwards."""
-    from bookkeeper_tx.bookie.dispatch import Dispatch
+    from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 
     @instead_of(Dispatch, "serve")
     def serve(original: Any, self: Any, request: Any, connection: Any) -> None:

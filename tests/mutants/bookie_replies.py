@@ -3,10 +3,10 @@
 from typing import Any
 
 from bookkeeper_tx import entry_list
-from bookkeeper_tx.bookie import list_entries, long_poll, read_entry
-from bookkeeper_tx.bookie.bookie_info import BookieInfo
-from bookkeeper_tx.bookie.lac_watch import LacWatch
-from bookkeeper_tx.bookie.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.operations import list_entries, long_poll, read_entry
+from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.protocol import v2, v3, v3_replies
 from bookkeeper_tx.protocol.v2_frames import READ_REPLY, REPLY_LENGTH
 from protocol_specs import fields

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bookkeeper_tx.bookie.dispatch import Dispatch
-from bookkeeper_tx.bookie.ledger import Ledger as Handle
-from bookkeeper_tx.bookie.observed_connection import ObservedConnection
+from bookkeeper_tx.bookie.operations.dispatch import Dispatch
+from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
+from bookkeeper_tx.bookie.storage.ledger import Ledger as Handle
 from bookkeeper_tx.protocol import v2, v3
 from compat_tests.bookie.states import case_id
 from protocol_specs import fields

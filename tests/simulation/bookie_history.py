@@ -23,7 +23,7 @@ from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import DIRECTORY, Crashed, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
-from tests.bookie.storages import explicit_lac
+from tests.bookie.storage.storages import explicit_lac
 from tests.bookie.workers import SteppedWorker
 
 LEDGERS = (1, 2, 3)

@@ -13,10 +13,10 @@ import pytest
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import SECTOR_SIZE
-from bookkeeper_tx.bookie.journal import Journal, State
-from bookkeeper_tx.bookie.journal_records import explicit_lac_record, fence_record, key_record
-from bookkeeper_tx.bookie.journal_replay import replay
-from bookkeeper_tx.bookie.last_mark import read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.journal import Journal, State
+from bookkeeper_tx.bookie.journal.last_mark import read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
+from bookkeeper_tx.bookie.journal.replay import replay
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs

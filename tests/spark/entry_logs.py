@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from bookkeeper_tx.bookie.entry_log import header, ledgers_map
+from bookkeeper_tx.bookie.storage.entry_log import header, ledgers_map
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.entrylog_scan import BLOCK_SIZE, FILLER, Problem, Records, scan

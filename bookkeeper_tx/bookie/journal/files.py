@@ -1,0 +1,43 @@
+"""The files of a journal directory: their names, and which of them may go."""
+
+import os
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.errors import RefusedToStart
+from protocol_specs.disk.journal import FILE_SUFFIX
+
+
+def file_path(directory: str, journal_id: int) -> str:
+    """Return the path of a journal file."""
+    return os.path.join(directory, f"{journal_id:x}{FILE_SUFFIX}")
+
+
+def list_journals(disk: Disk, directory: str) -> list[int]:
+    """Return the ids of the journal files in ``directory``, ascending.
+
+    Raises RefusedToStart for a name that is no id: leaving such a file out could lose what it holds.
+    """
+    ids = []
+    for name in disk.list_directory(directory):
+        if name.endswith(FILE_SUFFIX):
+            try:
+                ids.append(int(name.split(".", 1)[0], 16))
+            except ValueError:
+                path = os.path.join(directory, name)
+                raise RefusedToStart(f"{path} is not named like a journal file: move it out of the directory") from None
+    return sorted(ids)
+
+
+def remove_behind(disk: Disk, directory: str, mark: LogMark, backups_max: int) -> list[str]:
+    """Delete the journal files before the marked one but for the ``backups_max`` newest; return their paths.
+
+    Oldest first, so that a crash leaves no gap.  ``mark`` must be durable in the ledger directories.
+    """
+    behind = [journal_id for journal_id in list_journals(disk, directory) if journal_id < mark.journal_id]
+    removed = [file_path(directory, journal_id) for journal_id in behind[: max(len(behind) - backups_max, 0)]]
+    for path in removed:
+        disk.remove(path)
+    if removed:
+        disk.sync_directory(directory)
+    return removed

@@ -1,0 +1,209 @@
+"""The journal: what a bookie acknowledges is in it first, on the disk (docs/formats/journal.md).
+
+Group commit: while one group of records is written and synced on the worker's thread, everything appended meanwhile
+gathers into the next one.  When no group is under way, an append goes off at once.
+
+    CREATED --start--> OPENING --file made--> IDLE --append--> WRITING --group synced, none waits--> IDLE
+    any of them --stop, once nothing waits--> STOPPED;  any of them --sync failed--> FAILED
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Final
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.disk import Buffer, Disk
+from bookkeeper_tx.bookie.journal import files
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
+from bookkeeper_tx.bookie.journal.writer import JournalConfig, JournalWriter, SyncFailed
+from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.worker import Threads
+
+GROUP_SIZE_MAX: Final = 8 * 1024 * 1024
+"""A group that has reached this many bytes takes no more: beyond it, longer groups buy latency only."""
+
+Done = Callable[[BaseException | None], None]
+
+
+def _error(failure: Failure) -> BaseException:
+    return failure.value or StorageFailed()
+
+
+class State(Enum):
+    """Where the journal is in its life."""
+
+    CREATED = "created"
+    OPENING = "opening"
+    IDLE = "idle"
+    WRITING = "writing"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class _Group:
+    """Records that are synced together, and who waits for them."""
+
+    __slots__ = ("buffers", "dones", "size")
+
+    def __init__(self) -> None:
+        self.buffers: list[Buffer] = []
+        self.dones: list[Done] = []
+        self.size = 0
+
+
+class Journal:
+    """The journal of one directory.  All methods are called on the reactor thread.
+
+    ``threads`` is a worker of one thread that nobody else loads with long jobs; ``on_fatal`` is called once, with the
+    error, when a sync failed: the bookie must stop, for only a replay can tell what the disk holds.  ``clock`` gives
+    seconds since the epoch, ``salt`` random bytes.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        config: JournalConfig,
+        *,
+        threads: Threads,
+        on_fatal: Callable[[BaseException], None],
+        clock: Callable[[], float] = time.time,
+        salt: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.mark: LogMark = BEGINNING
+        """Everything before it is on the disk.  Safe as lastMark once the storage has made durable all that was added
+        to it before the mark was sampled.  BEGINNING until started."""
+        self.queued_bytes = 0
+        """Bytes of records that wait to be written and synced."""
+        self.state = State.CREATED
+        self._disk = disk
+        self._directory = directory
+        self._backups_max = config.journal_backups_max
+        self._writer = JournalWriter(disk, directory, config, clock, salt)
+        self._threads = threads
+        self._on_fatal = on_fatal
+        self._waiting: deque[_Group] = deque()
+        self._stopped: list[Deferred[None]] = []
+
+    def start(self) -> Deferred[None]:
+        """Make a new journal file; fires when it is on the disk.  After replay, and after its results were flushed.
+
+        Fails with StorageFailed.  Records appended before are written then.
+        """
+        if self.state is not State.CREATED:
+            raise RuntimeError(f"the journal is {self.state.value}")
+        self.state = State.OPENING
+        return self._threads.run(self._writer.open_next).addCallbacks(self._opened, self._not_opened)
+
+    def append(self, records: Sequence[Buffer], done: Done) -> None:
+        """Write ``records``, buffers that each hold whole ``[length][body]`` records of one ledger.
+
+        ``done(None)`` is called when they are on the disk; ``done(error)`` when they were refused (StorageFailed: they
+        may be on the disk all the same).  Calls of ``done`` come in the order of the appends.  After a failed sync or
+        a stop, ``done(error)`` is called before this returns.
+        """
+        state = self.state
+        if state is State.FAILED or state is State.STOPPED or self._stopped:
+            done(StorageFailed("the journal takes no more records"))
+            return
+        waiting = self._waiting
+        if not waiting or waiting[-1].size >= GROUP_SIZE_MAX:
+            waiting.append(_Group())
+        group = waiting[-1]
+        group.buffers += records
+        group.dones.append(done)
+        size = sum(map(len, records))
+        group.size += size
+        self.queued_bytes += size
+        if state is State.IDLE:
+            self._write_next()
+
+    def stop(self) -> Deferred[None]:
+        """Take no more records, write those that wait, close the file; then fires.  Stopping twice is harmless."""
+        if self.state is State.STOPPED:
+            return succeed(None)
+        stopped: Deferred[None] = Deferred()
+        self._stopped.append(stopped)
+        if len(self._stopped) == 1 and self.state in (State.CREATED, State.IDLE, State.FAILED):
+            self._close()
+        return stopped
+
+    def remove_behind(self, mark: LogMark) -> Deferred[list[str]]:
+        """Delete files that nobody needs once ``mark`` is durable; fires with their paths."""
+        return self._threads.run(files.remove_behind, self._disk, self._directory, mark, self._backups_max)
+
+    def _opened(self, mark: LogMark) -> None:
+        self.mark = mark
+        self._write_next()
+
+    def _not_opened(self, failure: Failure) -> Failure:
+        self._fail(_error(failure))
+        return failure
+
+    def _write_next(self) -> None:
+        if self._waiting:
+            self.state = State.WRITING
+            group = self._waiting.popleft()
+            writing = self._threads.run(self._writer.write_group, group.buffers)
+            writing.addCallbacks(self._written, self._not_written, callbackArgs=(group,), errbackArgs=(group,))
+            writing.addErrback(self._surprised)
+        else:
+            self.state = State.IDLE
+            if self._stopped:
+                self._close()
+
+    def _written(self, mark: LogMark, group: _Group) -> None:
+        self.mark = mark
+        self._write_next()  # before the callbacks: the disk should not wait for them
+        self._finish(group, None)
+
+    def _not_written(self, failure: Failure, group: _Group) -> None:
+        error = _error(failure)
+        if isinstance(error, StorageFailed) and not isinstance(error, SyncFailed):
+            self._log.error("{error}", error=error)
+            self._write_next()
+            self._finish(group, error)
+            return
+        self._finish(group, error)
+        self._fail(error)
+        self._on_fatal(error)
+
+    def _surprised(self, failure: Failure) -> None:
+        self._log.failure("the journal broke", failure)
+        if self.state is not State.FAILED:
+            self._fail(_error(failure))
+            self._on_fatal(_error(failure))
+
+    def _finish(self, group: _Group, error: BaseException | None) -> None:
+        self.queued_bytes -= group.size
+        for done in group.dones:
+            try:
+                done(error)
+            except Exception:
+                self._log.failure("a callback of the journal failed")
+
+    def _fail(self, error: BaseException) -> None:
+        """Refuse all that waits; nothing is written from here on."""
+        self.state = State.FAILED
+        self._log.critical("the journal is given up: {error}", error=error)
+        while self._waiting:
+            self._finish(self._waiting.popleft(), StorageFailed(f"the journal failed: {error}"))
+        if self._stopped:
+            self._close()
+
+    def _close(self) -> None:
+        self._threads.run(self._writer.close).addBoth(self._closed)
+
+    def _closed(self, _: object) -> None:
+        self.state = State.STOPPED
+        stopped, self._stopped = self._stopped, []
+        for each in stopped:
+            each.callback(None)

@@ -1,0 +1,216 @@
+"""Replay at start: hand everything behind the mark to the ledger storage (docs/formats/journal.md).
+
+A file is ours if it starts with a sealed empty group, else Java's; the two have different rules for their end.
+
+Ours: a group counts when its seal fits its bytes.  Each group is synced before the next one is begun, so only the last
+group of the last file can be torn.  It is dropped and cut off: later, with a newer file behind it, it would look like
+damage.  A bad group with something valid behind it was acknowledged once: that stops the start.
+
+Java's: records have no checksum; a length of zero, or a record that ends behind the file, ends the log.  A Java bookie
+that ran on our directory has judged the end of our last file by these rules and has begun a new file, so what it left
+there is cut off as well.
+"""
+
+from typing import Protocol
+
+import crc32c
+from attrs import frozen
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.journal.files import file_path, list_journals
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
+from bookkeeper_tx.bookie.journal.reader import (
+    SEARCH_SIZE,
+    WINDOW_SIZE,
+    Ending,
+    Item,
+    JournalFile,
+    SealedScan,
+    SpecialRecord,
+    UnsealedScan,
+    only_zeros,
+    read_batch,
+)
+from bookkeeper_tx.bookie.journal.records import SEAL_PAD, parse_blob
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.codecs import Malformed
+from protocol_specs.disk import journal, meta_entries
+from protocol_specs.ledger_id import SCOPED_MIN
+
+_log = Logger()
+
+
+class ReplaySink(Protocol):
+    """Where replay puts what it finds.
+
+    A ledger of which neither ``key`` was called nor anything is stored is a deleted one: the other calls ignore it.
+    """
+
+    def key(self, ledger_id: int, master_key: bytes) -> None: ...
+
+    def fence(self, ledger_id: int) -> None: ...
+
+    def explicit_lac(self, ledger_id: int, body: bytes) -> None: ...
+
+    def entries(self, run: EntryRun) -> None: ...
+
+
+@frozen
+class Replayed:
+    """What a replay found."""
+
+    mark: LogMark
+    """Where it ended.  Flush the storage, store this as lastMark, then start the journal."""
+    entry_count: int
+    """Entries handed over."""
+    dropped: tuple[LogMark, ...]
+    """Where torn groups were cut off."""
+
+
+def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Replayed:
+    """Hand all that the journal in ``directory`` (its ``current``) holds behind ``mark`` to ``sink``, in order.
+
+    Raises RefusedToStart, naming file and offset, when something that was acknowledged cannot be read.
+    """
+    ids = [journal_id for journal_id in list_journals(disk, directory) if journal_id >= mark.journal_id]
+    if mark.journal_id > BEGINNING.journal_id and (not ids or ids[0] != mark.journal_id):
+        path = file_path(directory, mark.journal_id)
+        raise RefusedToStart(f"the journal file that the last mark names is missing: {path}; bring it back")
+    entry_count, end = 0, mark
+    dropped: list[LogMark] = []
+    for journal_id in ids:
+        journal_file = JournalFile.open(disk, file_path(directory, journal_id))
+        try:
+            start = _start(journal_file, journal_id, mark)
+            scan = (SealedScan if journal_file.ours else UnsealedScan)(journal_file, start)
+            for items in scan:
+                entry_count += _hand_over(journal_file, items, sink)
+            end = LogMark(journal_id, scan.position)
+            # A process that was killed may have left in the page cache what it had not synced.
+            journal_file.file.sync()
+            if journal_file.ours and not only_zeros(journal_file.file, end.offset):
+                _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
+                _cut_off(disk, journal_file.path, end)
+                dropped.append(end)
+        finally:
+            journal_file.close()
+    disk.sync_directory(directory)
+    return Replayed(end, entry_count, tuple(dropped))
+
+
+def _start(journal_file: JournalFile, journal_id: int, mark: LogMark) -> int:
+    if journal_id != mark.journal_id:
+        return journal_file.first_offset
+    if mark.offset > journal_file.size:
+        raise RefusedToStart(
+            f"journal file {journal_file.path} has {journal_file.size} bytes, but the last mark is at {mark.offset}: "
+            "bring back the whole file"
+        )
+    return max(mark.offset, journal_file.first_offset)
+
+
+def _hand_over(journal_file: JournalFile, items: list[Item], sink: ReplaySink) -> int:
+    """Give ``items`` to ``sink``; return the number of entries among them."""
+    entry_count = 0
+    for item in items:
+        if not 0 <= item.ledger_id < SCOPED_MIN:
+            _check_version(journal_file, item)
+        if isinstance(item, EntryRun):
+            sink.entries(item)
+            entry_count += item.count
+        else:
+            _hand_over_special(journal_file, item, sink)
+    return entry_count
+
+
+def _check_version(journal_file: JournalFile, item: Item) -> None:
+    """Raise RefusedToStart for a record of entry format V2 in a file that has none, or of an unknown format."""
+    if (item.ledger_id >= SCOPED_MIN) != (journal_file.version >= journal.SCOPED_VERSION):
+        scoped = f"ledger {ledger_name(item.ledger_id)}, which is not in scope 0"
+        which = scoped if item.ledger_id > 0 else "an unknown format"
+        raise RefusedToStart(
+            f"journal file {journal_file.path} has version {journal_file.version}, but a record of {which}: "
+            "it was written by another program, or is damaged"
+        )
+
+
+def _hand_over_special(journal_file: JournalFile, item: SpecialRecord, sink: ReplaySink) -> None:
+    where = f"journal file {journal_file.path}, ledger {ledger_name(item.ledger_id)}"
+    if item.kind not in meta_entries.VERSION_WITH:
+        _log.warn("{where}: skipped a record of unknown kind {kind}", where=where, kind=item.kind)
+        return
+    if journal_file.version < meta_entries.VERSION_WITH[item.kind]:
+        raise RefusedToStart(f"{where}: record of kind {item.kind} in a file of version {journal_file.version}")
+    if item.kind == meta_entries.FENCE:
+        sink.fence(item.ledger_id)
+        return
+    try:
+        blob = parse_blob(item.record, item.ledger_id >= SCOPED_MIN)
+        if item.kind == meta_entries.LEDGER_KEY:
+            sink.key(item.ledger_id, blob)
+        else:
+            sink.explicit_lac(item.ledger_id, blob)
+    except Malformed as error:
+        raise RefusedToStart(f"{where}: {error}") from error
+
+
+def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: LogMark, later_ids: list[int]) -> None:
+    """Raise RefusedToStart if the bad bytes at ``end`` cannot be a torn last group."""
+    damaged = f"journal file {journal_file.path} is damaged at offset {end.offset}"
+    lost = "what was acknowledged there cannot be read"
+    if _has_another_salt(journal_file.file, end.offset):
+        raise RefusedToStart(f"{damaged}: {lost}, for the salt in its seal is not that of the file")
+    later_group = _later_group(journal_file, end.offset)
+    if later_group is not None:
+        raise RefusedToStart(f"{damaged}: {lost}, for a good group follows at {later_group}")
+    for journal_id in later_ids:
+        path = file_path(directory, journal_id)
+        later = JournalFile.open(disk, path)
+        later.close()
+        if later.ours:  # we begin a file only when the one before it is whole
+            raise RefusedToStart(f"{damaged}: {lost}, for {path} follows")
+
+
+def _has_another_salt(file: File, start: int) -> bool:
+    """Tell whether all is right with the group at ``start`` but the salt: a write that was torn does not leave that."""
+    batch = read_batch(file.read(WINDOW_SIZE, start), 0)
+    return batch.ending is Ending.PAD and _start_of_sealed(file, start + batch.end) == start
+
+
+def _later_group(journal_file: JournalFile, position: int) -> int | None:
+    """Return where a good group starts behind ``position``; its seal is unlike anything that entries can hold."""
+    sought = journal.SEAL_MAGIC + (journal_file.salt or b"")
+    while len(data := journal_file.file.read(SEARCH_SIZE, position)) >= len(sought):
+        found = data.find(sought)
+        while found >= 0:
+            start = _start_of_sealed(journal_file.file, position + found - journal.PAD_HEADER_SIZE)
+            if start is not None:
+                return start
+            found = data.find(sought, found + 1)
+        position += len(data) - len(sought) + 1
+    return None
+
+
+def _start_of_sealed(file: File, pad_at: int) -> int | None:
+    """Return where the group starts whose seal is at ``pad_at``, or None if the seal does not fit its bytes."""
+    pad = file.read(SEAL_PAD.size, pad_at)
+    if len(pad) < SEAL_PAD.size:
+        return None
+    mask, _, _, _, start, checksum = SEAL_PAD.unpack_fixed(pad)
+    if mask != journal.PAD_LENGTH or not journal.HEADER_SIZE <= start <= pad_at:
+        return None
+    return int(start) if crc32c.crc32c(file.read(pad_at - start, start)) == checksum else None
+
+
+def _cut_off(disk: Disk, path: str, end: LogMark) -> None:
+    """End the file at ``end``, durably, before a newer file is begun."""
+    _log.warn("dropped a torn group, never acknowledged, at {end}", end=end)
+    file = disk.open(path, writable=True)
+    try:
+        file.truncate(end.offset)
+        file.sync()
+    finally:
+        file.close()

@@ -1,0 +1,182 @@
+"""Writing journal files: the half of the journal that blocks, called on one thread.
+
+Files are never recycled: what lies behind the last group is zeros, written ahead in steps, because a sync is faster
+when the file's blocks are there already, and a length of zero ends the log.
+"""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Final, Protocol
+
+import crc32c
+
+from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+from bookkeeper_tx.bookie.journal.files import file_path, list_journals
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.journal.records import file_start, seal_pad
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.disk import journal
+from protocol_specs.entry import v2
+
+ZEROS_STEP_MAX: Final = 1024 * 1024
+"""Zeros written ahead at once.  The group that needs them waits for them: 1 ms for this, 10 to 40 ms for 16 MiB."""
+
+ZEROS: Final = bytes(ZEROS_STEP_MAX)
+
+_FIRST_BYTE: Final = itemgetter(RECORD_LENGTH_SIZE)
+"""Takes the first byte of a record's body, of which the top bit tells format V2."""
+
+
+class JournalConfig(Protocol):
+    """What the journal needs of the bookie's configuration."""
+
+    @property
+    def journal_size_bytes_max(self) -> int: ...
+
+    @property
+    def journal_preallocation_bytes(self) -> int: ...
+
+    @property
+    def journal_backups_max(self) -> int: ...
+
+
+class SyncFailed(StorageFailed):
+    """The disk did not confirm what was written.  What it holds now is unknown: only a restart with replay can tell."""
+
+
+class JournalWriter:
+    """Writes groups of records, each sealed and synced, to the newest file of a journal directory."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        config: JournalConfig,
+        clock: Callable[[], float],
+        salt: Callable[[int], bytes],
+    ) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._size_max = config.journal_size_bytes_max
+        self._zeros_step = min(config.journal_preallocation_bytes, ZEROS_STEP_MAX)
+        self._clock = clock
+        self._draw_salt = salt
+        self._file: File | None = None
+        self._journal_id = 0
+        self._version = journal.VERSION
+        self._salt = b""
+        self._position = 0
+        self._zeroed_end = 0
+        self._dirty_end = 0
+        """Up to here a group whose write failed may have left bytes."""
+
+    def open_next(self, version: int = journal.VERSION) -> LogMark:
+        """Start a new file of this version, durably, and return the position of its first group.
+
+        Raises StorageFailed, with the old file still the one written to, or SyncFailed.
+        """
+        ids = list_journals(self._disk, self._directory)
+        journal_id = ids[-1] + 1 if ids else int(self._clock() * 1000) + 1
+        salt = self._draw_salt(journal.SEAL_SALT_SIZE)
+        start = file_start(salt, version)
+        path = file_path(self._directory, journal_id)
+        try:
+            file = self._disk.create(path)
+        except OSError as error:
+            raise StorageFailed(f"cannot create journal file {path}: {error}") from error
+        try:
+            file.write(start, 0)
+            zeroed_end = self._write_zeros(file, len(start), len(start) + 1)
+        except OSError as error:
+            file.close()
+            with contextlib.suppress(OSError):
+                self._disk.remove(path)
+            raise StorageFailed(f"cannot write journal file {path}: {error}") from error
+        self._sync(file)
+        self._sync_directory()
+        self.close()
+        self._file, self._journal_id, self._version, self._salt = file, journal_id, version, salt
+        self._position, self._zeroed_end, self._dirty_end = len(start), zeroed_end, 0
+        return self._mark
+
+    def write_group(self, buffers: Sequence[Buffer]) -> LogMark:
+        """Write ``buffers``, whole records, as one group; return the position behind it once it is on the disk.
+
+        The first group with records of ledgers outside scope 0 begins a file whose version allows them.
+        Raises StorageFailed when it could not be written: the next group takes its place.  SyncFailed is final.
+        """
+        data = b"".join(buffers)
+        self._erase_failed_group()
+        is_full = self._position > self._size_max
+        if is_full or self._version < journal.SCOPED_VERSION:
+            version = journal.SCOPED_VERSION if _has_scoped(buffers) else journal.VERSION
+            if is_full or version > self._version:
+                self.open_next(version)
+        file, start = self._opened, self._position
+        pad = seal_pad(start, start + len(data), crc32c.crc32c(data), self._salt)
+        end = start + len(data) + len(pad)
+        try:
+            if end > self._zeroed_end:
+                self._zeroed_end = self._write_zeros(file, self._zeroed_end, end)
+            self._dirty_end = end
+            file.write_many((data, pad), start)
+        except OSError as error:
+            raise StorageFailed(f"cannot write to journal file {file.path} at {start}: {error}") from error
+        self._sync(file)
+        self._position, self._dirty_end = end, 0
+        return self._mark
+
+    def close(self) -> None:
+        """Close the file; what was acknowledged is on the disk already."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @property
+    def _opened(self) -> File:
+        if self._file is None:
+            raise StorageFailed("the journal is not open")
+        return self._file
+
+    @property
+    def _mark(self) -> LogMark:
+        return LogMark(self._journal_id, self._position)
+
+    def _write_zeros(self, file: File, start: int, end: int) -> int:
+        """Write zeros from ``start`` to ``end`` or further; return up to where."""
+        while start < end:
+            file.write(ZEROS[: self._zeros_step], start)
+            start += self._zeros_step
+        return start
+
+    def _erase_failed_group(self) -> None:
+        """Turn what a failed write left into zeros, durably: behind a shorter group it would be read as records."""
+        if not self._dirty_end:
+            return
+        file, start = self._opened, self._position
+        try:
+            for at in range(start, self._dirty_end, ZEROS_STEP_MAX):
+                file.write(ZEROS[: self._dirty_end - at], at)
+        except OSError as error:
+            raise StorageFailed(f"cannot write to journal file {file.path} at {start}: {error}") from error
+        self._sync(file)
+        self._dirty_end = 0
+
+    def _sync(self, file: File) -> None:
+        try:
+            file.sync()
+        except OSError as error:
+            raise SyncFailed(f"cannot sync journal file {file.path}: {error}") from error
+
+    def _sync_directory(self) -> None:
+        try:
+            self._disk.sync_directory(self._directory)
+        except OSError as error:
+            raise SyncFailed(f"cannot sync journal directory {self._directory}: {error}") from error
+
+
+def _has_scoped(buffers: Sequence[Buffer]) -> bool:
+    """Tell whether one of ``buffers``, each of whole records of one ledger, is of a ledger outside scope 0."""
+    return max(map(_FIRST_BYTE, buffers), default=0) >= v2.NOT_V1

@@ -1,0 +1,125 @@
+"""Adding entries (docs/protocol/add-entry.md).
+
+The reactor is one thread and nothing here waits between the look at the fence and the append to storage and journal,
+so those are atomic: an entry is either before the fence in the journal, or refused.  Storage comes first so that an
+entry can be read from the moment it is acknowledged; the acknowledgement waits for the journal's fdatasync, except for
+adds with deferred sync, which FORCE_LEDGER makes durable.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from operator import sub
+
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry_format import V1
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.errors import BookKeeperError, status_of
+from bookkeeper_tx.protocol.messages import AddRequests
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+_RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + V1.entry_size_min
+
+
+class AddEntry:
+    """Serves adds.
+
+    ``settled()`` is called after each that went to the journal, ``force`` is told of acknowledged ones that did not get
+    there, ``watch`` of what passes the last add confirmed that somebody waits for.
+    """
+
+    def __init__(
+        self,
+        storage: LedgerStorage,
+        journal: Journal,
+        keys: LedgerKeys,
+        availability: Availability,
+        settled: Callable[[], None],
+        force: ForceLedger,
+        watch: LacWatch,
+    ) -> None:
+        self._storage = storage
+        self._journal = journal
+        self._keys = keys
+        self._availability = availability
+        self._settled = settled
+        self._force = force
+        self._watch = watch
+        self._watched = watch.ledgers
+
+    def serve(self, request: AddRequests, connection: BookieProtocol) -> None:
+        """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
+        status = self._add(request, connection)
+        if status is not statuses.EOK:
+            connection.send([request.replies(status)])
+
+    def _add(self, request: AddRequests, connection: BookieProtocol) -> Status:
+        if self._availability.refuses_add(request.high_priority):
+            return statuses.EREADONLY
+        run = request.entries
+        if not acceptable(run):
+            return statuses.EBADREQ
+        try:
+            ledger, records = self._keys.open(run.ledger_id, request.master_key)
+            if ledger.fenced and not request.recovery:
+                return statuses.EFENCED
+            self._storage.add(run)
+        except BookKeeperError as error:
+            return status_of(error)
+        records.append(run.records(run.first_entry_id, run.count))
+        if request.deferred_sync:
+            self._defer(request, connection, records)
+        else:
+            self._journal.append(records, partial(self._synced, request, connection))
+        if self._watched and run.ledger_id in self._watched:
+            self._watch.advanced(ledger)
+        return statuses.EOK
+
+    def _defer(self, request: AddRequests, connection: BookieProtocol, records: list[bytes | memoryview]) -> None:
+        """Journal the run and reply without waiting for the sync, unless the journal refuses it at once."""
+        refused = False
+        acknowledged = False
+
+        def synced(error: BaseException | None) -> None:
+            nonlocal refused
+            if error is None:
+                self._keys.recorded(request.entries.ledger_id)
+            elif acknowledged:
+                self._force.lost(request.entries.ledger_id)
+            else:
+                refused = True
+            self._settled()
+
+        self._journal.append(records, synced)
+        acknowledged = not refused
+        connection.send([request.replies(statuses.EIO if refused else statuses.EOK)])
+
+    def _synced(self, request: AddRequests, connection: BookieProtocol, error: BaseException | None) -> None:
+        if error is None:
+            self._keys.recorded(request.entries.ledger_id)
+            connection.send([request.replies(statuses.EOK)])
+        else:
+            # A full journal disk.  What storage has of the run may be read later: an add that failed may have happened.
+            connection.send([request.replies(statuses.EIO)])
+        self._settled()
+
+
+def acceptable(run: EntryRun) -> bool:
+    """Tell whether every entry may be stored; those outside scope 0 are looked at by the storage as well.
+
+    A negative id would be read as a special record at replay; a shorter entry has no last add confirmed.
+    """
+    if run.first_entry_id < 0 or run.last_entry_id > fields.ENTRY_ID_MAX:
+        return False
+    offsets = run.offsets
+    if type(offsets) is range:
+        return offsets.step >= _RECORD_SIZE_MIN
+    smallest: int = min(map(sub, offsets[1:], offsets))
+    return smallest >= _RECORD_SIZE_MIN

@@ -1,0 +1,183 @@
+"""Batch read (BP-62): as many consecutive entries as count and size allow, in one reply (docs/protocol/batch-read.md).
+
+A stored run is laid out as the reply is, so the entries of one run leave as one slice, found by bisection.
+"""
+
+from bisect import bisect_right
+from functools import partial
+
+from bookkeeper_tx.bookie.operations.fencing import Fencing
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.protocol.messages import BatchReadRequest, Buffer
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import codecs, fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v2
+from protocol_specs.wire.status import Status
+
+RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + fields.ENTRY_SIZE_MIN
+
+REPLY_SIZE = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME).size
+"""What a reply takes of the size budget before its first entry: the frame without entries."""
+
+
+class BatchRead:
+    """Serves batch reads.
+
+    A frame of more than one entry has at most ``size_max`` bytes, its length included; an entry that is larger than
+    ``entry_size_max`` alone is answered EBADREQ.
+    """
+
+    def __init__(
+        self,
+        storage: LedgerStorage,
+        runs: StoredRuns,
+        fencing: Fencing,
+        watch: LacWatch,
+        size_max: int,
+        entry_size_max: int = fields.ENTRY_ID_MAX,
+    ) -> None:
+        self._storage = storage
+        self._runs = runs
+        self._fencing = fencing
+        self._watch = watch
+        self._size_max = size_max
+        self._entry_size_max = entry_size_max
+
+    def serve(self, request: BatchReadRequest, connection: BookieProtocol) -> None:
+        if request.fencing:
+            self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+        elif request.previous_last_add_confirmed is not None:
+            self._wait(request, connection, request.previous_last_add_confirmed)
+        else:
+            self._read(request, connection, statuses.EOK)
+
+    def _wait(self, request: BatchReadRequest, connection: BookieProtocol, previous: int) -> None:
+        """Read once the last add confirmed has passed ``previous``, or the time that the client gives is over."""
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+
+        def read(updated_at_ms: int | None) -> None:
+            self._read(request, connection, statuses.EOK, updated_at_ms)
+
+        if ledger is None:
+            connection.send([request.error(status)])
+        elif request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
+            read(None)
+        elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, read):
+            connection.send([request.error(statuses.ETOOMANYREQUESTS)])
+
+    def _read(
+        self, request: BatchReadRequest, connection: BookieProtocol, fenced: Status, updated_at_ms: int | None = None
+    ) -> None:
+        ledger, status = None, fenced
+        if fenced is statuses.EOK:
+            ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is None:
+            connection.send([request.error(status)])
+            return
+        batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max)
+        batch.updated_at_ms = updated_at_ms
+        batch.go_on()
+
+
+class _Batch:
+    """One batch on its way: the slices so far, and what may still be added."""
+
+    __slots__ = (
+        "_connection",
+        "_count_left",
+        "_entry_size_max",
+        "_ledger",
+        "_next_id",
+        "_request",
+        "_runs",
+        "_size_left",
+        "_slices",
+        "updated_at_ms",
+    )
+
+    def __init__(
+        self,
+        runs: StoredRuns,
+        request: BatchReadRequest,
+        connection: BookieProtocol,
+        ledger: Ledger,
+        size_max: int,
+        entry_size_max: int,
+    ) -> None:
+        self._runs = runs
+        self._request = request
+        self._connection = connection
+        self._ledger = ledger
+        self._slices: list[Buffer] = []
+        self.updated_at_ms: int | None = None
+        """When the last add confirmed passed the reader's, if it has waited for that."""
+        self._next_id = request.start_entry_id
+        self._count_left = request.max_count if request.max_count > 0 else fields.ENTRY_ID_MAX
+        self._size_left = min(request.max_size, size_max) - REPLY_SIZE
+        self._entry_size_max = entry_size_max
+
+    def go_on(self) -> None:
+        """Add runs until one has to come from the disk, or the batch is complete; then reply."""
+        more = True
+        while more:
+            entry_id = stored_id(self._next_id, self._ledger)
+            found: EntryRun | Status | None
+            if isinstance(entry_id, Status):
+                found = entry_id
+            else:
+                found = self._runs.find(self._ledger.ledger_id, entry_id, self._connection, self._loaded)
+            if found is None:
+                return
+            more = self._take(found)
+
+    def _loaded(self, found: EntryRun | Status) -> None:
+        if self._take(found):
+            self.go_on()
+
+    def _take(self, found: EntryRun | Status) -> bool:
+        """Add what fits of a run, or reply if it ends the batch; returns whether to go on with the next run."""
+        if isinstance(found, Status):
+            self._reply(found)
+            return False
+        entry_id = stored_id(self._next_id, self._ledger)
+        assert isinstance(entry_id, int)
+        available = found.last_entry_id - entry_id + 1
+        if self._next_id == fields.LAST_ENTRY:
+            available = 1  # Java's quirk: the last entry, and then those from 0 on.
+        count = min(self._fitting(found, entry_id), available, self._count_left)
+        if not self._slices and count < 1:
+            if len(found.records(entry_id, 1)) > self._entry_size_max:
+                self._reply(statuses.EBADREQ)
+                return False
+            count = 1
+        if count > 0:
+            records = found.records(entry_id, count)
+            self._slices.append(records)
+            self._size_left -= len(records)
+            self._count_left -= count
+            self._next_id += count
+        if count < available or not self._count_left or self._size_left < RECORD_SIZE_MIN:
+            self._reply(statuses.EOK)
+            return False
+        return True
+
+    def _fitting(self, run: EntryRun, entry_id: int) -> int:
+        """Return how many entries of ``run`` from ``entry_id`` on the size budget allows."""
+        offsets = run.offsets
+        index = entry_id - run.first_entry_id
+        return bisect_right(offsets, offsets[index] + self._size_left, index) - 1 - index
+
+    def _reply(self, status: Status) -> None:
+        """Send what there is; an error after the first entry only ends the batch."""
+        if self._slices:
+            self._connection.send(
+                self._request.reply(self._slices, self._ledger.last_add_confirmed, self.updated_at_ms)
+            )
+        else:
+            self._connection.send([self._request.error(status)])

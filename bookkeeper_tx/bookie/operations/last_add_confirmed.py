@@ -1,0 +1,117 @@
+"""The explicit last add confirmed, and the read of both kinds of it (docs/protocol/last-add-confirmed.md)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.operations.read_entry import known_ledger
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError, status_of
+from bookkeeper_tx.protocol.messages import ReadLacRequest, WriteLacRequest
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+BODY_SIZE_MAX = 256
+"""Ledger id, last add confirmed and the largest digest take 45 bytes; the body has to fit the index header."""
+
+
+class WriteLac:
+    """Serves writes of the explicit last add confirmed; the body is kept as it came, whole."""
+
+    def __init__(
+        self,
+        storage: LedgerStorage,
+        journal: Journal,
+        keys: LedgerKeys,
+        availability: Availability,
+        settled: Callable[[], None],
+        watch: LacWatch,
+    ) -> None:
+        self._storage = storage
+        self._journal = journal
+        self._keys = keys
+        self._availability = availability
+        self._settled = settled
+        self._watch = watch
+
+    def serve(self, request: WriteLacRequest, connection: BookieProtocol) -> None:
+        """Store the body; replies when it is durable, or at once when it is refused."""
+        status = self._write(request, connection)
+        if status is not statuses.EOK:
+            connection.send([request.reply(status)])
+
+    def _write(self, request: WriteLacRequest, connection: BookieProtocol) -> Status:
+        if self._availability.read_only:
+            return statuses.EREADONLY
+        body, ledger_id = request.body, request.ledger_id
+        if len(body) > BODY_SIZE_MAX:
+            return statuses.EBADREQ
+        try:
+            ledger, records = self._keys.open(ledger_id, request.master_key)
+            self._storage.set_explicit_lac(ledger, body)
+        except BookKeeperError as error:
+            return status_of(error)
+        records.append(journal_records.explicit_lac_record(ledger_id, body))
+        self._journal.append(records, partial(self._synced, ledger_id, request, connection))
+        self._watch.roused(ledger)
+        return statuses.EOK
+
+    def _synced(
+        self, ledger_id: int, request: WriteLacRequest, connection: BookieProtocol, error: BaseException | None
+    ) -> None:
+        if error is None:
+            self._keys.recorded(ledger_id)
+        connection.send([request.reply(statuses.EOK if error is None else statuses.EIO)])
+        self._settled()
+
+
+class ReadLac:
+    """Serves reads of the explicit last add confirmed together with the last entry."""
+
+    def __init__(self, storage: LedgerStorage, runs: StoredRuns) -> None:
+        self._storage = storage
+        self._runs = runs
+
+    def serve(self, request: ReadLacRequest, connection: BookieProtocol) -> None:
+        """Reply with what there is."""
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is None:
+            connection.send([request.reply(_without_entry(status, None), None, None)])
+            return
+        last = ledger.last_entry_id
+        found: EntryRun | Status | None = statuses.ENOENTRY
+        if last != fields.NO_ENTRY:
+            found = self._runs.find(
+                ledger.ledger_id, last, connection, partial(_reply, request, connection, ledger, last)
+            )
+        if found is not None:
+            _reply(request, connection, ledger, last, found)
+
+
+def _reply(
+    request: ReadLacRequest, connection: BookieProtocol, ledger: Ledger, last: int, found: EntryRun | Status
+) -> None:
+    explicit_lac = ledger.explicit_lac
+    if isinstance(found, Status):
+        connection.send([request.reply(_without_entry(found, explicit_lac), explicit_lac, None)])
+    else:
+        connection.send([request.reply(statuses.EOK, explicit_lac, found.entry(last))])
+
+
+def _without_entry(why: Status, explicit_lac: bytes | None) -> Status:
+    """Return the status of a reply without last entry.
+
+    As Java: no ledger counts as no entry, an explicit last add confirmed without an entry as an I/O error.  Storage
+    that fails is an I/O error here too, unlike Java's: it says nothing about what was stored.
+    """
+    if explicit_lac is not None or why not in (statuses.ENOENTRY, statuses.ENOLEDGER):
+        return statuses.EIO
+    return statuses.ENOENTRY

@@ -1,0 +1,37 @@
+"""Opening ledgers for a change: the key check, and the key record that has to be in the journal before the change.
+
+At replay a record of a ledger whose key is neither in the journal before it nor in the index is skipped as one of a
+deleted ledger (docs/formats/journal.md).  So a change is journaled together with the key record until a group that
+holds the key record is known to be synced; a key record that is there twice does no harm.
+"""
+
+from bookkeeper_tx.bookie.journal import records
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+
+
+class LedgerKeys:
+    """Knows which ledgers have no durable key record yet."""
+
+    def __init__(self, storage: LedgerStorage) -> None:
+        self._storage = storage
+        self._unrecorded: set[int] = set()
+
+    def open(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, list[bytes | memoryview]]:
+        """Return the ledger, made if need be, and the records that must be journaled before those of the change.
+
+        Raises Unauthorized if the ledger has another key, StorageFailed if its header cannot be read.
+        """
+        ledger, created = self._storage.open_for(ledger_id, master_key)
+        if created:
+            self._unrecorded.add(ledger_id)
+        if self._unrecorded and ledger_id in self._unrecorded:
+            return ledger, [records.key_record(ledger_id, master_key)]
+        return ledger, []
+
+    def recorded(self, ledger_id: int) -> None:
+        """Note that a group with a record of this ledger was synced.
+
+        The first such group since the ledger was made holds its key record, because every change until now brought one.
+        """
+        self._unrecorded.discard(ledger_id)

@@ -1,0 +1,93 @@
+"""Long poll: a read that waits until more is confirmed (docs/protocol/long-poll.md).
+
+When the wait is over it is answered with what there is; that its time was over is no error.
+"""
+
+from functools import partial
+
+from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.protocol.messages import LongPollRequest
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+
+class LongPoll:
+    """Serves long polls; beyond ``watch``'s bound on one client they are answered ETOOMANYREQUESTS."""
+
+    def __init__(self, storage: LedgerStorage, runs: StoredRuns, watch: LacWatch) -> None:
+        self._storage = storage
+        self._runs = runs
+        self._watch = watch
+
+    def serve(self, request: LongPollRequest, connection: BookieProtocol) -> None:
+        """Answer ``request``: at once if there is something to tell, or if it does not want to wait."""
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+        previous = request.previous_last_add_confirmed
+        sensible = request.entry_id == fields.LAST_ENTRY and previous >= fields.NO_ENTRY
+        if ledger is not None and request.piggyback and not sensible:
+            status = statuses.EBADREQ
+        if status is not statuses.EOK:
+            _refuse(request, connection, status)
+            return
+        assert ledger is not None
+        answer = partial(self._answer, request, connection)
+        if request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
+            answer(None)
+        elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, answer):
+            _refuse(request, connection, statuses.ETOOMANYREQUESTS)
+
+    def _answer(self, request: LongPollRequest, connection: BookieProtocol, updated_at_ms: int | None) -> None:
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is None:
+            _refuse(request, connection, status)
+            return
+        entry_id = _wanted(request, ledger)
+        if isinstance(entry_id, Status):
+            _reply(request, connection, ledger, fields.NO_ENTRY, None, entry_id)
+            return
+        # As Java: when it was confirmed is told to who asked for the news.
+        told_ms = updated_at_ms if request.piggyback else None
+        reply = partial(_reply, request, connection, ledger, entry_id, told_ms)
+        found = self._runs.find(ledger.ledger_id, entry_id, connection, reply)
+        if found is not None:
+            reply(found)
+
+
+def _wanted(request: LongPollRequest, ledger: Ledger) -> int | Status:
+    """Return which entry the answer brings: for a piggyback the one after what the reader knows."""
+    if not request.piggyback:
+        return stored_id(request.entry_id, ledger)
+    if ledger.last_entry_id == fields.NO_ENTRY:
+        return statuses.ENOENTRY
+    previous = request.previous_last_add_confirmed
+    return previous + 1 if ledger.last_add_confirmed > previous else statuses.EOK
+
+
+def _refuse(request: LongPollRequest, connection: BookieProtocol, status: Status) -> None:
+    connection.send([request.reply(request.entry_id, status, fields.NO_ENTRY, None)])
+
+
+def _reply(
+    request: LongPollRequest,
+    connection: BookieProtocol,
+    ledger: Ledger,
+    entry_id: int,
+    updated_at_ms: int | None,
+    found: EntryRun | Status,
+) -> None:
+    last_add_confirmed = ledger.last_add_confirmed
+    if isinstance(found, EntryRun):
+        echoed = entry_id if request.piggyback else request.entry_id
+        reply = request.reply(echoed, found.entry(entry_id), last_add_confirmed, updated_at_ms)
+    else:
+        if request.piggyback and found is statuses.ENOENTRY and entry_id != fields.NO_ENTRY:
+            found = statuses.EOK  # the entry is on another bookie
+        reply = request.reply(request.entry_id, found, last_add_confirmed, updated_at_ms)
+    connection.send([reply])

@@ -1,0 +1,147 @@
+"""Reading single entries (docs/protocol/read-entry.md), fencing first where the request says so."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from bookkeeper_tx.bookie.operations.fencing import Fencing
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.errors import BookKeeperError, status_of
+from bookkeeper_tx.protocol.messages import Buffer, ReadRequests
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from protocol_specs import fields
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
+
+PART_SIZE_MIN = 1024 * 1024
+"""Bytes of entries that are sent without waiting for the rest of the run: a run may ask for gigabytes."""
+
+VIEWED_SIZE_MIN = 512
+"""To copy larger entries costs more than to look at them where they are: Python allocates them one by one."""
+
+VIEWED_COUNT_MIN = 4
+"""Of so few entries a view of the run is not worth it."""
+
+
+class ReadEntry:
+    """Serves single reads."""
+
+    def __init__(self, storage: LedgerStorage, runs: StoredRuns, fencing: Fencing) -> None:
+        self._storage = storage
+        self._runs = runs
+        self._fencing = fencing
+
+    def serve(self, request: ReadRequests, connection: BookieProtocol) -> None:
+        """Answer ``request``: at once if all its entries are in memory and nothing is fenced."""
+        if request.fencing:
+            self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+        else:
+            self._read(request, connection, statuses.EOK)
+
+    def _read(self, request: ReadRequests, connection: BookieProtocol, fenced: Status) -> None:
+        ledger, status = None, fenced
+        if fenced is statuses.EOK:
+            ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is None:
+            connection.send(request.replies([status] * len(request.entry_ids), fields.NO_ENTRY))
+            return
+        _Reading(self._runs, request, connection, ledger).go_on()
+
+
+def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
+    """Return the ledger and EOK, or None and the status to answer."""
+    try:
+        ledger = storage.ledger(ledger_id)
+    except BookKeeperError as error:
+        return None, status_of(error)
+    return ledger, statuses.ENOLEDGER if ledger is None else statuses.EOK
+
+
+class _Reading:
+    """One request on its way: the entries found so far, in the order asked for."""
+
+    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs", "_size")
+
+    def __init__(
+        self,
+        runs: StoredRuns,
+        request: ReadRequests,
+        connection: BookieProtocol,
+        ledger: Ledger,
+    ) -> None:
+        self._runs = runs
+        self._request = request
+        self._connection = connection
+        self._ledger = ledger
+        self._ids = request.entry_ids
+        self._answers: list[Buffer | Status] = []
+        self._size = 0
+
+    def go_on(self) -> None:
+        """Collect answers until one has to come from the disk, or reply with all, or with a large part of them."""
+        ids, answers, ledger = self._ids, self._answers, self._ledger
+        while len(answers) < len(ids) and self._size < PART_SIZE_MIN:
+            entry_id = stored_id(ids[len(answers)], ledger)
+            if isinstance(entry_id, Status):
+                answers.append(entry_id)
+                continue
+            found = self._runs.find(ledger.ledger_id, entry_id, self._connection, self._loaded)
+            if found is None:
+                return
+            self._take(found)
+        self._reply()
+        if len(answers) < len(ids):
+            self._connection.serve_next(self._request.rest(len(answers)))
+
+    def _loaded(self, found: EntryRun | Status) -> None:
+        self._take(found)
+        self.go_on()
+
+    def _take(self, found: EntryRun | Status) -> None:
+        answers, ids = self._answers, self._ids
+        if isinstance(found, Status):
+            answers.append(found)
+            return
+        first = len(answers)
+        if type(ids) is range and ids[first] >= 0:
+            index = ids[first] - found.first_entry_id
+            count = min(len(ids) - first, found.count - index)
+            answers += entries_of(found, index, count)
+            self._size += found.offsets[index + count] - found.offsets[index]
+            return
+        for index in range(first, len(ids)):
+            entry_id = stored_id(ids[index], self._ledger)
+            if isinstance(entry_id, Status) or entry_id not in found:
+                break
+            entry = found.entry(entry_id)
+            answers.append(entry)
+            self._size += len(entry)
+
+    def _reply(self) -> None:
+        self._connection.send(self._request.replies(self._answers, self._ledger.last_add_confirmed))
+
+
+def stored_id(entry_id: int, ledger: Ledger) -> int | Status:
+    """Return the id of the entry that a request for ``entry_id`` means, or why there is none."""
+    if entry_id >= 0:
+        return entry_id
+    if entry_id != fields.LAST_ENTRY:
+        return statuses.EBADREQ
+    if ledger.last_entry_id == fields.NO_ENTRY:
+        return statuses.ENOENTRY
+    return ledger.last_entry_id
+
+
+def entries_of(run: EntryRun, index: int, count: int) -> Sequence[Buffer]:
+    """Return ``count`` entries of ``run`` from its ``index``-th on."""
+    offsets = run.offsets
+    buffer: Buffer = run.buffer
+    if count > VIEWED_COUNT_MIN and offsets[index + count] - offsets[index] > count * VIEWED_SIZE_MIN:
+        buffer = memoryview(buffer)
+    if type(offsets) is range:
+        size = offsets.step
+        return [buffer[at + RECORD_LENGTH_SIZE : at + size] for at in offsets[index : index + count]]
+    starts, ends = offsets[index : index + count], offsets[index + 1 : index + count + 1]
+    return [buffer[at + RECORD_LENGTH_SIZE : end] for at, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,79 @@
+"""One flush of the ledger storage: what it writes, and in which order."""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.storage.checked_pieces import Piece
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.ledger_cache import PageKey
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.bookie.storage.write_cache import WriteCache
+
+
+@frozen
+class HeaderChange:
+    """The header of one index file."""
+
+    header: IndexHeader
+    is_new: bool
+    """Whether there is no file yet."""
+    is_doubtful: bool = False
+    """Whether the file was found after a crash, and its name may not be on the disk."""
+
+
+@frozen
+class Snapshot:
+    """What the storage held in memory only at one moment; it does not change any more."""
+
+    entries: WriteCache
+    headers: Mapping[int, HeaderChange]
+    """The changed headers by ledger id, those of ledgers without new entries too."""
+
+
+@frozen
+class Flushed:
+    """What a flush has changed."""
+
+    pages: list[PageKey]
+    """Index pages."""
+    pieces: list[Piece]
+    """What lies together in the entry logs."""
+
+
+class StorageFlush:
+    """Writes snapshots.  Calls block, and come from one thread at a time."""
+
+    def __init__(self, disk: Disk, logs: EntryLogWriter, indexes: LedgerIndexes) -> None:
+        self._disk = disk
+        self._logs = logs
+        self._indexes = indexes
+        self._logged: tuple[Snapshot, dict[int, list[PlacedRun]]] | None = None
+        """The snapshot whose entries are in the logs while its indexes could not be written yet."""
+
+    def write(self, snapshot: Snapshot) -> Flushed:
+        """Make ``snapshot`` durable.
+
+        Entries first, and synced, so that no location ever points to what is not there; then all that points to them.
+        Raises OSError; the same snapshot can then be written again.
+        """
+        if self._logged is None or self._logged[0] is not snapshot:
+            self._logged = snapshot, dict(self._logs.write(snapshot.entries))
+        placed = self._logged[1]
+        flushed = Flushed([], [])
+        directories: set[str] = set()
+        for ledger_id in sorted(placed.keys() | snapshot.headers.keys()):
+            change = snapshot.headers.get(ledger_id)
+            header, is_new = (None, False) if change is None else (change.header, change.is_new)
+            written = self._indexes.write(ledger_id, header, placed.get(ledger_id, ()), is_new)
+            flushed.pages.extend((ledger_id, number) for number in written.pages)
+            flushed.pieces.extend(written.pieces)
+            if is_new:
+                directories.add(self._indexes.directory_of(ledger_id))
+            elif change is not None and change.is_doubtful:
+                directories.update(self._indexes.directories_above(ledger_id))
+        for directory in sorted(directories):
+            self._disk.sync_directory(directory)
+        self._logged = None
+        return flushed

@@ -1,0 +1,47 @@
+"""What a bookie knows of one of its ledgers."""
+
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.fields import NO_ENTRY
+
+
+class Ledger:
+    """One ledger.  Read it as you like; only the ledger storage changes it."""
+
+    __slots__ = (
+        "__weakref__",
+        "explicit_lac",
+        "fenced",
+        "indexed",
+        "last_add_confirmed",
+        "last_entry_id",
+        "ledger_id",
+        "master_key",
+        "next_read_id",
+        "read_ahead_bytes",
+    )
+
+    def __init__(self, ledger_id: int, master_key: bytes) -> None:
+        self.ledger_id = ledger_id
+        self.master_key = master_key
+        self.fenced = False
+        """Whether only recovering clients may add."""
+        self.explicit_lac: bytes | None = None
+        """Body of the WRITE_LAC request with the highest last add confirmed."""
+        self.last_add_confirmed = NO_ENTRY
+        """The highest last add confirmed that entries and explicit ones told of."""
+        self.last_entry_id = NO_ENTRY
+        """The highest id of the entries stored here."""
+        self.indexed = False
+        """Whether it has an index file."""
+        self.next_read_id = NO_ENTRY
+        """The entry that a sequential reader asks for next."""
+        self.read_ahead_bytes = 0
+        """How much to read at once for that reader."""
+
+    def header(self) -> IndexHeader:
+        """Return what the header of the index file has to say."""
+        return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"")
+
+    def __repr__(self) -> str:
+        return f"<Ledger {ledger_name(self.ledger_id)}{' fenced' * self.fenced} last entry {self.last_entry_id}>"

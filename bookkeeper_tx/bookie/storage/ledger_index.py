@@ -1,0 +1,287 @@
+"""Index files (docs/formats/ledger-index.md), one per ledger: its header, and where its entries are."""
+
+import contextlib
+import os
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from attrs import frozen
+from construct import ConstructError
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.open_files import OpenFiles
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.codecs import Malformed
+from protocol_specs.disk import entry_log as entry_log_spec
+from protocol_specs.disk import ledger_index as spec
+from protocol_specs.entry import version
+from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
+
+Page: TypeAlias = "array[int]"
+"""``PAGE_COUNT`` locations as ``array("Q")``."""
+
+NEW_SUFFIX = ".new"
+"""Behind the name of a new index file until it is whole, so that no crash leaves half a header."""
+
+_EMPTY_PAGE = bytes(spec.PAGE_SIZE)
+
+
+@frozen
+class IndexHeader:
+    """What the header of an index file says of a ledger."""
+
+    master_key: bytes
+    fenced: bool = False
+    explicit_lac: bytes = b""
+    """Body of the last WRITE_LAC request; empty if there was none."""
+
+    def pack(self) -> bytes:
+        """Return the header's bytes, all ``HEADER_SIZE`` of them."""
+        if len(self.explicit_lac) > explicit_lac_size_max(self.master_key):
+            raise ValueError(
+                f"an explicit last add confirmed of {len(self.explicit_lac)} bytes does not fit the header"
+            )
+        values: bytes = spec.HEADER.build(
+            {
+                "version": spec.VERSION,
+                "master_key": self.master_key,
+                "state": spec.FENCED if self.fenced else 0,
+                "explicit_lac": self.explicit_lac,
+            }
+        )
+        return values.ljust(spec.HEADER_SIZE, b"\0")
+
+    @classmethod
+    def unpack(cls, path: str, data: bytes) -> "IndexHeader":
+        """Return the header in ``data``, from the file ``path``; raises StorageFailed."""
+        if len(data) < spec.HEADER_SIZE:
+            raise StorageFailed(f"index {path} ends within its header, after {len(data)} bytes")
+        try:
+            values = spec.HEADER.parse(data)
+        except ConstructError as error:
+            raise StorageFailed(f"index {path} has no valid header: {error}") from error
+        if not 0 <= values.version <= spec.VERSION:
+            raise StorageFailed(f"index {path} is of version {values.version}, the newest known is {spec.VERSION}")
+        explicit_lac = values.explicit_lac or b""
+        if explicit_lac:
+            try:
+                version.explicit_lac_of(explicit_lac)
+            except Malformed as error:
+                raise StorageFailed(f"index {path} has a bad explicit last add confirmed: {error}") from error
+        return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
+
+
+@frozen
+class WrittenLocations:
+    """What a write to one index has changed."""
+
+    pages: list[int]
+    """Numbers of pages."""
+    pieces: list[Piece]
+    """What was found to lie together, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
+
+
+def explicit_lac_size_max(master_key: bytes) -> int:
+    """Return how many bytes of explicit last add confirmed fit the header behind this key."""
+    return spec.HEADER_SIZE - spec.HEADER_FIXED_SIZE - len(master_key)
+
+
+def page_of(entry_id: int) -> int:
+    """Return the number of the page that holds the location of an entry."""
+    return entry_id // spec.PAGE_COUNT
+
+
+def _page(data: bytes) -> Page:
+    """Return a page from the bytes of a file, which may end before it."""
+    if len(data) < spec.PAGE_SIZE:
+        data = data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE]
+        data += _EMPTY_PAGE[len(data) :]
+    page = array("Q", data)
+    _swap(page)
+    return page
+
+
+def _filled(page: Page, first_id: int) -> list[range]:
+    """Return the ids that have a location in the page of ``first_id`` and those behind it."""
+    if page.count(entry_log_spec.NO_LOCATION) == 0:
+        return [range(first_id, first_id + len(page))]
+    ids = [first_id + slot for slot, location in enumerate(page) if location != entry_log_spec.NO_LOCATION]
+    starts = [entry_id for before, entry_id in zip([None, *ids], ids, strict=False) if before != entry_id - 1]
+    ends = [entry_id + 1 for entry_id, after in zip(ids, [*ids[1:], None], strict=False) if after != entry_id + 1]
+    return list(map(range, starts, ends))
+
+
+def _swap(page: Page) -> None:
+    if sys.byteorder == "little":
+        page.byteswap()
+
+
+class LedgerIndexes:
+    """The index files of one directory.  Calls block; reads may come from any thread, writes from one at a time."""
+
+    def __init__(self, disk: Disk, directory: str, open_files_max: int) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._files = OpenFiles(disk, open_files_max, writable=True)
+
+    def path(self, ledger_id: int) -> str:
+        """Return the path of a ledger's index file."""
+        if ledger_id >= SCOPED_MIN:
+            name = qualified_name(ledger_id)
+            levels = [name[at : at + spec.SCOPED_LEVEL_DIGITS] for at in range(0, len(name), spec.SCOPED_LEVEL_DIGITS)]
+            return os.path.join(self._directory, *levels) + spec.INDEX_SUFFIX
+        first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
+        return os.path.join(self._directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
+
+    def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
+        """Return the header of a ledger's index, None if there is no index; raises StorageFailed.
+
+        ``replaying``: a file that a crash left without a header counts as none, since the journal still has what
+        belongs in it.
+        """
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                data = file.read(spec.HEADER_SIZE, 0)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+        if replaying and (len(data) < spec.HEADER_SIZE or not any(data)):
+            return None
+        return IndexHeader.unpack(path, data)
+
+    def read_page(self, ledger_id: int, number: int) -> Page:
+        """Return one page of locations, zeros where the file has none; raises StorageFailed."""
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                return _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+        except FileNotFoundError:
+            return _page(b"")
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+
+    def read_page_at_once(self, ledger_id: int, number: int) -> "Page | None":
+        """Return what :meth:`read_page` does if that needs no waiting, else None."""
+        with self._files.borrow_open(self.path(ledger_id)) as file:
+            data = None
+            if file is not None:
+                data = file.read_cached(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
+        return None if data is None else _page(data)
+
+    def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
+        found: list[range] = []
+        for number in range(first_page, first_page + page_count):
+            page = self.read_page(ledger_id, number)
+            found += _filled(page, number * spec.PAGE_COUNT)
+        return found
+
+    def last_entry(self, ledger_id: int) -> tuple[int, int]:
+        """Return the highest entry id that has a location, and the location; raises StorageFailed."""
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                size = file.size()
+        except FileNotFoundError:
+            return NO_ENTRY, entry_log_spec.NO_LOCATION
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+        for number in range(max(size - spec.HEADER_SIZE - 1, 0) // spec.PAGE_SIZE, -1, -1):
+            page = self.read_page(ledger_id, number)
+            filled = len(page.tobytes().rstrip(b"\0"))
+            if filled:
+                slot = (filled - 1) // spec.LOCATION_SIZE
+                return number * spec.PAGE_COUNT + slot, page[slot]
+        return NO_ENTRY, entry_log_spec.NO_LOCATION
+
+    def write(
+        self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun], is_new: bool
+    ) -> WrittenLocations:
+        """Write a header, if one is given, and the locations of runs, ascending.
+
+        All is synced, except for the name of a new file: sync :meth:`directory_of` for that.  Raises OSError.
+        """
+        if is_new:
+            return self._create(ledger_id, header, placed)
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                if header is not None:
+                    file.write(header.pack(), 0)
+                written = _write_locations(file, placed)
+                file.sync()
+        except OSError:
+            self._files.forget(path)
+            raise
+        return written
+
+    def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> WrittenLocations:
+        if header is None:
+            raise ValueError(f"a new index needs a header (ledger {ledger_id})")
+        path = self.path(ledger_id)
+        new_path = path + NEW_SUFFIX
+        self._disk.make_directories(os.path.dirname(path))
+        with contextlib.suppress(FileNotFoundError):
+            self._disk.remove(new_path)
+        file = self._disk.create(new_path)
+        try:
+            file.write(header.pack(), 0)
+            written = _write_locations(file, placed)
+            file.sync()
+        finally:
+            file.close()
+        self._disk.rename(new_path, path)
+        self._files.forget(path)
+        return written
+
+    def directory_of(self, ledger_id: int) -> str:
+        """Return the directory to sync after a new index was written."""
+        return os.path.dirname(self.path(ledger_id))
+
+    def directories_above(self, ledger_id: int) -> list[str]:
+        """Return the directories to sync after an index that another process made."""
+        directories = [self.directory_of(ledger_id)]
+        while directories[-1] != self._directory:
+            directories.append(os.path.dirname(directories[-1]))
+        return directories
+
+    def close(self) -> None:
+        self._files.close()
+
+
+def _write_locations(file: File, placed: Sequence[PlacedRun]) -> WrittenLocations:
+    """Put the locations of runs into their pages, which are read, changed and written whole."""
+    numbers: list[int] = []
+    pieces = PieceMaker()
+    page: Page | None = None
+    for each in placed:
+        run = each.run
+        locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
+        at, count = 0, len(locations)
+        while at < count:
+            number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
+            if page is None or number != numbers[-1]:
+                if page is not None:
+                    _write_page(file, numbers[-1], page)
+                page = _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+                numbers.append(number)
+                pieces.close()
+            part = locations[at : at + spec.PAGE_COUNT - slot]
+            page[slot : slot + len(part)] = part
+            pieces.add(each, at, part)
+            at += len(part)
+    if page is not None:
+        _write_page(file, numbers[-1], page)
+    return WrittenLocations(numbers, pieces.take())
+
+
+def _write_page(file: File, number: int, page: Page) -> None:
+    _swap(page)
+    file.write(page.tobytes(), spec.HEADER_SIZE + number * spec.PAGE_SIZE)

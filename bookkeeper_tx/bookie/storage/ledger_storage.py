@@ -1,0 +1,314 @@
+"""The ledger storage of a bookie: adds go to memory, flushes to entry logs and indexes, reads come from all of them.
+
+What is here is durable only after a flush; until then the journal has it.  Files are written by the flush worker and
+read by the read worker; everything else happens on the reactor thread, so that no lock is needed.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.acceptable import check_scoped, explicit_last_add_confirmed
+from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, split_location
+from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.flush import Flushed, HeaderChange, Snapshot, StorageFlush
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
+from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.read_cache import ReadCache
+from bookkeeper_tx.bookie.storage.run_loader import RunLoader
+from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry_run import EntryRun, last_add_confirmed_of
+from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.worker import Threads
+from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.entry.version import explicit_lac_of
+from protocol_specs.ledger_id import SCOPED_MIN
+
+__all__ = ["ENTRY_ID_MAX", "Ledger", "LedgerStorage"]
+
+ENTRY_ID_MAX: Final = 2**40 - 1
+"""The location of a higher entry would lie beyond what file systems let a file grow to (ext4: 16 TiB)."""
+
+log = Logger()
+
+
+class LedgerStorage:
+    """The ledgers and entries of one bookie.
+
+    ``directory`` is the ``current`` of its ledger directory.  After :meth:`start` and the replay of the journal into a
+    :class:`~bookkeeper_tx.bookie.storage.replay_sink.StorageSink`, whose ``finish`` ends the start, it serves.
+    """
+
+    def __init__(
+        self, disk: Disk, directory: str, config: BookieConfig, flush_worker: Threads, read_worker: Threads
+    ) -> None:
+        self._indexes = LedgerIndexes(disk, directory, config.open_index_files_max)
+        self._pieces = CheckedPieces()
+        self._reader = EntryReader(disk, directory, self._pieces)
+        self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
+        self._flusher = StorageFlush(disk, self._logs, self._indexes)
+        self._flush_worker = flush_worker
+        self._pages = LedgerCache(config.index_pages_max)
+        self._loader = RunLoader(
+            self._indexes, self._reader, self._pages, ReadCache(config.read_cache_bytes_max), read_worker
+        )
+        self._ledgers = LedgerTable(self._indexes, self._reader, self._in_use)
+        self._write_cache_bytes_max = config.write_cache_bytes_max
+        self._active = WriteCache()
+        self._changed: dict[int, Ledger] = {}
+        """Ledgers whose header in the index file is out of date."""
+        self._doubtful: set[int] = set()
+        """Ledgers whose index file may not be on the disk as it can be read."""
+        self._snapshot: Snapshot | None = None
+        """What is being flushed, or has to be flushed again."""
+        self._snapshot_mark: LogMark | None = None
+        self._flushing = DeferredLock()
+        self._flush_asked = False
+        self.flush_failed = False
+        """Whether the last flush failed, for want of space or because the disk does."""
+        self.on_flush_wanted: Callable[[], None] = lambda: None
+        """Called when the write cache is half full."""
+        self.on_drained: Callable[[], None] = lambda: None
+        """Called when the write cache was full and is no more."""
+        self.on_flush_failed_changed: Callable[[], None] = lambda: None
+        """Called when ``flush_failed`` has changed."""
+
+    def start(self) -> None:
+        """Look at the directory; blocks.  Raises OSError."""
+        self._logs.start()
+
+    def stop(self) -> Deferred[None]:
+        """Close all files once a flush under way has ended.  What was not flushed stays in the journal only."""
+        return self._flushing.run(self._close)
+
+    # Ledgers ---------------------------------------------------------------------------------------------------------
+
+    def ledger(self, ledger_id: int) -> Ledger | None:
+        """Return a ledger, None if it is unknown here; raises StorageFailed if its index cannot be read."""
+        return self._ledgers.find(ledger_id)
+
+    def open_for(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, bool]:
+        """Return a ledger, made if it was unknown, and whether it was made.
+
+        Raises Unauthorized if its key is another one, BadRequest for an id or key that cannot be stored, StorageFailed.
+        """
+        ledger = self._ledgers.find(ledger_id)
+        if ledger is None:
+            ledger = self._ledgers.create(ledger_id, master_key)
+            self._changed[ledger_id] = ledger
+            return ledger, True
+        if ledger.master_key != master_key:
+            raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
+        return ledger, False
+
+    def fence(self, ledger: Ledger) -> bool:
+        """Fence a ledger; returns whether it was not fenced before."""
+        if ledger.fenced:
+            return False
+        ledger.fenced = True
+        self._changed[ledger.ledger_id] = ledger
+        return True
+
+    def set_explicit_lac(self, ledger: Ledger, body: bytes) -> None:
+        """Keep the body of a WRITE_LAC request, whole, unless one with a higher last add confirmed is there.
+
+        Raises BadRequest if it is none of this ledger, or does not fit the header of the index.
+        """
+        last_add_confirmed = explicit_last_add_confirmed(ledger, body)
+        if ledger.explicit_lac is not None and last_add_confirmed < explicit_lac_of(ledger.explicit_lac)[1]:
+            return
+        ledger.explicit_lac = bytes(body)
+        ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed)
+        self._changed[ledger.ledger_id] = ledger
+
+    # Entries ---------------------------------------------------------------------------------------------------------
+
+    def add(self, run: EntryRun) -> None:
+        """Take the entries of a ledger that was opened; of an entry that is here already the first copy stays.
+
+        Raises BadRequest for what cannot be stored, NoSuchLedger, StorageFailed if the index cannot be read.
+        """
+        ledger = self._ledgers.find(run.ledger_id)
+        if ledger is None:
+            raise NoSuchLedger(f"ledger {ledger_name(run.ledger_id)} was not opened")
+        if run.ledger_id >= SCOPED_MIN:
+            check_scoped(run)
+        self.add_to(ledger, run, self._is_indexed)
+
+    def add_to(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
+        """Do what :meth:`add` does; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
+        first, last = run.first_entry_id, run.last_entry_id
+        if first < 0 or last > ENTRY_ID_MAX:
+            raise BadRequest(
+                f"entry ids {first} to {last} of ledger {ledger_name(run.ledger_id)}; 0 to {ENTRY_ID_MAX} can be stored"
+            )
+        if first > ledger.last_entry_id:
+            self._active.add(run)
+        else:
+            for part in absent_parts(run, lambda entry_id: self._is_stored(ledger.ledger_id, entry_id, is_indexed)):
+                self._active.add(part)
+        if last > ledger.last_entry_id:
+            ledger.last_entry_id = last
+        last_add_confirmed = last_add_confirmed_of(run)
+        if last_add_confirmed > ledger.last_add_confirmed:
+            ledger.last_add_confirmed = last_add_confirmed
+        if not self._flush_asked and self._active.size_bytes * 2 >= self._write_cache_bytes_max:
+            self._flush_asked = True
+            self.on_flush_wanted()
+
+    def cached_run(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        """Return a run that holds the entry, if one is in memory."""
+        run = self._unflushed(ledger_id, entry_id)
+        return self._loader.find(ledger_id, entry_id) if run is None else run
+
+    def unflushed_ranges(self, ledger_id: int) -> list[range]:
+        """Return the ids of the entries that are not in the index yet, and of some that may be there as well."""
+        flushing = [] if self._snapshot is None else self._snapshot.entries.ranges(ledger_id)
+        return flushing + self._active.ranges(ledger_id)
+
+    def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
+        return self._indexes.ranges(ledger_id, first_page, page_count)
+
+    def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
+        """Fire with a run that holds the entry, from the entry logs and read ahead if it is not in memory.
+
+        Fails with NoSuchLedger, NoSuchEntry, or StorageFailed for what is there but cannot be read.
+        """
+        run = self.cached_run(ledger_id, entry_id)
+        if run is not None:
+            return succeed(run)
+        try:
+            ledger = self._ledgers.find(ledger_id)
+        except Exception:
+            return fail()
+        if ledger is None:
+            return fail(NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)} here"))
+        if not 0 <= entry_id <= ledger.last_entry_id:
+            return fail(NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger_id)}"))
+        return self._loader.load(ledger, entry_id)
+
+    # Flush -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def full(self) -> bool:
+        """Whether the write cache holds all that it should, and the one before it is still being flushed."""
+        return self._active.size_bytes >= self._write_cache_bytes_max
+
+    @property
+    def dirty(self) -> bool:
+        """Whether anything, be it a fence, is in memory and journal only."""
+        return bool(self._active or self._changed or self._snapshot is not None)
+
+    def flush(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
+        """Make durable what is here now; fires with the journal's mark as it was before that was looked at.
+
+        ``mark_of`` gives the mark.  When it fails, all is still here and can be read, and the next flush starts with
+        what this one was about; so its mark is that of the first attempt.
+        """
+        return self._flushing.run(self._flush, mark_of)
+
+    def has_written(self, ledger_id: int, entry_id: int) -> bool:
+        """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
+        location = self._loader.location(ledger_id, entry_id)
+        return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
+
+    def replayed(self) -> None:
+        """Note that the journal was replayed: from now on a broken index is broken, not unfinished."""
+        self._ledgers.replaying = False
+
+    def doubt(self, ledger: Ledger) -> None:
+        """Have the next flush make durable what the index of a ledger says, name of the file included.
+
+        A process that was killed may have left in the page cache what it had not synced; it reads as if it were stored.
+        """
+        self._changed[ledger.ledger_id] = ledger
+        self._doubtful.add(ledger.ledger_id)
+
+    def flush_now(self) -> None:
+        """Flush on this thread: for the replay, which is not served by anyone else.  Raises OSError."""
+        snapshot = self._take_snapshot(None)
+        self._written(self._flusher.write(snapshot), snapshot)
+
+    def _flush(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
+        if self._snapshot is None:
+            self._take_snapshot(mark_of())
+        snapshot, mark = self._snapshot, self._snapshot_mark
+        assert snapshot is not None
+        assert mark is not None
+        writing = self._flush_worker.run(self._flusher.write, snapshot)
+        writing.addCallbacks(self._written, self._failed, callbackArgs=(snapshot,))
+        return writing.addCallback(lambda _: mark)
+
+    def _take_snapshot(self, mark: LogMark | None) -> Snapshot:
+        was_full = self.full
+        headers = {
+            ledger_id: HeaderChange(ledger.header(), not ledger.indexed, ledger_id in self._doubtful)
+            for ledger_id, ledger in self._changed.items()
+        }
+        snapshot = self._snapshot = Snapshot(self._active, headers)
+        self._snapshot_mark = mark
+        self._active, self._changed, self._doubtful = WriteCache(), {}, set()
+        self._flush_asked = False
+        if was_full:
+            self.on_drained()
+        return snapshot
+
+    def _written(self, flushed: Flushed, snapshot: Snapshot) -> None:
+        self._pages.changed(flushed.pages)
+        self._pieces.add(flushed.pieces)
+        for ledger_id in snapshot.headers:
+            ledger = self._ledgers.find(ledger_id)
+            assert ledger is not None
+            ledger.indexed = True
+        self._snapshot = None
+        self._set_flush_failed(False)
+
+    def _failed(self, failure: Failure) -> Failure:
+        error = failure.value
+        log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
+        self._set_flush_failed(True)
+        return failure
+
+    def _set_flush_failed(self, flush_failed: bool) -> None:
+        if flush_failed != self.flush_failed:
+            self.flush_failed = flush_failed
+            self.on_flush_failed_changed()
+
+    def _close(self) -> None:
+        self._logs.close()
+        self._indexes.close()
+        self._reader.close()
+
+    # What is where ---------------------------------------------------------------------------------------------------
+
+    def _unflushed(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        run = self._active.find(ledger_id, entry_id)
+        if run is None and self._snapshot is not None:
+            run = self._snapshot.entries.find(ledger_id, entry_id)
+        return run
+
+    def _is_stored(self, ledger_id: int, entry_id: int, is_indexed: Callable[[int, int], bool]) -> bool:
+        return self._unflushed(ledger_id, entry_id) is not None or is_indexed(ledger_id, entry_id)
+
+    def _is_indexed(self, ledger_id: int, entry_id: int) -> bool:
+        return self._loader.location(ledger_id, entry_id) != NO_LOCATION
+
+    def _in_use(self, ledger_id: int) -> bool:
+        """Tell whether the handle of a ledger has something that its index file has not."""
+        snapshot = self._snapshot
+        return (
+            ledger_id in self._changed
+            or ledger_id in self._active
+            or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
+        )

@@ -1,0 +1,96 @@
+"""The ledgers of a bookie: handles of the ones used last in memory, the rest in their index files."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.errors import BadRequest, StorageFailed
+from bookkeeper_tx.model import ledger_name
+from protocol_specs import fields
+from protocol_specs.entry import version
+from protocol_specs.fields import NO_ENTRY
+
+LEDGERS_MAX = 100_000
+"""Handles kept of ledgers that need none (clean, nothing in the write caches): about 50 MB."""
+
+log = Logger()
+
+
+class LedgerTable:
+    """Finds the one handle of a ledger.
+
+    ``in_use(ledger_id)`` tells whether a handle must stay.  Whoever still holds one that was dropped from here gets
+    the same one again: two handles of one ledger could differ about its fence.
+    """
+
+    def __init__(
+        self, indexes: LedgerIndexes, reader: EntryReader, in_use: Callable[[int], bool], count_max: int = LEDGERS_MAX
+    ) -> None:
+        self._indexes = indexes
+        self._reader = reader
+        self._in_use = in_use
+        self._count_max = count_max
+        self._recent: OrderedDict[int, Ledger] = OrderedDict()
+        self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
+        self.replaying = True
+        """Whether the journal is still being replayed, and may have what a crash kept from an index file."""
+
+    def find(self, ledger_id: int) -> Ledger | None:
+        """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read."""
+        ledger = self._recent.get(ledger_id)
+        if ledger is not None:
+            self._recent.move_to_end(ledger_id)
+            return ledger
+        if ledger_id < 0:
+            return None
+        ledger = self._alive.get(ledger_id)
+        if ledger is None:
+            header = self._indexes.read_header(ledger_id, replaying=self.replaying)
+            if header is None:
+                return None
+            ledger = self._load(ledger_id, header)
+        self._keep(ledger)
+        return ledger
+
+    def create(self, ledger_id: int, master_key: bytes) -> Ledger:
+        """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for what no index can hold."""
+        if ledger_id < 0:
+            raise BadRequest(f"ledger id {ledger_id} is negative")
+        if len(master_key) > fields.MASTER_KEY_SIZE:
+            raise BadRequest(f"a master key has {fields.MASTER_KEY_SIZE} bytes, not {len(master_key)}")
+        ledger = Ledger(ledger_id, master_key)
+        self._keep(ledger)
+        return ledger
+
+    def _keep(self, ledger: Ledger) -> None:
+        self._alive[ledger.ledger_id] = self._recent[ledger.ledger_id] = ledger
+        for _ in range(2):
+            if len(self._recent) <= self._count_max:
+                return
+            oldest, kept = self._recent.popitem(last=False)
+            if self._in_use(oldest):
+                self._recent[oldest] = kept
+
+    def _load(self, ledger_id: int, header: IndexHeader) -> Ledger:
+        ledger = Ledger(ledger_id, header.master_key)
+        ledger.fenced = header.fenced
+        ledger.explicit_lac = header.explicit_lac or None
+        ledger.indexed = True
+        if header.explicit_lac:
+            ledger.last_add_confirmed = version.explicit_lac_of(header.explicit_lac)[1]
+        ledger.last_entry_id, location = self._indexes.last_entry(ledger_id)
+        if ledger.last_entry_id != NO_ENTRY:
+            try:
+                carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)
+            except StorageFailed as error:
+                # A last add confirmed is a lower bound, so none is right as well; and the other entries may be fine.
+                name = ledger_name(ledger_id)
+                log.error("ledger {ledger_id} has no readable last entry: {error}", ledger_id=name, error=error)
+            else:
+                ledger.last_add_confirmed = max(ledger.last_add_confirmed, carried)
+        return ledger

@@ -1,0 +1,72 @@
+"""Runs that were read ahead from entry logs, kept for the next read."""
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+
+from bookkeeper_tx.bookie.storage.write_cache import OFFSET_BYTES, RUN_OVERHEAD_BYTES
+from bookkeeper_tx.entry_run import EntryRun
+
+
+def _memory_of(run: EntryRun) -> int:
+    return len(run.buffer) + len(run.offsets) * OFFSET_BYTES + RUN_OVERHEAD_BYTES
+
+
+class ReadCache:
+    """The runs used last, in ``size_max`` bytes of memory.  Entries never change, so nothing here gets out of date."""
+
+    def __init__(self, size_max: int) -> None:
+        self._size_max = size_max
+        self.size_bytes = 0
+        self._runs: OrderedDict[tuple[int, int], EntryRun] = OrderedDict()
+        self._firsts: dict[int, list[int]] = {}
+
+    def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        """Return a run that holds this entry, if there is one."""
+        firsts = self._firsts.get(ledger_id)
+        if firsts is None:
+            return None
+        at = bisect_right(firsts, entry_id) - 1
+        if at < 0:
+            return None
+        key = (ledger_id, firsts[at])
+        run = self._runs[key]
+        if entry_id not in run:
+            return None
+        self._runs.move_to_end(key)
+        return run
+
+    def add(self, run: EntryRun) -> None:
+        """Keep ``run`` in the place of those that hold nothing else."""
+        firsts = self._firsts.setdefault(run.ledger_id, [])
+        at = bisect_left(firsts, run.first_entry_id)
+        covered = [
+            first
+            for first in firsts[at : bisect_right(firsts, run.last_entry_id)]
+            if self._runs[run.ledger_id, first].last_entry_id <= run.last_entry_id
+        ]
+        for first in covered:
+            self._remove((run.ledger_id, first))
+        if run.first_entry_id in firsts:
+            return
+        firsts.insert(at, run.first_entry_id)
+        self._firsts[run.ledger_id] = firsts
+        self._runs[run.ledger_id, run.first_entry_id] = run
+        self.size_bytes += _memory_of(run)
+        while self.size_bytes > self._size_max and len(self._runs) > 1:
+            self._remove(next(iter(self._runs)))
+
+    def forget_behind(self, run: EntryRun) -> None:
+        """Forget what lies before the run that ``run`` goes on from: its memory, still warm, is the next one's."""
+        firsts = self._firsts[run.ledger_id]
+        at = bisect_left(firsts, run.first_entry_id)
+        if at >= 2 and self._runs[run.ledger_id, firsts[at - 1]].last_entry_id + 1 == run.first_entry_id:
+            self._remove((run.ledger_id, firsts[at - 2]))
+
+    def _remove(self, key: tuple[int, int]) -> None:
+        run = self._runs.pop(key)
+        self.size_bytes -= _memory_of(run)
+        ledger_id, first = key
+        firsts = self._firsts[ledger_id]
+        del firsts[bisect_left(firsts, first)]
+        if not firsts:
+            del self._firsts[ledger_id]

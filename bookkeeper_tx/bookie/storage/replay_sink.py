@@ -1,0 +1,69 @@
+"""Where the replay of the journal puts what it finds: the ledger storage, before it serves anybody."""
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import Unauthorized
+from bookkeeper_tx.model import ledger_name
+
+log = Logger()
+
+
+class StorageSink:
+    """Takes replayed records.
+
+    A record of a ledger whose key was neither replayed before nor is in an index is one of a deleted ledger, and
+    passed over.  A replayed entry takes the place of the one in the index, which may point to what a crash kept from
+    the disk; only what this replay itself has written stays.  What an index says of a ledger in the journal is written
+    once more: a kill may have kept its sync from happening, and the journal is given up when the replay has ended.
+    """
+
+    def __init__(self, storage: LedgerStorage) -> None:
+        self._storage = storage
+        self.skipped = 0
+        """Records of deleted ledgers."""
+
+    def key(self, ledger_id: int, master_key: bytes) -> None:
+        """Take a master key.  The one in an index stands: it was checked when it was stored."""
+        try:
+            self._storage.open_for(ledger_id, master_key)
+        except Unauthorized:
+            name = ledger_name(ledger_id)
+            log.warn("the journal has another key for ledger {ledger_id} than its index", ledger_id=name)
+        self._known(ledger_id)
+
+    def fence(self, ledger_id: int) -> None:
+        """Take a fence."""
+        ledger = self._known(ledger_id)
+        if ledger is not None:
+            self._storage.fence(ledger)
+
+    def explicit_lac(self, ledger_id: int, body: bytes) -> None:
+        """Take the body of a WRITE_LAC request."""
+        ledger = self._known(ledger_id)
+        if ledger is not None:
+            self._storage.set_explicit_lac(ledger, body)
+
+    def entries(self, run: EntryRun) -> None:
+        """Take entries; blocks for a flush when the write cache is full.  Raises StorageFailed, OSError."""
+        ledger = self._known(run.ledger_id)
+        if ledger is None:
+            return
+        self._storage.add_to(ledger, run, self._storage.has_written)
+        if self._storage.full:
+            self._storage.flush_now()
+
+    def finish(self) -> None:
+        """End the replay; the storage may serve."""
+        self._storage.replayed()
+        if self.skipped:
+            log.info("passed over {count} journal records of deleted ledgers", count=self.skipped)
+
+    def _known(self, ledger_id: int) -> Ledger | None:
+        ledger = self._storage.ledger(ledger_id)
+        if ledger is None:
+            self.skipped += 1
+        elif ledger.indexed:
+            self._storage.doubt(ledger)
+        return ledger

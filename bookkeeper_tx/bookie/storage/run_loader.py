@@ -1,0 +1,118 @@
+"""Loading runs from the entry logs: at once if the system has them in memory, else off the reactor thread."""
+
+from array import array
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.storage.checked_pieces import PIECE_SIZE_MAX
+from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, page_of
+from bookkeeper_tx.bookie.storage.read_cache import ReadCache
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import NoSuchEntry
+from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.worker import Threads
+from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.disk.ledger_index import PAGE_COUNT
+
+READ_AHEAD_BYTES_MIN = 16 * 1024
+"""Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
+
+SCAN_BYTES_MIN = 64 * 1024
+"""Who was given this much at once goes through a ledger, and does not come back for what is behind."""
+
+_Loaded = tuple["array[int]", EntryRun | None]
+
+
+class RunLoader:
+    """Loads runs and keeps them, and the index pages, for the next read."""
+
+    def __init__(
+        self, indexes: LedgerIndexes, reader: EntryReader, pages: LedgerCache, runs: ReadCache, worker: Threads
+    ) -> None:
+        self._indexes = indexes
+        self._reader = reader
+        self._pages = pages
+        self._runs = runs
+        self._worker = worker
+        self._waiting: dict[PageKey, list[tuple[Ledger, int, Deferred[EntryRun]]]] = {}
+        """Who waits for a load in the same page: it probably brings what they want."""
+
+    def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        """Return the run that holds an entry if it was loaded already."""
+        return self._runs.find(ledger_id, entry_id)
+
+    def load(self, ledger: Ledger, entry_id: int) -> Deferred[EntryRun]:
+        """Fire with a run that holds an entry; fails with NoSuchEntry or StorageFailed."""
+        key = (ledger.ledger_id, page_of(entry_id))
+        if key in self._waiting:
+            waiting: Deferred[EntryRun] = Deferred()
+            self._waiting[key].append((ledger, entry_id, waiting))
+            return waiting
+        size = _read_ahead(ledger, entry_id)
+        page, generation = self._pages.get(key) or self._indexes.read_page_at_once(*key), self._pages.generation
+        if page is not None:
+            run = self._reader.read_run_at_once(ledger.ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
+            if run is not None:
+                return succeed(self._loaded((page, run), ledger, entry_id, generation, size))
+        self._waiting[key] = []
+        loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, size)
+        loading.addCallback(self._loaded, ledger, entry_id, generation, size)
+        loading.addBoth(self._wake, key)
+        return loading
+
+    def location(self, ledger_id: int, entry_id: int) -> int:
+        """Return where an entry is, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
+
+        Raises StorageFailed.
+        """
+        number = page_of(entry_id)
+        page = self._pages.get((ledger_id, number))
+        if page is None:
+            page = self._indexes.read_page(ledger_id, number)
+            self._pages.put((ledger_id, number), page, self._pages.generation)
+        return page[entry_id % PAGE_COUNT]
+
+    def _read(self, ledger_id: int, entry_id: int, page: "array[int] | None", size: int) -> _Loaded:
+        if page is None:
+            page = self._indexes.read_page(ledger_id, page_of(entry_id))
+        locations = page[entry_id % PAGE_COUNT :]
+        if locations[0] == NO_LOCATION:
+            return page, None
+        return page, self._reader.read_run(ledger_id, entry_id, locations, size)
+
+    def _loaded(self, loaded: _Loaded, ledger: Ledger, entry_id: int, generation: int, size: int) -> EntryRun:
+        page, run = loaded
+        self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
+        if run is None:
+            raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
+        self._runs.add(run)
+        if run.size >= SCAN_BYTES_MIN:
+            self._runs.forget_behind(run)
+        ledger.next_read_id = run.last_entry_id + 1
+        if run.size * 2 > size or ledger.next_read_id % PAGE_COUNT == 0:
+            ledger.read_ahead_bytes = min(2 * size, PIECE_SIZE_MAX)
+        else:
+            ledger.read_ahead_bytes = 2 * run.size
+        return run
+
+    def _wake(self, outcome: EntryRun | Failure, key: PageKey) -> EntryRun | Failure:
+        """Give those who waited what was loaded, or load what they want."""
+        for ledger, entry_id, waiting in self._waiting.pop(key):
+            run = self._runs.find(ledger.ledger_id, entry_id)
+            again = self.load(ledger, entry_id) if run is None else succeed(run)
+            again.chainDeferred(waiting)
+        return outcome
+
+
+def _read_ahead(ledger: Ledger, entry_id: int) -> int:
+    """Return how many bytes to read at once: twice as many each time that a reader goes on about where it ended.
+
+    About, because several requests of one reader are in flight, and what they want first comes in any order.
+    """
+    if abs(entry_id - ledger.next_read_id) > PAGE_COUNT:
+        return READ_AHEAD_BYTES_MIN
+    return max(ledger.read_ahead_bytes, READ_AHEAD_BYTES_MIN)

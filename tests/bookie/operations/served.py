@@ -1,0 +1,53 @@
+"""A bookie's operations over real storage and journal, from bytes to bytes, without a connection."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.dispatch import Dispatch
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.messages import Answered
+from tests.bookie.seams import Client
+from tests.bookie.workers import InlineWorker, SteppedWorker
+
+
+def config_of(directory: Path, **values: Any) -> BookieConfig:
+    fields = {"metadata_uri": "sqlite:///x", "journal_directory": str(directory), "ledger_directory": str(directory)}
+    return BookieConfig(**fields, **values)
+
+
+class Bookie:
+    """Real storage and journal on real files, the journal's thread moved by hand."""
+
+    def __init__(self, directory: Path) -> None:
+        disk, config, inline = Disk(), config_of(directory), InlineWorker()
+        self.journal_worker = SteppedWorker()
+        storage = LedgerStorage(disk, str(directory), config, inline, inline)
+        storage.start()
+        StorageSink(storage).finish()
+        self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)
+        self.journal.start()
+        self.journal_worker.step()
+        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), inline)
+        self.connection, self.client = ServerConnection(), Client()
+
+    def receive(self, data: bytes) -> bytes:
+        client: Any = self.client
+        for request in self.connection.receive(data):
+            if isinstance(request, Answered):
+                client.send([request.reply])
+            else:
+                self.dispatch.serve(request, client)
+        return b"".join(bytes(part) for part in self.client.take())
+
+    def sync(self) -> bytes:
+        self.journal_worker.step()
+        return self.receive(b"")

@@ -1,0 +1,55 @@
+"""Ledger storage for tests: on any disk, without threads, with limits small enough to be reached."""
+
+from typing import Any
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry_run import EntryRun
+from protocol_specs.ledger_id import SCOPED_MIN
+from tests.bookie.workers import InlineWorker
+from tests.conftest import result_of
+
+MARK = LogMark(1, 512)
+
+
+def new_storage(
+    disk: Disk,
+    directory: str,
+    *,
+    flush_worker: Any = None,
+    read_worker: Any = None,
+    serving: bool = True,
+    **limits: int,
+) -> LedgerStorage:
+    """Make a storage and start it; ``serving`` False leaves it open for a replay."""
+    config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **limits)
+    storage = LedgerStorage(disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker())
+    storage.start()
+    if serving:
+        StorageSink(storage).finish()
+    return storage
+
+
+def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
+    """Return an entry; raises what the storage fails with."""
+    run = storage.cached_run(ledger_id, entry_id)
+    if run is None:
+        run = result_of(storage.load_run(ledger_id, entry_id))
+    assert isinstance(run, EntryRun)
+    assert run.ledger_id == ledger_id
+    assert entry_id in run
+    return run.entry(entry_id)
+
+
+def flush(storage: LedgerStorage) -> None:
+    """Flush; raises what the storage fails with."""
+    assert result_of(storage.flush(lambda: MARK)) == MARK
+
+
+def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> bytes:
+    """Return the body of a WRITE_LAC request, as far as a bookie looks at it."""
+    owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
+    return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)

@@ -1,0 +1,201 @@
+import pytest
+
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, explicit_lac_size_max, page_of
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs import vectors
+from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import join
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from tests.bookie.seams import KEY, SCOPED, run_of
+
+HEADER = IndexHeader(KEY)
+
+
+@pytest.fixture
+def indexes(disk: CrashingDisk) -> LedgerIndexes:
+    return LedgerIndexes(disk, DIRECTORY, 2)
+
+
+def placed(first: int, count: int, base: int = 1028) -> PlacedRun:
+    return PlacedRun(run_of(first, *[30] * count), base)
+
+
+def file_of(disk: CrashingDisk, indexes: LedgerIndexes, ledger_id: int) -> bytes:
+    return disk.read(indexes.path(ledger_id))
+
+
+@pytest.mark.parametrize(
+    ("ledger_id", "name"),
+    [
+        (0x12345, "23/45/12345.idx"),
+        (5, "0/5/5.idx"),
+        (0, "0/0/0.idx"),
+        (2**63 - 1, "ff/ff/7fffffffffffffff.idx"),
+    ],
+)
+def test_paths_are_unpadded_hex(indexes: LedgerIndexes, ledger_id: int, name: str) -> None:
+    assert indexes.path(ledger_id) == f"{DIRECTORY}/{name}"
+
+
+@pytest.mark.parametrize(
+    ("scope_id", "ledger_id", "name"),
+    [
+        (1, 0x12345, "00000000/00000001/00000000/00012345.idx"),
+        (0x23 << 32 | 0x45, 0, "00000023/00000045/00000000/00000000.idx"),
+        (-1, -2, "ffffffff/ffffffff/ffffffff/fffffffe.idx"),
+    ],
+)
+def test_paths_outside_scope_0_have_four_levels(
+    indexes: LedgerIndexes, scope_id: int, ledger_id: int, name: str
+) -> None:
+    assert indexes.path(join(scope_id, ledger_id)) == f"{DIRECTORY}/{name}"
+
+
+def test_the_directories_above_an_index(indexes: LedgerIndexes) -> None:
+    assert indexes.directories_above(5) == [f"{DIRECTORY}/0/5", f"{DIRECTORY}/0", DIRECTORY]
+    levels = ["00000000/00000001/00000000", "00000000/00000001", "00000000"]
+    assert indexes.directories_above(join(1, 5)) == [*(f"{DIRECTORY}/{each}" for each in levels), DIRECTORY]
+
+
+def test_an_index_outside_scope_0_is_read_as_it_was_written(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    lac = b"\xa4" + SCOPED.to_bytes(16, "big") + (5).to_bytes(8, "big")
+    header = IndexHeader(KEY, True, lac)
+    indexes.write(SCOPED, header, [placed(3, 2)], is_new=True)
+    assert indexes.read_header(SCOPED) == header
+    assert indexes.last_entry(SCOPED) == (4, 1028 + 34)
+    for bad in (b"\xb4" + lac[1:], lac[:24]):
+        indexes.write(SCOPED, IndexHeader(KEY, True, bad), [], is_new=False)
+        with pytest.raises(StorageFailed, match="bad explicit last add confirmed"):
+            indexes.read_header(SCOPED)
+
+
+def test_headers_are_those_of_the_vectors() -> None:
+    found = [each for each in vectors.load("disk") if each["spec"] == "disk/ledger_index.HEADER"]
+    for vector in found:
+        data = bytes.fromhex(vector["hex"]).ljust(1024, b"\0")
+        header = IndexHeader.unpack("x", data)
+        assert header.master_key.hex() == vector["fields"]["master_key"]
+        assert header.fenced == bool(vector["fields"]["state"])
+        assert header.explicit_lac.hex() == (vector["fields"]["explicit_lac"] or "")
+        if vector["fields"]["version"] == 1:
+            assert header.pack() == data
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("at", "data"),
+    [(0, b"X"), (4, b"\0\0\0\2"), (4, b"\xff"), (8, b"\xff\xff\xff\xff"), (8, b"\0\0\5\0"), (36, b"\0\0\0\x0f")],
+    ids=["magic", "version", "negative version", "negative key size", "large key size", "short explicit LAC"],
+)
+def test_a_broken_header_is_refused(at: int, data: bytes) -> None:
+    good = HEADER.pack()
+    with pytest.raises(StorageFailed):
+        IndexHeader.unpack("x", good[:at] + data + good[at + len(data) :])
+
+
+def test_the_largest_explicit_lac_fits_and_no_larger_one() -> None:
+    size = explicit_lac_size_max(KEY)
+    header = IndexHeader(KEY, True, b"x" * size)
+    assert IndexHeader.unpack("x", header.pack()) == header
+    assert len(header.pack()) == 1024
+    with pytest.raises(ValueError, match="does not fit"):
+        IndexHeader(KEY, True, b"x" * (size + 1)).pack()
+
+
+def test_a_header_alone_is_1024_bytes(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    assert indexes.write(5, IndexHeader(KEY, fenced=True), (), True).pages == []
+    assert len(file_of(disk, indexes, 5)) == 1024
+    assert indexes.read_header(5) == IndexHeader(KEY, fenced=True)
+    assert indexes.last_entry(5) == (NO_ENTRY, 0)
+
+
+def test_pages_are_whole_and_locations_big_endian(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    assert indexes.write(5, HEADER, [placed(0, 2), placed(1030, 1, 3 << 32)], True).pages == [0, 1]
+    data = file_of(disk, indexes, 5)
+    assert len(data) == 1024 + 2 * 8192
+    assert data[1024:1048].hex() == "0000000000000404" + "0000000000000426" + "0" * 16
+    assert data[1024 + 8 * 1030 :][:8].hex() == "0000000300000000"
+    assert indexes.last_entry(5) == (1030, 3 << 32)
+    assert list(indexes.read_page(5, 0)[:3]) == [1028, 1062, 0]
+    assert (page_of(1023), page_of(1024)) == (0, 1)
+
+
+def test_new_locations_leave_the_others_alone(indexes: LedgerIndexes) -> None:
+    indexes.write(5, HEADER, [placed(0, 1, 100), placed(2, 1, 200)], True)
+    indexes.write(5, None, [placed(1, 1, 300), placed(3, 1, 400)], False)
+    assert list(indexes.read_page(5, 0)[:5]) == [100, 300, 200, 400, 0]
+    assert indexes.read_header(5) == HEADER
+
+
+def test_a_run_over_a_page_boundary(indexes: LedgerIndexes) -> None:
+    assert indexes.write(5, HEADER, [placed(1000, 1100, 1028)], True).pages == [0, 1, 2]
+    found = [location for number in range(3) for location in indexes.read_page(5, number)]
+    assert found == [0] * 1000 + [1028 + 34 * at for at in range(1100)] + [0] * (3 * 1024 - 2100)
+
+
+def test_a_header_change_keeps_the_pages(indexes: LedgerIndexes) -> None:
+    indexes.write(5, HEADER, [placed(0, 1)], True)
+    indexes.write(5, IndexHeader(KEY, True, b"x" * 16), (), False)
+    assert indexes.read_header(5) == IndexHeader(KEY, True, b"x" * 16)
+    assert indexes.last_entry(5) == (0, 1028)
+
+
+@pytest.mark.parametrize(("kept", "last"), [(1024 + 24, 2), (1024 + 23, 1), (1024 + 7, NO_ENTRY), (1024, NO_ENTRY)])
+def test_a_file_that_ends_within_a_page(disk: CrashingDisk, indexes: LedgerIndexes, kept: int, last: int) -> None:
+    indexes.write(5, HEADER, [placed(0, 3)], True)
+    disk.open(indexes.path(5), writable=True).truncate(kept)
+    assert indexes.last_entry(5)[0] == last
+    assert len(indexes.read_page(5, 0)) == 1024
+
+
+def test_the_last_entry_may_lie_before_empty_pages(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    indexes.write(5, HEADER, [placed(7, 1)], True)
+    disk.open(indexes.path(5), writable=True).truncate(1024 + 5 * 8192)
+    assert indexes.last_entry(5) == (7, 1028)
+
+
+def test_an_unknown_ledger_has_nothing(indexes: LedgerIndexes) -> None:
+    assert indexes.read_header(5) is None
+    assert indexes.last_entry(5) == (NO_ENTRY, 0)
+    assert not any(indexes.read_page(5, 0))
+
+
+@pytest.mark.parametrize("data", [b"", b"BKLE", bytes(1024), bytes(1024 + 8192)])
+def test_a_file_without_header_is_unfinished_at_replay_and_broken_later(
+    disk: CrashingDisk, indexes: LedgerIndexes, data: bytes
+) -> None:
+    disk.make_directories(f"{DIRECTORY}/0/5")
+    disk.replace(indexes.path(5), data)
+    assert indexes.read_header(5, replaying=True) is None
+    with pytest.raises(StorageFailed):
+        indexes.read_header(5)
+
+
+def test_a_leftover_of_a_crash_is_written_over(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    disk.make_directories(f"{DIRECTORY}/0/5")
+    disk.create(indexes.path(5) + ".new").write(b"half", 0)
+    indexes.write(5, HEADER, (), True)
+    assert disk.list_directory(f"{DIRECTORY}/0/5") == ["5.idx"]
+    assert indexes.read_header(5) == HEADER
+
+
+def test_a_new_file_has_its_name_only_when_it_is_whole(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    disk.fail_syncs(1)
+    with pytest.raises(OSError, match="Input/output"):
+        indexes.write(5, HEADER, [placed(0, 1)], True)
+    assert indexes.read_header(5) is None
+
+
+def test_a_new_file_needs_a_header(indexes: LedgerIndexes) -> None:
+    with pytest.raises(ValueError, match="header"):
+        indexes.write(5, None, [placed(0, 1)], True)
+
+
+def test_the_ids_that_have_locations(indexes: LedgerIndexes) -> None:
+    header = IndexHeader(KEY)
+    indexes.write(7, header, [placed(0, 1), placed(2, 3), placed(1020, 2000), placed(5000, 1)], is_new=True)
+    found = [range(1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
+    assert indexes.ranges(7, 0, 6) == found
+    assert indexes.ranges(7, 1, 2) == [range(1024, 2048), range(2048, 3020)]
+    assert indexes.ranges(8, 0, 2) == []

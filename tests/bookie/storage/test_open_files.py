@@ -1,0 +1,120 @@
+import pytest
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.storage.open_files import OpenFiles
+from tests.bookie.crashing_disk import CrashingDisk
+
+
+class Counted(CrashingDisk):
+    """Tells which files are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open_now: list[str] = []
+        self.opened = 0
+
+    def open(self, path: str, writable: bool = False) -> File:
+        file = super().open(path, writable)
+        self.open_now.append(path)
+        self.opened += 1
+
+        def close() -> None:
+            self.open_now.remove(path)
+
+        file.close = close  # type: ignore[method-assign]
+        return file
+
+
+@pytest.fixture
+def disk() -> Counted:
+    disk = Counted()
+    for name in "abc":
+        disk.create(f"/{name}")
+    return disk
+
+
+def use(files: OpenFiles, path: str) -> None:
+    with files.borrow(path) as file:
+        assert file.path == path
+
+
+def test_the_files_used_last_stay_open(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    for path in ("/a", "/b", "/a", "/c", "/a"):
+        use(files, path)
+    assert disk.opened == 3
+    assert sorted(disk.open_now) == ["/a", "/c"]
+
+
+def test_a_borrowed_file_is_closed_only_when_it_comes_back(disk: Counted) -> None:
+    files = OpenFiles(disk, 1)
+    with files.borrow("/a"), files.borrow("/a"):
+        use(files, "/b")
+        assert sorted(disk.open_now) == ["/a", "/b"]
+    assert disk.open_now == ["/b"]
+
+
+def test_a_forgotten_file_is_opened_anew(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    with files.borrow("/a"):
+        files.forget("/a")
+        use(files, "/a")
+        assert disk.opened == 2
+    assert disk.open_now == ["/a"]
+    files.forget("/b")
+
+
+def test_close_closes_all(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    use(files, "/a")
+    with files.borrow("/b"):
+        files.close()
+        assert disk.open_now == ["/b"]
+    assert disk.open_now == []
+
+
+def test_a_missing_file_is_an_error_each_time(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            use(files, "/missing")
+
+
+def test_it_works_on_the_real_disk(tmp_path: object) -> None:
+    path = f"{tmp_path}/a"
+    Disk().create(path).close()
+    files = OpenFiles(Disk(), 1, writable=True)
+    with files.borrow(path) as file:
+        file.write(b"abc", 0)
+    with files.borrow(path) as file:
+        assert file.read(3, 0) == b"abc"
+    files.close()
+
+
+def test_an_open_file_is_lent_at_once(disk: Counted) -> None:
+    files = OpenFiles(disk, 1)
+    with files.borrow_open("/a") as file:
+        assert file is None
+    use(files, "/a")
+    with files.borrow_open("/a") as file:
+        assert file is not None
+        assert file.path == "/a"
+        use(files, "/b")
+        assert sorted(disk.open_now) == ["/a", "/b"]
+    assert disk.open_now == ["/b"]
+
+
+def test_who_cannot_wait_gets_no_file_while_another_is_being_opened(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    use(files, "/a")
+    lent = []
+    really_open = disk.open
+
+    def slowly_open(path: str, writable: bool = False) -> File:
+        with files.borrow_open("/a") as file:
+            lent.append(file)
+        return really_open(path, writable)
+
+    disk.open = slowly_open  # type: ignore[method-assign]
+    use(files, "/b")
+    assert lent == [None]

@@ -1,0 +1,97 @@
+from array import array
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.bookie.storage.write_cache import (
+    OFFSET_BYTES,
+    RUN_OVERHEAD_BYTES,
+    WriteCache,
+    absent_parts,
+    compacted,
+    part_of,
+)
+from bookkeeper_tx.entry_run import EntryRun
+from protocol_specs.fields import NO_ENTRY
+from tests.bookie.seams import entry, run_of
+
+
+def test_runs_are_found_by_any_of_their_entries() -> None:
+    cache = WriteCache()
+    for first, count in ((0, 3), (3, 1), (10, 5)):
+        cache.add(run_of(first, *[30] * count))
+    found = {entry_id: cache.find(7, entry_id) for entry_id in range(-1, 17)}
+    assert {entry_id for entry_id, run in found.items() if run} == {*range(4), *range(10, 15)}
+    assert all(run.entry(entry_id) == entry(entry_id, 30) for entry_id, run in found.items() if run)
+    assert cache.find(8, 0) is None
+    assert (cache.last_entry_id(7), cache.last_entry_id(8)) == (14, NO_ENTRY)
+
+
+def test_late_runs_take_their_place() -> None:
+    cache = WriteCache()
+    for first in (20, 0, 10, 5):
+        cache.add(run_of(first, 30, 30))
+    assert [run.first_entry_id for _, runs in cache for run in runs] == [0, 5, 10, 20]
+    assert cache.last_entry_id(7) == 21
+
+
+def test_ledgers_come_in_order() -> None:
+    cache = WriteCache()
+    for ledger_id in (9, 2, 300):
+        cache.add(run_of(0, 30, ledger_id=ledger_id))
+    assert [ledger_id for ledger_id, _ in cache] == [2, 9, 300]
+    assert 9 in cache
+    assert 8 not in cache
+
+
+def test_the_size_counts_what_is_held_besides_the_bytes() -> None:
+    cache = WriteCache()
+    assert not cache
+    cache.add(run_of(0, 30, 40))
+    assert cache.size_bytes == 2 * RUN_OVERHEAD_BYTES + 2 * 4 + 70 + 3 * OFFSET_BYTES
+    assert cache.entry_count == 2
+
+
+@given(
+    sizes=st.lists(st.integers(24, 60), min_size=1, max_size=8),
+    before=st.integers(0, 1000),
+    after=st.integers(0, 1000),
+    kind=st.sampled_from([array, list, range]),
+)
+def test_a_compacted_run_holds_the_same_entries_in_less(sizes: list[int], before: int, after: int, kind: type) -> None:
+    if kind is range:
+        sizes = [sizes[0]] * len(sizes)
+    plain = run_of(5, *sizes)
+    offsets = [before + offset for offset in plain.offsets]
+    shifted: dict[type, array[int] | list[int] | range] = {
+        array: array("Q", offsets),
+        list: offsets,
+        range: range(before, offsets[-1] + 1, 4 + sizes[0]),
+    }
+    run = EntryRun(7, 5, bytes(before) + plain.buffer + bytes(after), shifted[kind])
+    kept = compacted(run)
+    assert list(kept) == list(run) == list(plain)
+    assert type(kept.offsets) is (range if kind is range else array)
+    assert len(kept.buffer) <= 1.25 * kept.size
+
+
+@given(present=st.sets(st.integers(0, 9)), first=st.integers(0, 9), count=st.integers(1, 9))
+def test_absent_parts_are_what_is_not_present(present: set[int], first: int, count: int) -> None:
+    run = run_of(first, *range(30, 30 + count))
+    parts = absent_parts(run, present.__contains__)
+    found = {
+        entry_id: part.entry(entry_id) for part in parts for entry_id in range(first, first + 20) if entry_id in part
+    }
+    assert found == {
+        entry_id: run.entry(entry_id) for entry_id in range(first, first + count) if entry_id not in present
+    }
+    ends = [(part.first_entry_id, part.last_entry_id) for part in parts]
+    assert all(last + 1 < following for (_, last), (following, _) in pairwise(ends))
+
+
+def test_a_part_shares_the_buffer() -> None:
+    run = run_of(3, 30, 31, 32)
+    part = part_of(run, 4, 2)
+    assert part.buffer is run.buffer
+    assert list(part) == list(run)[1:]
