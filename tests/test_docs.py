@@ -17,6 +17,7 @@ import crc32c
 import pytest
 from google.protobuf.message import Message
 
+from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import error_of
 from bookkeeper_tx.metadata import ledger_serialization

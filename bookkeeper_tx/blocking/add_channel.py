@@ -5,7 +5,7 @@ from collections import deque
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import BookieUnavailable
 from bookkeeper_tx.model import BookieId
-from bookkeeper_tx.protocol.v2_add_runs import AddReplies, AddReplyReader
+from bookkeeper_tx.protocol.client.v2_add_runs import AddReplies, AddReplyReader
 from bookkeeper_tx.transport.blocking_connect import connect_to_bookie
 
 RECEIVE_SIZE = 256 * 1024

@@ -11,7 +11,7 @@ from typing import Any
 
 from bookkeeper_tx.digest import EQUAL_MIN, Checksum, EntryDigest, SealedFormat
 from bookkeeper_tx.entry_format import format_of
-from bookkeeper_tx.protocol.v2_add_runs import add_requests
+from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from protocol_specs import codecs
 
 try:

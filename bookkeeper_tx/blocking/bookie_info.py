@@ -5,7 +5,7 @@ import math
 from attrs import evolve, frozen
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking import BlockingChannel
 
 

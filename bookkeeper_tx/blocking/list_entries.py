@@ -10,7 +10,7 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs.codecs import Malformed
 

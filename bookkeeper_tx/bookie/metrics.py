@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
 
 from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
-from bookkeeper_tx.protocol.messages import BatchReadRequest, Buffer
+from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest, Buffer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
 BATCH_READ_REQUEST = "bookkeeper_server_BATCH_READ_ENTRY_REQUEST"

@@ -13,8 +13,8 @@ from typing import Any
 
 from attrs import Attribute, fields
 
-from bookkeeper_tx.spark.option import NOWHERE, Use, option_name, option_of
-from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.options.option import NOWHERE, Use, option_name, option_of
+from bookkeeper_tx.spark.options.options import Options
 from protocol_specs.rendering import command
 
 PAGES = "docs/guides/spark*.md"
@@ -79,7 +79,7 @@ def _made(part: re.Match[str]) -> str:
 def stale(root: Path) -> list[str]:
     """Return what differs from the code."""
     return [
-        f"{page.relative_to(root)} is not what bookkeeper_tx/spark/options.py says"
+        f"{page.relative_to(root)} is not what bookkeeper_tx/spark/options/options.py says"
         for page, text in fresh(root).items()
         if page.read_text(encoding="utf-8") != text
     ]

@@ -13,14 +13,14 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.spark.advice import advised
-from bookkeeper_tx.spark.columns import COLUMNS, included_columns
-from bookkeeper_tx.spark.ledger_ranges import Snapshot, check_scopes, recovered, take_snapshot
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.options import Options
-from bookkeeper_tx.spark.planning import filters_can_be_pushed
-from bookkeeper_tx.spark.secret import read_password
-from bookkeeper_tx.spark.source_reader import FilteringLedgerReader, LedgerBatchReader
+from bookkeeper_tx.spark.entries.columns import COLUMNS, included_columns
+from bookkeeper_tx.spark.entries.source_reader import FilteringLedgerReader, LedgerBatchReader
+from bookkeeper_tx.spark.options.advice import advised
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.options.secret import read_password
+from bookkeeper_tx.spark.plan.ledger_ranges import Snapshot, check_scopes, recovered, take_snapshot
+from bookkeeper_tx.spark.plan.planning import filters_can_be_pushed
 from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 
 
@@ -79,7 +79,7 @@ class LedgerSource(DataSource):
         return shown(options, snapshot, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from bookkeeper_tx.spark.stream_reader import make_stream_reader
+        from bookkeeper_tx.spark.stream.reader import make_stream_reader
 
         options = Options.from_spark(self.options, Use.STREAM)
         self._check_columns(schema)
@@ -87,12 +87,12 @@ class LedgerSource(DataSource):
         return make_stream_reader(options, self.snapshot, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from bookkeeper_tx.spark.sink import make_writer
+        from bookkeeper_tx.spark.sink.sink import make_writer
 
         return make_writer(Options.from_spark(self.options, Use.WRITE), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from bookkeeper_tx.spark.sink import make_stream_writer
+        from bookkeeper_tx.spark.sink.sink import make_stream_writer
 
         return make_stream_writer(Options.from_spark(self.options, Use.STREAM_WRITE), schema, overwrite)
 

@@ -20,9 +20,9 @@ from bookkeeper_tx.errors import (
     TlsFailed,
     Unauthorized,
 )
-from bookkeeper_tx.protocol.client_connection import ClientConnection
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.connection import ClientConnection
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking_connect import NO_CREDENTIALS, connect_to_bookie
 from protocol_specs.ledger_id import SCOPED_MIN
 

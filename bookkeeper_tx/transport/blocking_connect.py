@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, CannotConnect, ProtocolViolation, TlsFailed
-from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State, tells_unauthenticated
+from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State, tells_unauthenticated
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.blocking_socket import RECEIVE_SIZE, Stream, TlsSocket, hear_reason
 from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context

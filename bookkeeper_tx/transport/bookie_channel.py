@@ -9,8 +9,8 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
 from bookkeeper_tx.model import BookieServiceInfo, ledger_name
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection, out_of_reach
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
 from protocol_specs.codecs import Malformed

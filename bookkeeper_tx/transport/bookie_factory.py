@@ -5,7 +5,7 @@ from collections.abc import Callable
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 
-from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_protocol import OPEN, BookieProtocol, Security, Serve
 
 

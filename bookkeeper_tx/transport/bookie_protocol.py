@@ -19,9 +19,16 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from bookkeeper_tx.errors import AuthenticationFailed
-from bookkeeper_tx.protocol.auth import ServerGate
-from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.messages import Answered, Buffer, ConnectionBroken, ConnectionEvent, Request, StartTls
+from bookkeeper_tx.protocol.bookie.auth import ServerGate
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.messages import (
+    Answered,
+    Buffer,
+    ConnectionBroken,
+    ConnectionEvent,
+    Request,
+    StartTls,
+)
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.tls_reasons import reason_of

@@ -21,8 +21,8 @@ from bookkeeper_tx.errors import (
     TlsFailed,
 )
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
 
 QUEUE_MAX = 50_000

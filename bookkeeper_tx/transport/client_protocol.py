@@ -18,10 +18,10 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
     TlsFailed,
 )
-from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State
-from bookkeeper_tx.protocol.completion import Completion
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.completion import Completion
+from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
 from bookkeeper_tx.transport.tls_reasons import reason_of

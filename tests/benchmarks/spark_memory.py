@@ -27,23 +27,23 @@ from bookkeeper_tx.metadata.ledger_serialization import serialize
 from bookkeeper_tx.metadata.sqlite_file import transaction
 from bookkeeper_tx.metadata.sqlite_tables import Tables
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, Versioned
-from bookkeeper_tx.spark.filters import EntryFilter
-from bookkeeper_tx.spark.id_ranges import IdRanges
+from bookkeeper_tx.spark.cluster.ledgers_table import CHUNK_MAX
+from bookkeeper_tx.spark.entries.source_reader import ledger_partition
 from bookkeeper_tx.spark.jobs.arguments import Cluster
 from bookkeeper_tx.spark.jobs.pinned_ledgers import pin
-from bookkeeper_tx.spark.ledger_chunks import ChosenLedgers, ChunkInput
-from bookkeeper_tx.spark.ledger_ranges import Snapshot, take_snapshot, wanted_ranges
-from bookkeeper_tx.spark.ledgers_table import CHUNK_MAX
-from bookkeeper_tx.spark.manifest import EpochKey, PublishedLedger, publish
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.options import Options
-from bookkeeper_tx.spark.partitions import partition
-from bookkeeper_tx.spark.secret import Secret
-from bookkeeper_tx.spark.sink_mark import SinkMark
-from bookkeeper_tx.spark.sink_writer import EpochMessage
-from bookkeeper_tx.spark.source_reader import ledger_partition
-from bookkeeper_tx.spark.stream_offsets import StreamOffset
-from bookkeeper_tx.spark.sweep import sweep
+from bookkeeper_tx.spark.options.id_ranges import IdRanges
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.options.secret import Secret
+from bookkeeper_tx.spark.plan.filters import EntryFilter
+from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers, ChunkInput
+from bookkeeper_tx.spark.plan.ledger_ranges import Snapshot, take_snapshot, wanted_ranges
+from bookkeeper_tx.spark.plan.partitions import partition
+from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, publish
+from bookkeeper_tx.spark.sink.mark import SinkMark
+from bookkeeper_tx.spark.sink.sweep import sweep
+from bookkeeper_tx.spark.sink.writer import EpochMessage
+from bookkeeper_tx.spark.stream.offsets import StreamOffset
 from tests.spark.memory_store import MemoryStore
 from tests.spark.stores import closed_ledger
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect
 from bookkeeper_tx.model import BookieId
-from bookkeeper_tx.protocol.v2_add_runs import AddReplies
+from bookkeeper_tx.protocol.client.v2_add_runs import AddReplies
 from bookkeeper_tx.protocol.v2_frames import ADD_OVERHEAD, LENGTH
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

@@ -10,7 +10,7 @@ from bookkeeper_tx.blocking import add_frames as module
 from bookkeeper_tx.blocking.add_frames import PAYLOAD_MAX, add_frames, sealed
 from bookkeeper_tx.digest import EQUAL_MIN, EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
-from bookkeeper_tx.protocol.v2_add_runs import add_requests
+from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 
 IDS = st.integers(1, 2**63 - 1)
 LEDGERS = st.one_of(st.integers(0, 2**63 - 1), st.builds(LedgerId, IDS, IDS))

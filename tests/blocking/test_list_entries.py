@@ -9,7 +9,7 @@ import pytest
 from bookkeeper_tx.blocking.list_entries import IN_FLIGHT, EntryListChannel
 from bookkeeper_tx.entry_list import EntryList, encode
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchLedger, ProtocolViolation, TooManyRequests
-from bookkeeper_tx.protocol import v3_replies
+from bookkeeper_tx.protocol.bookie import v3_replies
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation

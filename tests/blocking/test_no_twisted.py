@@ -13,7 +13,9 @@ NOT_LOADED = {"twisted", "zope", "OpenSSL", "rich", "pyspark"}
 MODULES = [f"bookkeeper_tx.blocking.{module.name}" for module in pkgutil.iter_modules(bookkeeper_tx.blocking.__path__)]
 
 
-@pytest.mark.parametrize("modules", [MODULES, ["bookkeeper_tx.spark.arrow_entries"]], ids=["blocking", "arrow_entries"])
+@pytest.mark.parametrize(
+    "modules", [MODULES, ["bookkeeper_tx.spark.entries.arrow_entries"]], ids=["blocking", "arrow_entries"]
+)
 def test_loads_no_twisted(modules):
     program = (
         "import sys, importlib\n"

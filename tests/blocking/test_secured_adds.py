@@ -12,7 +12,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, TlsFailed
 from bookkeeper_tx.model import BookieId, DigestType
-from bookkeeper_tx.protocol.v2_add_runs import add_requests
+from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.quorum import Quorum
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 from bookkeeper_tx.security.tls_config import TlsConfig

@@ -18,11 +18,11 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import LedgerState, Versioned
-from bookkeeper_tx.spark import sink_writer
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.options import Options
-from bookkeeper_tx.spark.sink import EPOCH_PROPERTY, make_stream_writer, make_writer
-from bookkeeper_tx.spark.sink_mark import SinkMark
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.sink import writer as sink_writer
+from bookkeeper_tx.spark.sink.mark import SinkMark
+from bookkeeper_tx.spark.sink.sink import EPOCH_PROPERTY, make_stream_writer, make_writer
 from bookkeeper_tx.spark.source import LedgerSource
 
 FORMAT = "bookkeeper-faulty"

@@ -10,9 +10,9 @@ from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
 from bookkeeper_tx.quorum import Quorum
-from bookkeeper_tx.spark.manifest import EpochKey, read_manifest
-from bookkeeper_tx.spark.sink_mark import SinkMark
-from bookkeeper_tx.spark.sweep import sweep
+from bookkeeper_tx.spark.sink.manifest import EpochKey, read_manifest
+from bookkeeper_tx.spark.sink.mark import SinkMark
+from bookkeeper_tx.spark.sink.sweep import sweep
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from tests.integration.sink_driver import rows, write_stream

@@ -17,7 +17,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, EntriesMissing, NoSuchLedger
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
-from bookkeeper_tx.spark.arrow_entries import record_batches
+from bookkeeper_tx.spark.entries.arrow_entries import record_batches
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.java_targets import JavaTargets, new_cluster

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from bookkeeper_tx.spark.manifest import EpochKey
-from bookkeeper_tx.spark.sink_mark import SinkMark
+from bookkeeper_tx.spark.sink.manifest import EpochKey
+from bookkeeper_tx.spark.sink.mark import SinkMark
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.our_client import OurClient, append_and_close, wait_for
 from tests.integration.spark_queries import PATIENCE_S, come_up

@@ -18,8 +18,8 @@ import pytest
 
 from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
 from bookkeeper_tx.model import LedgerState
-from bookkeeper_tx.spark.manifest import EpochKey
-from bookkeeper_tx.spark.sweep import Reason
+from bookkeeper_tx.spark.sink.manifest import EpochKey
+from bookkeeper_tx.spark.sink.sweep import Reason
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.sink_site import BATCH_ROWS, EPOCHS, FILES, PASSWORD, ROWS, Sink, expected
 from tests.integration.spark_process import spark_process

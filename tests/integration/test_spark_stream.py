@@ -11,7 +11,7 @@ import pytest
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.metadata.blocking import open_blocking_store
 from bookkeeper_tx.model import LedgerId
-from bookkeeper_tx.spark.manifest import read_manifest
+from bookkeeper_tx.spark.sink.manifest import read_manifest
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, environment
 from tests.integration.our_client import OurClient, append, poll, wait_for

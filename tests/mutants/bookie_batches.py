@@ -3,7 +3,7 @@
 from typing import Any
 
 from bookkeeper_tx.bookie.operations import batch_read, read_entry
-from bookkeeper_tx.protocol import v2
+from bookkeeper_tx.protocol.bookie import v2
 from protocol_specs.wire import status
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol import v2, v2_frames, v3
-from bookkeeper_tx.protocol import v3_handshake as handshake
-from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol import v2_frames
+from bookkeeper_tx.protocol.bookie import v2, v3
+from bookkeeper_tx.protocol.bookie import v3_handshake as handshake
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.protocol.messages import Answered, ConnectionBroken
 from bookkeeper_tx.security.digest_md5 import DigestServer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import framing, status
@@ -177,7 +178,7 @@ def a_read_reply_is_a_byte_short() -> None:
 @defect("ADD", "STATE")
 def a_short_add_closes_a_v3_connection() -> None:
     """A V3 add whose entry is too short to have ids ends the connection."""
-    from bookkeeper_tx.protocol import v3_add_entry
+    from bookkeeper_tx.protocol.bookie import v3_add_entry
 
     @instead_of(v3_add_entry, "read")
     def read(original: Any, message: Any) -> Any:
@@ -225,7 +226,7 @@ def unauthenticated_requests_close_the_connection() -> None:
             raise ProtocolViolation("not authenticated")
         return found
 
-    from bookkeeper_tx.protocol import v2_handshake
+    from bookkeeper_tx.protocol.bookie import v2_handshake
 
     @instead_of(v2_handshake, "read_unauthenticated")
     def read_v2(original: Any, *arguments: Any) -> Any:
@@ -238,7 +239,7 @@ def unauthenticated_requests_close_the_connection() -> None:
 @defect("AUTH", "STATE")
 def a_v2_batch_read_before_authentication_is_answered() -> None:
     """A V2 batch read before authentication is answered EUA, where the connection is to be closed."""
-    from bookkeeper_tx.protocol import v2_handshake
+    from bookkeeper_tx.protocol.bookie import v2_handshake
 
     v2_handshake._REFUSED = v2_handshake._REFUSED | {7}
 

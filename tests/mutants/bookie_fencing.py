@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.write_cache import LedgerRuns
-from bookkeeper_tx.protocol import v2, v3
+from bookkeeper_tx.protocol.bookie import v2, v3
 from protocol_specs.wire import status
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
 

@@ -7,7 +7,7 @@ from bookkeeper_tx.bookie.operations import list_entries, long_poll, read_entry
 from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.protocol import v2, v3, v3_replies
+from bookkeeper_tx.protocol.bookie import v2, v3, v3_replies
 from bookkeeper_tx.protocol.v2_frames import READ_REPLY, REPLY_LENGTH
 from protocol_specs import fields
 from protocol_specs.wire import framing, status, v3_pb2
@@ -232,7 +232,7 @@ def reads_are_cut_at_the_last_add_confirmed() -> None:
 def a_short_write_lac_closes_the_connection() -> None:
     """A WRITE_LAC whose body is too short ends the connection."""
     from bookkeeper_tx.errors import ProtocolViolation
-    from bookkeeper_tx.protocol import v3_last_add_confirmed
+    from bookkeeper_tx.protocol.bookie import v3_last_add_confirmed
 
     @instead_of(v3_last_add_confirmed, "_named_in")
     def named_in(original: Any, body: bytes, scope_id: int) -> Any:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from bookkeeper_tx.protocol.client_handshake import ClientHandshake, State
+from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
 from bookkeeper_tx.security.digest_md5 import DigestClient
 from bookkeeper_tx.transport.client_protocol import ClientProtocol
 from protocol_specs import codecs

@@ -11,7 +11,7 @@ from bookkeeper_tx.client.read_range import RangeRead
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.errors import BadRequest, BadVersion, BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.protocol import v2_client
+from bookkeeper_tx.protocol.client import v2
 from bookkeeper_tx.quorum import Quorum
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
@@ -187,7 +187,7 @@ def an_unknown_status_is_success() -> None:
     """A V2 reply with a status that nobody knows counts as EOK."""
     from bookkeeper_tx.errors import RemoteError
 
-    @instead_of(v2_client, "error_of_code")
+    @instead_of(v2, "error_of_code")
     def error_of_code(original: Any, code: int) -> Any:
         error = original(code)
         return None if type(error) is RemoteError else error
@@ -196,9 +196,9 @@ def an_unknown_status_is_success() -> None:
 @defect("CBATCH")
 def a_batch_reply_answers_any_request() -> None:
     """The request id of a V2 batch reply is not looked at: it answers the oldest request."""
-    from bookkeeper_tx.protocol.correlation import Correlation
+    from bookkeeper_tx.protocol.client.correlation import Correlation
 
-    @instead_of(v2_client.V2ClientConnection, "__init__")
+    @instead_of(v2.V2ClientConnection, "__init__")
     def init(original: Any, self: Any, *arguments: Any) -> None:
         original(self, *arguments)
 

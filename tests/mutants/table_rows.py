@@ -10,7 +10,7 @@ from typing import Any
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
 from bookkeeper_tx.bookie.storage.ledger import Ledger as Handle
-from bookkeeper_tx.protocol import v2, v3
+from bookkeeper_tx.protocol.bookie import v2, v3
 from compat_tests.bookie.states import case_id
 from protocol_specs import fields
 from protocol_specs.entry import v1

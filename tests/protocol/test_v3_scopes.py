@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.protocol import v3
-from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.messages import Answered
+from bookkeeper_tx.protocol.bookie import v3
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.messages import Answered
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
-from tests.protocol.v3_frames import ENTRY, KEY, decode, frame_of, response
+from tests.protocol.bookie.v3_frames import ENTRY, KEY, decode, frame_of, response
 
 SCOPES = [1, -1, 2**63 - 1, -(2**63)]
 V1_BLOB = ENTRY[:16] + bytes(4)

@@ -19,7 +19,7 @@ from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.protocol.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import v3_pb2

@@ -5,8 +5,8 @@ from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataUnavailable
 from bookkeeper_tx.model import Versioned
-from bookkeeper_tx.spark.ledger_selection import SelectedLedger
-from bookkeeper_tx.spark.stream_planning import LedgerEnd
+from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger
+from bookkeeper_tx.spark.stream.planning import LedgerEnd
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bookkeeper_tx.spark import document
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def test_a_stale_page_is_found_and_written_anew(tmp_path: Path) -> None:
     page = tmp_path / "docs/guides/spark.md"
     page.parent.mkdir(parents=True)
     page.write_text("before\n<!-- options READ -->\nold\n<!-- end of options -->\nbehind\n")
-    assert document.stale(tmp_path) == ["docs/guides/spark.md is not what bookkeeper_tx/spark/options.py says"]
+    assert document.stale(tmp_path) == ["docs/guides/spark.md is not what bookkeeper_tx/spark/options/options.py says"]
     assert document.write(tmp_path) == [page]
     assert document.stale(tmp_path) == document.write(tmp_path) == []
     text = page.read_text()

@@ -25,11 +25,12 @@ from pyspark.sql.types import StructType
 from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.spark import ledger_ranges, planning, stream_reader
+from bookkeeper_tx.spark.entries.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
+from bookkeeper_tx.spark.plan import ledger_ranges, planning
 from bookkeeper_tx.spark.source import LedgerSource
-from bookkeeper_tx.spark.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
-from bookkeeper_tx.spark.stream_cluster import StreamCluster
-from bookkeeper_tx.spark.stream_offsets import StreamOffset
+from bookkeeper_tx.spark.stream import reader as stream_reader
+from bookkeeper_tx.spark.stream.cluster import StreamCluster
+from bookkeeper_tx.spark.stream.offsets import StreamOffset
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 PASSWORD = b"hunter2-hunter2"

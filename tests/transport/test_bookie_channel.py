@@ -15,11 +15,11 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RequestTimedOut,
 )
-from bookkeeper_tx.protocol.v3_client import V3ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs import ledger_id as ids
 from protocol_specs.wire.operations import V3Operation
-from tests.protocol.v3_answers import answer, requests
+from tests.protocol.client.v3_answers import answer, requests
 from tests.transport.puppet import Puppet
 
 KEY = bytes(20)

@@ -7,8 +7,8 @@ from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from bookkeeper_tx.protocol import v2_auth_frame
-from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.v2 import ReadRequests
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol, Security

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.protocol.v2_client import V2ClientConnection
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.transport.channel import Channel, ChannelState
 from protocol_specs.states import CHANNEL, Transition
 from tests.transport.puppet import CONFIG, Puppet

@@ -12,7 +12,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs.wire.operations import V3Operation
-from tests.protocol.v3_answers import answer
+from tests.protocol.client.v3_answers import answer
 from tests.transport.puppet import Puppet
 
 ENTRY = bytes(40)

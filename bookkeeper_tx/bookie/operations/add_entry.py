@@ -19,7 +19,7 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry_format import V1
 from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.messages import AddRequests
+from bookkeeper_tx.protocol.bookie.messages import AddRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses

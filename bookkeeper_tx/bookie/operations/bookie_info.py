@@ -3,7 +3,7 @@
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.protocol.messages import BookieInfoRequest
+from bookkeeper_tx.protocol.bookie.messages import BookieInfoRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 

@@ -7,6 +7,7 @@ any other: a client that recovers a ledger counts on every bookie that has answe
 from collections.abc import Callable
 from functools import partial
 
+from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys

@@ -7,7 +7,7 @@ the disk.  No ledger has to exist for that, and none is made.
 from functools import partial
 
 from bookkeeper_tx.bookie.journal.journal import Journal
-from bookkeeper_tx.protocol.messages import ForceLedgerRequest
+from bookkeeper_tx.protocol.bookie.messages import ForceLedgerRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.protocol.messages import Continuation
+from bookkeeper_tx.protocol.bookie.messages import Continuation
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
 MILLISECONDS_PER_SECOND = 1000

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
@@ -13,7 +14,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.messages import ReadLacRequest, WriteLacRequest
+from bookkeeper_tx.protocol.bookie.messages import ReadLacRequest, WriteLacRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses

@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.messages import ListEntriesRequest
+from bookkeeper_tx.protocol.bookie.messages import ListEntriesRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from bookkeeper_tx.worker import Threads
 from protocol_specs.disk.ledger_index import PAGE_COUNT

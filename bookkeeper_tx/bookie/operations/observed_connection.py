@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bookkeeper_tx.protocol.messages import Buffer
+from bookkeeper_tx.protocol.bookie.messages import Buffer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
-from bookkeeper_tx.protocol import v3_replies
-from bookkeeper_tx.protocol.messages import Buffer
+from bookkeeper_tx.protocol.bookie import v3_replies
+from bookkeeper_tx.protocol.bookie.messages import Buffer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 

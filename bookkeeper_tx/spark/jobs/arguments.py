@@ -8,8 +8,8 @@ import click
 from attrs import field, fields, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.spark.option import NOWHERE, Use, option_name, option_of
-from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.options.option import NOWHERE, Use, option_name, option_of
+from bookkeeper_tx.spark.options.options import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, cluster_argument
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 
 SHOWN = 50
 """Bookies that the summary has: those with most."""

@@ -15,7 +15,6 @@ from attrs import evolve, field, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.spark.advice import without_reading_on
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, cluster_arguments, output_arguments, sink_arguments
 from bookkeeper_tx.spark.jobs.content import content_columns
 from bookkeeper_tx.spark.jobs.failure import one_line
@@ -24,8 +23,9 @@ from bookkeeper_tx.spark.jobs.pinned_ledgers import PinnedLedgers, pin
 from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers, write_once
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.options.advice import without_reading_on
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options
 
 SHOWN = 20
 APP_PREFIX = "copy-"

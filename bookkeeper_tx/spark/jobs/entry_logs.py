@@ -12,7 +12,7 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, load_entry_logs,
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 
 SHOWN = 20
 

@@ -17,9 +17,9 @@ from bookkeeper_tx.model import LedgerId, ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Cluster, is_selector
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.summary import counted
-from bookkeeper_tx.spark.offsets import Offsets
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.options import Options, ReadMode
+from bookkeeper_tx.spark.options.offsets import Offsets
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options, ReadMode
 from protocol_specs.ledger_id import split
 
 SHOWN = 5

@@ -12,8 +12,6 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import LedgerId
-from bookkeeper_tx.spark.entry_ranges import EntryRanges
-from bookkeeper_tx.spark.id_ranges import IdRanges
 from bookkeeper_tx.spark.jobs import replica_findings as findings
 from bookkeeper_tx.spark.jobs.arguments import (
     Cluster,
@@ -28,7 +26,9 @@ from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.option import LEDGERS, Use
+from bookkeeper_tx.spark.options.entry_ranges import EntryRanges
+from bookkeeper_tx.spark.options.id_ranges import IdRanges
+from bookkeeper_tx.spark.options.option import LEDGERS, Use
 
 SHOWN = 20
 
@@ -129,7 +129,7 @@ def _entries(spark: Any, settings: ScrubSettings, ranges: EntryRanges) -> Any:
 
 def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:
     """Return what bookies store of ledgers without metadata."""
-    from bookkeeper_tx.spark.orphans_table import IDS, OrphansTable
+    from bookkeeper_tx.spark.cluster.orphans_table import IDS, OrphansTable
 
     spark.dataSource.register(OrphansTable)
     options = {**options_of(Use.ORPHANS, cluster.options), "metadataServiceUri": cluster.metadata_uri, IDS: ids}

@@ -4,7 +4,7 @@ from typing import Any
 
 from bookkeeper_tx.spark.jobs.arguments import Cluster
 from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 
 BATCH_PREFIX = "batch-"
 """What the sink puts before ``txnAppId`` where it marks ledgers with the write that they are of."""

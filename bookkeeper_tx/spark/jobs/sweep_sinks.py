@@ -15,7 +15,7 @@ from bookkeeper_tx.spark.jobs.arguments import Output, metadata_argument, output
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-from bookkeeper_tx.spark.sweep import GRACE_S, Leftover, SweepReport, sweep
+from bookkeeper_tx.spark.sink.sweep import GRACE_S, Leftover, SweepReport, sweep
 from protocol_specs.ledger_id import split
 
 SHOWN = 20

@@ -13,8 +13,8 @@ from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.messages import Answered
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.messages import Answered
 from tests.bookie.seams import Client
 from tests.bookie.workers import InlineWorker, SteppedWorker
 

@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
-from bookkeeper_tx.protocol.v2 import AddRequests
+from bookkeeper_tx.protocol.bookie.v2 import AddRequests
 from tests.bookie.operations.served import Bookie, config_of
 from tests.bookie.seams import KEY, LEDGER, Client, MemoryJournal, MemoryStorage, run_of
 from tests.bookie.workers import InlineWorker

@@ -7,13 +7,13 @@ import pytest
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.entry_list import EntryList
-from bookkeeper_tx.protocol.messages import InContext
+from bookkeeper_tx.protocol.bookie.messages import InContext
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import v3_pb2
 from tests.bookie.operations.served import Bookie
 from tests.bookie.seams import KEY, LEDGER, entry
+from tests.protocol.bookie.v3_frames import frame_of
 from tests.protocol.test_v3_scopes import v2_entry
-from tests.protocol.v3_frames import frame_of
 
 READ, ADD, WRITE_LAC, READ_LAC, FORCE, LIST, BATCH = 1, 2, 6, 7, 10, 11, 12
 PARTS = {

@@ -6,7 +6,7 @@ import pytest
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.operations.request_context import ContextConnection
-from bookkeeper_tx.protocol import v3_replies
+from bookkeeper_tx.protocol.bookie import v3_replies
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status

@@ -16,8 +16,8 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
-from bookkeeper_tx.protocol.connection import ServerConnection
-from bookkeeper_tx.protocol.messages import Answered
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.messages import Answered
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -26,7 +26,7 @@ from protocol_specs.wire.status import Status
 from tests.bookie.operations.served import config_of
 from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, entry
 from tests.bookie.workers import InlineWorker
-from tests.protocol.v3_frames import frame_of
+from tests.protocol.bookie.v3_frames import frame_of
 
 FENCING, RECOVERY, HIGH = int(Flag.FENCING), int(Flag.RECOVERY_ADD), int(Flag.HIGH_PRIORITY)
 V2_VERSIONS = (0, 1, 2, 3)

@@ -13,7 +13,7 @@ from bookkeeper_tx.spark.jobs import cluster_stats, copy_ledgers, export_ledgers
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, quorums
 from bookkeeper_tx.spark.jobs.sink_ledgers import write_once
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.jobs.filled import rows_of
 from tests.integration.our_client import OurClient, append, append_and_close

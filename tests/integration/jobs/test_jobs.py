@@ -22,9 +22,9 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output
 from bookkeeper_tx.spark.jobs.failure import CannotBeDone
 from bookkeeper_tx.spark.jobs.sink_ledgers import write_once
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
-from bookkeeper_tx.spark.manifest import EpochKey
-from bookkeeper_tx.spark.option import Use
-from bookkeeper_tx.spark.sink_mark import SinkMark
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.sink.manifest import EpochKey
+from bookkeeper_tx.spark.sink.mark import SinkMark
 from tests.integration.jobs.filled import COUNT, OPEN_COUNT, SECRET, Filled, rows_of
 from tests.integration.our_client import OurClient, append_and_close
 from tests.integration.payloads import payloads

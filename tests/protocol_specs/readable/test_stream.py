@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.protocol import v3 as bookie_v3
+from bookkeeper_tx.protocol.bookie import v3 as bookie_v3
 from protocol_specs import vectors
 from protocol_specs.ledger_id import join
 from protocol_specs.readable.shown import UNREADABLE, Field, Frame, Item, Note, as_dictionary

@@ -21,7 +21,7 @@ from bookkeeper_tx.spark.jobs.arguments import (
 )
 from bookkeeper_tx.spark.jobs.launch import Launch, launch
 from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary
-from bookkeeper_tx.spark.option import Use
+from bookkeeper_tx.spark.options.option import Use
 
 
 def parsed(*arguments: str) -> dict[str, Any]:

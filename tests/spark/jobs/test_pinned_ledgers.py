@@ -2,8 +2,8 @@
 
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.spark.jobs.pinned_ledgers import _Looked, _pinned_options, _Span, _span, spans_of
-from bookkeeper_tx.spark.option import LEDGERS, Use
-from bookkeeper_tx.spark.options import Options
+from bookkeeper_tx.spark.options.option import LEDGERS, Use
+from bookkeeper_tx.spark.options.options import Options
 
 SCOPED = LedgerId(5, 7)
 

@@ -1,7 +1,7 @@
 """What scrub looks at entry by entry, in goes of a size that an option can name."""
 
-from bookkeeper_tx.spark.entry_ranges import EntryRanges
 from bookkeeper_tx.spark.jobs.scrub_replicas import in_goes
+from bookkeeper_tx.spark.options.entry_ranges import EntryRanges
 
 
 def test_ranges_are_shared_out_and_a_ledger_stays_whole() -> None:

@@ -5,9 +5,9 @@ from attrs import evolve
 from bookkeeper_tx.model import DigestType, LedgerState
 from bookkeeper_tx.spark.jobs.summary import ExitCode
 from bookkeeper_tx.spark.jobs.sweep_sinks import row_of, summarise
-from bookkeeper_tx.spark.manifest import EpochKey
-from bookkeeper_tx.spark.sink_mark import SinkMark
-from bookkeeper_tx.spark.sweep import Leftover, Reason, SweepReport
+from bookkeeper_tx.spark.sink.manifest import EpochKey
+from bookkeeper_tx.spark.sink.mark import SinkMark
+from bookkeeper_tx.spark.sink.sweep import Leftover, Reason, SweepReport
 
 MARK = SinkMark("orders", EpochKey("query", 3), 1, 0, 17)
 GONE = Leftover(7, MARK, LedgerState.CLOSED, Reason.LOST, DigestType.CRC32C, b"secret", deleted=True)

@@ -1,0 +1,205 @@
+"""A bookie's side of a connection: bytes in, requests out; no IO, no clock (docs/protocol/detection.md)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from bookkeeper_tx.errors import ProtocolViolation
+from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v3, v3_handshake
+from bookkeeper_tx.protocol.bookie.auth import AuthRequest, ServerGate
+from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
+from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
+from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
+from protocol_specs import codecs, fields
+from protocol_specs.codecs import Malformed
+from protocol_specs.wire import framing
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.operations import Operation, V3Operation
+
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+LENGTH = fields.FRAME_LENGTH_SIZE
+
+UNAUTHENTICATED_SIZE_MAX = 64 * 1024
+"""Longest frame in bytes of a client that has to authenticate first: who is unknown may not have a bookie hold more.
+Kerberos tokens are the longest, with 12 KiB or so."""
+
+
+class ServerConnection:
+    """Reads requests of both dialects.
+
+    Every frame is first tried as V3, until one is not; from then on the connection is V2 for good, as in Java.
+    """
+
+    def __init__(self, frame_size_max: int = fields.FRAME_SIZE_MAX, serves_batch_read: bool = True) -> None:
+        self._frames = FrameBuffer(frame_size_max)
+        self._serves_batch_read = serves_batch_read
+        self._may_be_v3 = True
+        self._broken = False
+        self._offers_tls = False
+        self._awaits_tls = False
+        self._token_in_clear = False
+        """Whether a token has come in clear behind START_TLS."""
+        self._gate: ServerGate | None = None
+        """Set until the client has authenticated, where it has to."""
+        self._requests: list[Request] | None = None
+        """What :meth:`receive`, while it runs, has read."""
+
+    # Security --------------------------------------------------------------------------------------------------------
+
+    def offer_tls(self) -> None:
+        """Give StartTls for the request that asks for it, instead of refusing it.
+
+        Nothing is read behind it before :meth:`secured`.
+        """
+        self._offers_tls = True
+
+    def require_authentication(
+        self, factory: BookieAuthProviderFactory, peer: ConnectionPeer, emit: Callable[[ConnectionEvent], None]
+    ) -> ServerGate:
+        """Let nothing else through until the client has authenticated.
+
+        ``emit`` is called with what a provider has to say when it was not at once; the gate is to be closed when the
+        connection is lost.
+        """
+
+        def in_order(event: ConnectionEvent) -> None:
+            if self._requests is None:
+                emit(event)
+            else:
+                self._requests.append(event)
+
+        self._broken = True  # a plugin that raises has not let anybody in
+        self._gate = ServerGate(factory, peer, in_order)
+        self._broken = False
+        return self._gate
+
+    def secured(self) -> None:
+        """Read on, inside TLS."""
+        self._awaits_tls = False
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Request]:
+        """Return the requests that ``data`` completes.
+
+        Bytes that break the protocol give a last :class:`ConnectionBroken`, behind the requests that came before them;
+        nothing is read after that.
+        """
+        requests: list[Request] = []
+        if self._broken:
+            return requests
+        self._requests = requests
+        try:
+            if self._awaits_tls:
+                raise _in_clear()
+            buffer = self._frames.feed(data)
+            self._frames.keep(buffer, self._read(buffer, requests))
+        except (Malformed, ProtocolViolation) as error:
+            self._broken = True
+            requests.append(ConnectionBroken(error))
+        finally:
+            self._requests = None
+        return requests
+
+    def _read(self, buffer: bytes, requests: list[Request]) -> int:
+        position, end = 0, len(buffer)
+        run: v3.Run | None = None
+        while end - position >= LENGTH:
+            length = self._frames.check(_unpack_length(buffer, position)[0])
+            frame_end = position + LENGTH + length
+            if self._gate is not None:
+                if self._gate.opened and not self._awaits_tls:
+                    self._gate = None
+                    continue
+                if length > UNAUTHENTICATED_SIZE_MAX:
+                    raise ProtocolViolation(f"a frame of {length} bytes of a client that has not authenticated")
+            if frame_end > end:
+                break
+            if self._gate is not None:
+                self._read_unauthenticated(self._gate, buffer, position, frame_end, requests)
+                position = frame_end
+                continue
+            if self._may_be_v3:
+                frame = buffer[position + LENGTH : frame_end]
+                message = v3.parse(frame)
+                if message is not None:
+                    position = frame_end
+                    if run is None or v3.CONTEXT_TAG in frame or not run.take(message):
+                        request = self._read_v3(message, end - frame_end)
+                        requests.append(request)
+                        run = v3.run_of(request)
+                    if run is not None:
+                        position = run.take_following(buffer, position)
+                    continue
+                self._may_be_v3 = False
+            request, position = self._read_v2(buffer, position, end, frame_end)
+            requests.append(request)
+        if self._awaits_tls and position < end:
+            raise _in_clear()
+        return position
+
+    def _read_v3(self, message: Any, bytes_behind: int) -> Request:
+        if message.header.operation == V3Operation.BATCH_READ_ENTRY and not self._serves_batch_read:
+            raise ProtocolViolation("a request of an operation that this bookie pretends not to know")
+        request = v3.request_of(message)
+        return self._start_tls(request, bytes_behind) if type(request) is StartTls else request
+
+    def _start_tls(self, request: StartTls, bytes_behind: int) -> Request:
+        if not self._offers_tls:
+            return Answered(request.refused)
+        if bytes_behind and self._gate is None:
+            raise _in_clear()
+        self._offers_tls = False
+        self._awaits_tls = True
+        return request
+
+    def _read_unauthenticated(
+        self, gate: ServerGate, buffer: bytes, start: int, frame_end: int, requests: list[Request]
+    ) -> None:
+        """Read one request in front of authentication.
+
+        Java's client sends its first token in clear right behind START_TLS, to be answered inside TLS.  Nothing else of
+        an exchange may be both in clear and inside TLS: the login of one who sits in between would become that of the
+        client whose TLS he passes on.
+        """
+        request: AuthRequest | StartTls | Answered
+        message = v3.parse(buffer[start + LENGTH : frame_end]) if self._may_be_v3 else None
+        if message is not None:
+            request = v3_handshake.read_unauthenticated(message)
+        else:
+            self._may_be_v3 = False
+            request = v2_handshake.read_unauthenticated(buffer, start, frame_end)
+        if self._awaits_tls and (self._token_in_clear or isinstance(request, StartTls | Answered)):
+            raise _in_clear()
+        if isinstance(request, StartTls):
+            requests.append(self._start_tls(request, len(buffer) - frame_end))
+        elif isinstance(request, Answered):
+            requests.append(request)
+        else:
+            self._token_in_clear = self._awaits_tls
+            self._offers_tls = False
+            gate.process(request)
+
+    def _read_v2(self, buffer: bytes, start: int, end: int, frame_end: int) -> tuple[Request, int]:
+        """Return the request, or run of requests, at ``start``, and where the next one starts."""
+        if frame_end - start < FRAME_START.size:
+            raise Malformed(FRAME_START.name, "header", start, "the frame is shorter than its header")
+        version, operation, _ = framing.split_header(FRAME_START.unpack_fixed(buffer, start)[1])
+        if operation == Operation.AUTH:
+            return v2_handshake.answer_auth(buffer, start, frame_end), frame_end
+        if (operation == Operation.BATCH_READ_ENTRY and not self._serves_batch_read) or operation not in _READABLE:
+            raise ProtocolViolation(f"unknown operation {operation} of a version {version} request")
+        if version > framing.VERSION_MAX:
+            return v2.refuse(buffer, start, frame_end, operation, statuses.EBADVERSION), frame_end
+        if operation == Operation.ADD_ENTRY:
+            return v2.read_adds(buffer, start, end)
+        if operation == Operation.READ_ENTRY:
+            return v2.read_reads(buffer, start, end, frame_end)
+        return v2.read_batch_read(buffer, start, frame_end), frame_end
+
+
+def _in_clear() -> ProtocolViolation:
+    # Were they read, they would pass for bytes that came inside TLS.
+    return ProtocolViolation("the client sent bytes in clear behind its START_TLS")
+
+
+_READABLE = frozenset(Operation) - {Operation.AUTH}

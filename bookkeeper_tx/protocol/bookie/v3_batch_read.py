@@ -1,0 +1,109 @@
+"""V3 batch read (BP-62), which no Java bookie serves: requests in, replies out (docs/protocol/batch-read.md)."""
+
+from collections.abc import Sequence
+
+from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
+from bookkeeper_tx.protocol.bookie import v3_replies
+from bookkeeper_tx.protocol.bookie.messages import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
+from protocol_specs import codecs, ledger_id
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import Status
+from protocol_specs.wire.v3_pb2 import BatchReadRequest as BatchReadPart
+
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+
+REPLY_OVERHEAD_MAX = 128
+"""More than any reply has beside its entries: seven numbers of up to 10 bytes, the status twice, tags and lengths."""
+
+_LONG_RECORD_SHIFT = 21
+"""From 2 MiB on an entry costs one byte more than a length word: the length takes 4 bytes, and there is a tag."""
+
+
+def reply_overhead_max(frame_size_max: int) -> int:
+    """Return by how many bytes a frame of that size may exceed the lengths of its records."""
+    return REPLY_OVERHEAD_MAX + (frame_size_max >> _LONG_RECORD_SHIFT)
+
+
+class BatchReadRequest:
+    """A batch read request.
+
+    With ``previous_lac`` it waits as a long poll does, ``time_out`` milliseconds at most, and then reads what there is;
+    its flag for a piggybacked entry changes nothing, since a batch brings entries anyway.
+    """
+
+    __slots__ = (
+        "_ledger_id",
+        "_scope_id",
+        "_txn_id",
+        "fencing",
+        "ledger_id",
+        "master_key",
+        "max_count",
+        "max_size",
+        "previous_last_add_confirmed",
+        "start_entry_id",
+        "timeout_ms",
+    )
+
+    def __init__(self, message: Decoded) -> None:
+        request = message.batch_read_request
+        self._txn_id = message.header.txn_id
+        self._ledger_id, self._scope_id = request.ledger_id, request.ledger_scope_id
+        self.ledger_id = ledger_id.join(self._scope_id, self._ledger_id)
+        self.start_entry_id = request.start_entry_id
+        self.max_count = request.max_count
+        self.max_size = request.max_size
+        self.fencing = request.HasField("flag") and request.flag == BatchReadPart.FENCE_LEDGER
+        self.master_key = request.master_key if request.HasField("master_key") else None
+        polls = request.HasField("previous_lac") and not self.fencing
+        self.previous_last_add_confirmed = request.previous_lac if polls else None
+        self.timeout_ms = request.time_out
+
+    def reply(
+        self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
+    ) -> list[Buffer]:
+        whole, part = v3_replies.served(
+            V3Operation.BATCH_READ_ENTRY,
+            self._txn_id,
+            statuses.EOK,
+            ledger_id=self._ledger_id,
+            start_entry_id=self.start_entry_id,
+            max_lac=None if self.fencing else last_add_confirmed,
+            lac_update_timestamp=updated_at_ms,
+            ledger_scope_id=self._scope_id,
+        )
+        for records in slices:
+            part.body.extend(_entries(records))
+        return [v3_replies.frame(whole)]
+
+    def error(self, status: Status) -> bytes:
+        return v3_replies.reply(
+            V3Operation.BATCH_READ_ENTRY,
+            self._txn_id,
+            status,
+            ledger_id=self._ledger_id,
+            start_entry_id=self.start_entry_id,
+            ledger_scope_id=self._scope_id,
+        )
+
+
+def _entries(records: Buffer) -> list[bytes]:
+    """Return the entries of a slice of records."""
+    entries: list[bytes] = []
+    records, at = bytes(records), 0
+    while at < len(records):
+        start = at + RECORD_LENGTH_SIZE
+        at = start + _unpack_length(records, at)[0]
+        entries.append(records[start:at])
+    return entries
+
+
+def read(message: Decoded) -> BatchReadRequest | Answered:
+    """Return the request in ``message``; without its part it is answered as Java answers the operation."""
+    if not message.HasField("batch_read_request"):
+        return Answered(v3_replies.header_copied(message, statuses.EBADREQ))
+    request = BatchReadRequest(message)
+    return request if message.header.version == v3.VERSION else Answered(request.error(statuses.EBADVERSION))

@@ -1,0 +1,162 @@
+"""V3 reads of single entries: requests in, replies out (docs/protocol/read-entry.md)."""
+
+from collections.abc import Sequence
+
+from bookkeeper_tx.protocol.bookie import v3_replies
+from bookkeeper_tx.protocol.bookie.messages import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.v3_long_poll import LongPollRequest
+from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
+from protocol_specs import codecs, ledger_id
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3
+from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.status import Status
+from protocol_specs.wire.v3_pb2 import ReadRequest
+
+_pack_length = codecs.RECORD_LENGTH.pack_fixed
+_OPERATION, _VERSION = int(V3Operation.READ_ENTRY), int(v3.VERSION)
+_FENCE_LEDGER = int(ReadRequest.FENCE_LEDGER)
+
+FOLLOWED_SIZE_MAX = 256
+"""Bytes of a frame whose followers are looked for; a longer one has strange fields, and might outgrow the limit."""
+
+
+class ReadRequests:
+    """A run of read requests; a fencing one is alone."""
+
+    __slots__ = (
+        "_entry_ids",
+        "_is_regular",
+        "_ledger_id",
+        "_message",
+        "_scope_id",
+        "_steps",
+        "_txn_ids",
+        "fencing",
+        "high_priority",
+        "ledger_id",
+        "master_key",
+    )
+
+    def __init__(self, message: Decoded) -> None:
+        header, request = message.header, message.read_request
+        self._message = message
+        self._steps = (1, 1)
+        """By how much transaction and entry id have grown last."""
+        self._is_regular = True
+        """Whether they are expected to go on like that."""
+        self._txn_ids = [header.txn_id]
+        self._ledger_id = request.ledger_id
+        self._scope_id = request.ledger_scope_id
+        self.ledger_id = ledger_id.join(self._scope_id, self._ledger_id)
+        self._entry_ids: Sequence[int] = [request.entry_id]
+        self.fencing = is_fencing(request)
+        self.master_key = request.master_key if request.HasField("master_key") else None
+        self.high_priority = self.fencing or header.priority > 0
+
+    @property
+    def entry_ids(self) -> Sequence[int]:
+        """The ids asked for, a range where they count up."""
+        ids = self._entry_ids
+        if type(ids) is list and len(ids) > 1:
+            ascending = range(ids[0], ids[0] + len(ids))
+            if ids[-1] == ascending[-1] and ids == list(ascending):
+                self._entry_ids = ascending
+        return self._entry_ids
+
+    def take_following(self, buffer: bytes, position: int) -> int:
+        """Take the requests at ``position`` that go on as the last ones did; return where the next frame starts.
+
+        What would come next is encoded and compared: that costs a quarter of what it takes to decode what has come.
+        """
+        message = self._message
+        if position == len(buffer) or not self._is_regular or self.fencing:
+            return position
+        if message.ByteSize() > FOLLOWED_SIZE_MAX or not message.HasField("read_request"):
+            return position
+        header, part, encode = message.header, message.read_request, message.SerializeToString
+        txn_ids, entry_ids, (txn_step, entry_step) = self._txn_ids, self._entry_ids, self._steps
+        txn_id, entry_id = txn_ids[-1] + txn_step, entry_ids[-1] + entry_step
+        try:
+            while True:
+                header.txn_id, part.entry_id = txn_id, entry_id
+                expected = encode()
+                expected = _pack_length(len(expected)) + expected
+                if not buffer.startswith(expected, position):
+                    return position
+                position += len(expected)
+                txn_ids.append(txn_id)
+                entry_ids.append(entry_id)  # type: ignore[attr-defined]
+                txn_id += txn_step
+                entry_id += entry_step
+        except ValueError:  # an id that has no more room
+            return position
+
+    def take(self, message: Decoded) -> bool:
+        """Take one more request if it is a plain read of the same ledger, as all the others are."""
+        header, request = message.header, message.read_request
+        if (
+            header.operation != _OPERATION
+            or request.ledger_id != self._ledger_id
+            or request.HasField("previous_lac")
+            or header.version != _VERSION
+            or (header.priority > 0) != self.high_priority
+            or self.fencing
+            or is_fencing(request)
+            or request.ledger_scope_id != self._scope_id
+            or not message.HasField("read_request")
+        ):
+            return False
+        txn_id, entry_id = header.txn_id, request.entry_id
+        steps = (txn_id - self._txn_ids[-1], entry_id - self._entry_ids[-1])
+        self._is_regular, self._steps = steps == self._steps, steps
+        self._txn_ids.append(txn_id)
+        self._entry_ids.append(entry_id)  # type: ignore[attr-defined]
+        return True
+
+    def rest(self, answered: int) -> "ReadRequests":
+        rest: ReadRequests = object.__new__(ReadRequests)
+        for name in ReadRequests.__slots__:
+            setattr(rest, name, getattr(self, name))
+        rest._txn_ids, rest._entry_ids = self._txn_ids[answered:], self.entry_ids[answered:]
+        return rest
+
+    def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> list[Buffer]:
+        frames: list[Buffer] = []
+        entry_reply, part = v3_replies.served(
+            V3Operation.READ_ENTRY, 0, statuses.EOK, ledger_id=self._ledger_id, ledger_scope_id=self._scope_id
+        )
+        if not self.fencing:
+            part.max_lac = last_add_confirmed
+        header, encode = entry_reply.header, entry_reply.SerializeToString
+        for header.txn_id, entry_id, answer in zip(self._txn_ids, self.entry_ids, answers, strict=False):
+            if type(answer) is Status:
+                frames.append(_error(header.txn_id, answer, self._ledger_id, self._scope_id, entry_id))
+            else:
+                part.entry_id = entry_id
+                part.body = answer if type(answer) is bytes else bytes(answer)  # type: ignore[arg-type]
+                body = encode()
+                frames += (_pack_length(len(body)), body)
+        return frames
+
+
+def is_fencing(request: Decoded) -> bool:
+    """Tell whether a read request fences the ledger first."""
+    return bool(request.HasField("flag") and request.flag == _FENCE_LEDGER)
+
+
+def _error(txn_id: int, status: Status, ledger_id: int, scope_id: int, entry_id: int) -> bytes:
+    return v3_replies.reply(
+        V3Operation.READ_ENTRY, txn_id, status, ledger_id=ledger_id, entry_id=entry_id, ledger_scope_id=scope_id
+    )
+
+
+def read(message: Decoded) -> ReadRequests | LongPollRequest | Answered:
+    """Return the request in ``message``, or what is wrong with it."""
+    request = message.read_request
+    if message.header.version != _VERSION:
+        txn_id, scope_id = message.header.txn_id, request.ledger_scope_id
+        return Answered(_error(txn_id, statuses.EBADVERSION, request.ledger_id, scope_id, request.entry_id))
+    if request.HasField("previous_lac") and not is_fencing(request):
+        return LongPollRequest(message)
+    return ReadRequests(message)

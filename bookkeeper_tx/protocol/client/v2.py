@@ -1,0 +1,318 @@
+"""The V2 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    IllegalOperation,
+    ProtocolViolation,
+    RequestTimedOut,
+)
+from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
+from bookkeeper_tx.protocol.client.connection import ClientConnection
+from bookkeeper_tx.protocol.client.correlation import Correlation
+from bookkeeper_tx.protocol.client.v2_answers import error_of_code, uneven_replies
+from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from bookkeeper_tx.protocol.v2_frames import (
+    ADD_OVERHEAD,
+    ADD_REPLY,
+    ADD_REQUEST,
+    BATCH_READ_REPLY,
+    BATCH_READ_REQUEST,
+    LENGTH,
+    READ_REPLY,
+    READ_REQUEST,
+    RUN_MIN,
+)
+from protocol_specs import codecs
+from protocol_specs.codecs import Malformed, record_offsets
+from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
+from protocol_specs.wire import framing
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.operations import Operation
+
+_VERSION = framing.VERSION_MAX
+_ADD_HEADER = framing.join_header(_VERSION, Operation.ADD_ENTRY)
+_READ_HEADER = framing.join_header(_VERSION, Operation.READ_ENTRY)
+_BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
+
+_ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+_unpack_reply = ADD_REPLY.unpack_fixed
+
+
+class V2ClientConnection(ClientConnection):
+    """A client's side of a V2 connection."""
+
+    def __init__(self, frame_size_max: int) -> None:
+        self._frames = FrameBuffer(frame_size_max)
+        # A batch reply may exceed the limit that the bookie counts by its header.
+        self._frames.frame_size_max += BATCH_READ_REPLY.size
+        self._adds: dict[int, Correlation] = {}
+        self._reads: dict[int, Correlation] = {}
+        self._ranges: list[RangeRead] = []
+        self._batches = Correlation()
+        self._refused: list[Completion] = []
+        """Requests about ledgers that V2 has no way to name."""
+        self._next_request_id = 1
+        self._outgoing: list[bytes] = []
+        self._undelivered: list[Completion] = []
+        """What replies have completed in front of bytes that break the protocol."""
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def add_entry(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        flags: int = 0,
+    ) -> None:
+        table = self._adds.get(ledger_id)
+        if table is None:
+            if ledger_id >= SCOPED_MIN:
+                self._refuse(token, ledger_id)
+                return
+            table = self._table(self._adds, ledger_id)
+        table.add(entry_id, token, deadline)
+        self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
+        self._outgoing.append(entry)
+
+    def read_entry(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        table = self._reads.get(ledger_id)
+        if table is None:
+            if ledger_id >= SCOPED_MIN:
+                self._refuse(token, ledger_id)
+                return
+            table = self._table(self._reads, ledger_id)
+        table.add(entry_id, token, deadline)
+        key = master_key or b""
+        length = READ_REQUEST.size - LENGTH + len(key)
+        self._outgoing.append(READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id) + key)
+
+    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
+        count = last - first + 1
+        self._ranges.append(RangeRead(token, deadline, ledger_id, first, count))
+        request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
+        self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
+
+    def batch_read(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
+        request_id = self._next_request_id
+        self._next_request_id += 1
+        self._batches.add(request_id, (token, ledger_id, start_entry_id), deadline)
+        key = master_key or b""
+        length = BATCH_READ_REQUEST.size - LENGTH + len(key)
+        header = _BATCH_HEADER | flags
+        self._outgoing.append(
+            BATCH_READ_REQUEST.pack_fixed(length, header, ledger_id, start_entry_id, request_id, max_count, max_size)
+            + key
+        )
+
+    def data_to_send(self) -> bytes:
+        if not self._outgoing:
+            return b""
+        data = b"".join(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    def _refuse(self, token: Any, ledger_id: int) -> None:
+        self._refused.append((token, out_of_reach(ledger_id), None))
+
+    @staticmethod
+    def _table(tables: dict[int, Correlation], ledger_id: int) -> Correlation:
+        table = tables.get(ledger_id)
+        if table is None:
+            table = tables[ledger_id] = Correlation()
+        return table
+
+    # Replies ---------------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Completion]:
+        done = self._undelivered
+        try:
+            buffer = self._frames.feed(data)
+            position, end = 0, len(buffer)
+            while end - position >= LENGTH:
+                length = self._frames.check(_unpack_length(buffer, position)[0])
+                if position + LENGTH + length > end:
+                    break
+                position = self._read(buffer, position, end, position + LENGTH + length, done)
+            self._frames.keep(buffer, position)
+        except Malformed as error:
+            raise ProtocolViolation(str(error)) from error
+        self._undelivered = []
+        return done
+
+    def _read(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        if frame_end - start < ADD_REPLY.size:
+            raise Malformed("reply", "status", start, f"a frame of {frame_end - start} bytes is no reply")
+        _, header, status, ledger_id, entry_id = _unpack_reply(buffer, start)
+        if header == _ADD_HEADER:
+            return self._read_adds(buffer, start, end, frame_end, done)
+        if header == _READ_HEADER:
+            if status == statuses.OK:
+                return self._read_entries(buffer, start, end, frame_end, done)
+            self._refuse_read(ledger_id, entry_id, status, done)
+            return frame_end
+        if header == _BATCH_HEADER:
+            self._read_batch(buffer, start, frame_end, status, done)
+            return frame_end
+        raise Malformed("reply", "header", start, f"header {header:#010x} answers no request of ours")
+
+    def _read_adds(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        _, _, status, ledger_id, first = _unpack_reply(buffer, start)
+        stride = frame_end - start
+        count = (end - start) // stride
+        if count >= RUN_MIN:
+            count = equal_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"])
+            count = ascending_ids(buffer, start + ADD_REPLY.offsets["entry_id"], stride, count, first)
+        else:
+            count = 1
+        table = self._adds.get(ledger_id)
+        if table is not None:
+            error = error_of_code(status)
+            done += [(token, error, None) for token in table.pop_run(range(first, first + count))]
+        return start + count * stride
+
+    def _read_entries(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        """Read the run of good replies at ``start``: as long as ledger and header stay and the ids count up."""
+        _, _, _, ledger_id, first = _unpack_reply(buffer, start)
+        stride = frame_end - start
+        count = (end - start) // stride
+        if count >= RUN_MIN:
+            count = equal_frames(buffer, start, stride, count, READ_REPLY.offsets["entry_id"])
+            count = ascending_ids(buffer, start + READ_REPLY.offsets["entry_id"], stride, count, first)
+        offsets: Sequence[int]
+        if count >= RUN_MIN:
+            offsets = range(start, start + count * stride + 1, stride)
+        else:
+            offsets = uneven_replies(buffer, start, end, frame_end)
+        self._complete_reads(EntryRun(ledger_id, first, buffer, offsets, READ_REPLY.size), done)
+        return offsets[-1]
+
+    def _complete_reads(self, run: EntryRun, done: list[Completion]) -> None:
+        table = self._reads.get(run.ledger_id)
+        if table:
+            first = run.first_entry_id
+            for entry_id in range(first, first + run.count):
+                token = table.pop(entry_id)
+                if token is not None:
+                    done.append((token, None, run.entry(entry_id)))
+                elif self._ranges:
+                    self._take(run.part(entry_id, entry_id), done)
+        elif self._ranges:
+            self._take(run, done)
+
+    def _take(self, run: EntryRun, done: list[Completion]) -> None:
+        for waiting in self._ranges:
+            if waiting.ledger_id == run.ledger_id:
+                waiting.take(run)
+        self._complete_ranges(done)
+
+    def _complete_ranges(self, done: list[Completion]) -> None:
+        complete = [waiting for waiting in self._ranges if waiting.complete]
+        for waiting in complete:
+            self._ranges.remove(waiting)
+            done.append(waiting.completion())
+
+    def _refuse_read(self, ledger_id: int, entry_id: int, status: int, done: list[Completion]) -> None:
+        table = self._reads.get(ledger_id)
+        token = table.pop(entry_id) if table is not None else None
+        error = error_of_code(status)
+        assert error is not None
+        if token is not None:
+            done.append((token, error, None))
+            return
+        for waiting in self._ranges:
+            if waiting.ledger_id == ledger_id:
+                waiting.refuse(entry_id, error)
+        self._complete_ranges(done)
+
+    def _read_batch(self, buffer: bytes, start: int, frame_end: int, status: int, done: list[Completion]) -> None:
+        if frame_end - start < BATCH_READ_REPLY.size:
+            raise Malformed(BATCH_READ_REPLY.name, "request_id", start, "the reply is shorter than its header")
+        request_id = BATCH_READ_REPLY.unpack_fixed(buffer, start)[5]
+        error: BookKeeperError | None = error_of_code(status)
+        offsets: Sequence[int] = ()
+        if error is None:
+            # Before the request is taken out: if the records are malformed it still waits, to fail with the rest.
+            offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
+        waiting = self._batches.pop(request_id)
+        if waiting is None:
+            return
+        token, ledger_id, first = waiting
+        done.append((token, error, None) if error else (token, None, EntryRun(ledger_id, first, buffer, offsets)))
+
+    # Time and end ----------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        tables = (self._adds, self._reads)
+        return bool(self._ranges or self._batches or self._refused or any(any(each.values()) for each in tables))
+
+    def expire(self, now: float) -> list[Completion]:
+        error = RequestTimedOut()
+        done, self._refused = self._refused, []
+        for tables in (self._adds, self._reads):
+            for ledger_id in list(tables):
+                done += [(token, error, None) for _, token in tables[ledger_id].expire(now)]
+                if not tables[ledger_id]:
+                    del tables[ledger_id]
+        done += [(waiting[0], error, None) for _, waiting in self._batches.expire(now)]
+        late = [waiting for waiting in self._ranges if waiting.deadline <= now]
+        self._ranges = [waiting for waiting in self._ranges if waiting.deadline > now]
+        done += [waiting.completion(error) for waiting in late]
+        return done
+
+    def fail_all(self, error: BookKeeperError) -> list[Completion]:
+        done = self._undelivered + self._refused
+        self._undelivered, self._refused = [], []
+        return done + [(token, error, None) for token in self._take_all()]
+
+    def _take_all(self) -> Iterator[Any]:
+        for tables in (self._adds, self._reads):
+            for table in tables.values():
+                yield from table.take_all()
+            tables.clear()
+        for token, _, _ in self._batches.take_all():
+            yield token
+        ranges, self._ranges = self._ranges, []
+        for waiting in ranges:
+            yield waiting.token
+
+
+def out_of_reach(ledger_id: int) -> IllegalOperation:
+    """Return the error of a request about a ledger of a scope other than 0, which V2 has no way to name."""
+    return IllegalOperation(
+        f"ledger {qualified_name(ledger_id)} has a scope, which V2 cannot say: use ClientConfig.protocol v3"
+    )

@@ -1,0 +1,255 @@
+"""The V3 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v3.md)."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    LedgerScopeNotSupported,
+    ProtocolViolation,
+    RequestTimedOut,
+)
+from bookkeeper_tx.protocol.client import v3_answers, v3_requests
+from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
+from bookkeeper_tx.protocol.client.connection import ClientConnection
+from bookkeeper_tx.protocol.client.correlation import Correlation
+from bookkeeper_tx.protocol.client.v3_answers import Reply
+from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from protocol_specs import codecs, fields
+from protocol_specs import ledger_id as ids
+from protocol_specs.wire.operations import V3Operation
+
+REPLY_OVERHEAD_MAX = 128
+"""A V3 reply wraps an entry in more bytes than a V2 add did: what could be written is to be readable."""
+
+_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
+_LENGTH = fields.FRAME_LENGTH_SIZE
+
+
+class _Waiting(NamedTuple):
+    """A request whose reply has not come."""
+
+    token: Any
+    ledger_id: int
+    entry_id: int = fields.NO_ENTRY
+    whole: RangeRead | None = None
+    """What it is a part of, if of anything."""
+
+
+class V3ClientConnection(ClientConnection):
+    """A client's side of a V3 connection: all that both dialects have, and what only V3 has."""
+
+    def __init__(self, frame_size_max: int) -> None:
+        self._frames = FrameBuffer(frame_size_max + REPLY_OVERHEAD_MAX)
+        # Adds may have another time-out than the rest, and every long poll has its own.
+        self._adds = Correlation()
+        self._polls = Correlation(one_timeout=False)
+        self._others = Correlation()
+        self._next_txn_id = 1
+        self._outgoing: list[bytes] = []
+        self._undelivered: list[Completion] = []
+        """What replies have completed in front of bytes that break the protocol."""
+
+    # What V2 has as well ---------------------------------------------------------------------------------------------
+
+    def add_entry(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        entry: bytes,
+        master_key: bytes,
+        flags: int = 0,
+        deferred_sync: bool = False,
+    ) -> None:
+        """Ask to add ``entry``; with ``deferred_sync`` the bookie answers before the entry is durable."""
+        txn_id = self._wait(self._adds, V3Operation.ADD_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
+        self._outgoing.append(
+            v3_requests.add_entry(txn_id, ledger_id, entry_id, entry, master_key, flags, deferred_sync)
+        )
+
+    def read_entry(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        entry_id: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
+        self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key))
+
+    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
+        whole = RangeRead(token, deadline, ledger_id, first, last - first + 1)
+        for entry_id in range(first, last + 1):
+            waiting = _Waiting(token, ledger_id, entry_id, whole)
+            txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, waiting)
+            self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id))
+
+    def batch_read(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        start_entry_id: int,
+        max_count: int,
+        max_size: int,
+        flags: int = 0,
+        master_key: bytes | None = None,
+    ) -> None:
+        waiting = _Waiting(token, ledger_id, start_entry_id)
+        txn_id = self._wait(self._others, V3Operation.BATCH_READ_ENTRY, deadline, waiting)
+        self._outgoing.append(
+            v3_requests.batch_read(txn_id, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        )
+
+    # What only V3 has ------------------------------------------------------------------------------------------------
+
+    def wait_last_add_confirmed(
+        self,
+        token: Any,
+        deadline: float,
+        ledger_id: int,
+        previous_last_add_confirmed: int,
+        timeout_ms: int,
+        piggyback: bool,
+    ) -> Callable[[], None]:
+        """Ask to be told when the last add confirmed passes the previous one, or how it stands after ``timeout_ms``.
+
+        ``deadline`` must lie well behind that.  Completes with (last add confirmed, entry id or None, entry or None).
+        Call what is returned to forget the request: it does not complete then.
+        """
+        waiting = _Waiting(token, ledger_id, fields.LAST_ENTRY)
+        txn_id = self._wait(self._polls, V3Operation.READ_ENTRY, deadline, waiting)
+        self._outgoing.append(
+            v3_requests.wait_last_add_confirmed(txn_id, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback)
+        )
+
+        def forget() -> None:
+            self._polls.pop((V3Operation.READ_ENTRY, txn_id))
+
+        return forget
+
+    def read_last_add_confirmed(self, token: Any, deadline: float, ledger_id: int) -> None:
+        """Ask for (explicit LAC body or None, last entry or None); errors may come with that value as well."""
+        txn_id = self._wait(self._others, V3Operation.READ_LAC, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(v3_requests.read_last_add_confirmed(txn_id, ledger_id))
+
+    def write_last_add_confirmed(
+        self, token: Any, deadline: float, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes
+    ) -> None:
+        """Ask to store an explicit LAC; completes with None."""
+        txn_id = self._wait(self._others, V3Operation.WRITE_LAC, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(
+            v3_requests.write_last_add_confirmed(txn_id, ledger_id, last_add_confirmed, master_key, body)
+        )
+
+    def force_ledger(self, token: Any, deadline: float, ledger_id: int) -> None:
+        """Ask to be told when all that was added to the ledger before is durable; completes with None."""
+        txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(v3_requests.force_ledger(txn_id, ledger_id))
+
+    def list_entries(self, token: Any, deadline: float, ledger_id: int) -> None:
+        """Ask which entries of a ledger are stored there; completes with the encoded list."""
+        operation = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
+        txn_id = self._wait(self._others, operation, deadline, _Waiting(token, ledger_id))
+        self._outgoing.append(v3_requests.list_entries(txn_id, ledger_id))
+
+    def bookie_info(self, token: Any, deadline: float) -> None:
+        """Ask for (total bytes, free bytes) of the bookie's disk."""
+        txn_id = self._wait(self._others, V3Operation.GET_BOOKIE_INFO, deadline, _Waiting(token, 0))
+        self._outgoing.append(v3_requests.bookie_info(txn_id))
+
+    def data_to_send(self) -> bytes:
+        data = b"".join(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    def _wait(self, table: Correlation, operation: V3Operation, deadline: float, waiting: _Waiting) -> int:
+        txn_id = self._next_txn_id
+        self._next_txn_id += 1
+        table.add((operation, txn_id), waiting, deadline)
+        return txn_id
+
+    # Replies ---------------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> list[Completion]:
+        done = self._undelivered
+        buffer = self._frames.feed(data)
+        position, end = 0, len(buffer)
+        while end - position >= _LENGTH:
+            frame_end = position + _LENGTH + self._frames.check(_unpack_length(buffer, position)[0])
+            if frame_end > end:
+                break
+            self._take(v3_answers.decode(buffer[position + _LENGTH : frame_end]), done)
+            position = frame_end
+        self._frames.keep(buffer, position)
+        self._undelivered = []
+        return done
+
+    def _take(self, reply: Reply, done: list[Completion]) -> None:
+        key = (reply.operation, reply.txn_id)
+        waiting = (self._adds if reply.operation is V3Operation.ADD_ENTRY else self._others).pop(key)
+        value = reply.value
+        if waiting is None:
+            waiting = self._polls.pop(key)
+            if waiting is None:
+                return
+            value = v3_answers.tail_value(reply)
+        error: BookKeeperError | None = _wrong_scope(reply, waiting.ledger_id) or reply.error
+        if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
+            value = EntryRun.of_entries(waiting.ledger_id, waiting.entry_id, value)
+        _complete(waiting, error, value, done)
+
+    # Time and end ----------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._adds or self._others or self._polls)
+
+    def expire(self, now: float) -> list[Completion]:
+        done: list[Completion] = []
+        error = RequestTimedOut()
+        for table in (self._adds, self._others, self._polls):
+            for _, waiting in table.expire(now):
+                _complete(waiting, error, None, done)
+        return done
+
+    def fail_all(self, error: BookKeeperError) -> list[Completion]:
+        done, self._undelivered = self._undelivered, []
+        ranges: dict[int, RangeRead] = {}
+        for table in (self._adds, self._others, self._polls):
+            for waiting in table.take_all():
+                if waiting.whole is None:
+                    done.append((waiting.token, error, None))
+                else:
+                    ranges[id(waiting.whole)] = waiting.whole
+        return done + [(whole.token, error, None) for whole in ranges.values()]
+
+
+def _wrong_scope(reply: Reply, ledger_id: int) -> BookKeeperError | None:
+    """Return the error of a reply about a ledger of another scope than that of the request, if it is such a one."""
+    scope_id = ids.split(ledger_id)[0]
+    if reply.scope_id in (None, scope_id):
+        return None
+    if not reply.scope_id:
+        return LedgerScopeNotSupported(
+            f"the bookie has overlooked the scope of ledger {ids.qualified_name(ledger_id)}: its release knows none"
+        )
+    return ProtocolViolation(f"asked about a ledger of scope {scope_id}, the bookie answered for {reply.scope_id}")
+
+
+def _complete(waiting: _Waiting, error: Any, value: Any, done: list[Completion]) -> None:
+    whole = waiting.whole
+    if whole is None:
+        done.append((waiting.token, error, value))
+        return
+    if error is None:
+        whole.take(EntryRun(whole.ledger_id, waiting.entry_id, value, (0, len(value)), prefix=0))
+    else:
+        whole.refuse(waiting.entry_id, error)
+    if whole.complete:
+        done.append(whole.completion())

@@ -1,0 +1,157 @@
+"""The format ``bookkeeper-bookies``: the bookies of a cluster, up or down (docs/guides/spark-tables.md)."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from attrs import frozen
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from bookkeeper_tx.blocking.bookie_info import BookieInfoChannel
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    MetadataCorrupt,
+    ProtocolViolation,
+    TlsFailed,
+)
+from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.service_info import parse
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.spark.options.client_config import client_config
+from bookkeeper_tx.spark.options.option import Use
+from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.plan.ledger_chunks import open_store
+from bookkeeper_tx.spark.table_rows import Row, batches_of
+from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
+
+COLUMNS: Final = pa.schema(
+    [
+        ("bookie_id", pa.string()),
+        ("host", pa.string()),
+        ("port", pa.int32()),
+        ("state", pa.string()),
+        ("has_cookie", pa.bool_()),
+        ("extensions", pa.list_(pa.string())),
+        ("total_bytes", pa.int64()),
+        ("free_bytes", pa.int64()),
+        ("reachable", pa.bool_()),
+        ("error", pa.string()),
+    ]
+)
+
+ASKED = frozenset({"total_bytes", "free_bytes", "reachable", "error"})
+"""The columns for which a bookie is connected to."""
+
+WRITABLE, READ_ONLY, DOWN = "writable", "read-only", "down"
+
+TASK_MAX = 8
+"""Bookies of one task: it asks one after the other, and waits for those that do not answer."""
+
+ROWS_MAX = 10_000
+
+
+@frozen
+class FoundBookie:
+    """A bookie as the metadata store knows it."""
+
+    bookie_id: BookieId
+    state: str
+    has_cookie: bool
+
+
+class BookiesTable(DataSource):
+    """A row for each bookie that is registered or has a cookie."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "bookkeeper-bookies"
+
+    def schema(self) -> Any:
+        Options.from_spark(self.options, Use.BOOKIES)
+        return spark_schema(COLUMNS)
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return BookiesReader(Options.from_spark(self.options, Use.BOOKIES), wanted_columns(COLUMNS, schema))
+
+
+class BookiesInput(InputPartition):
+    """What one task asks."""
+
+    def __init__(self, bookies: list[FoundBookie]) -> None:
+        super().__init__(bookies)
+
+
+class BookiesReader(DataSourceReader):
+    """Lists bookies where the query is planned; tasks look at each."""
+
+    def __init__(self, options: Options, names: list[str]) -> None:
+        self._options = options
+        self._names = names
+
+    def partitions(self) -> list[InputPartition]:
+        client_config(self._options)  # raises for a wrong key before anybody is asked
+        with open_store(self._options) as store:
+            found = find_bookies(store)
+        return [BookiesInput(found[first : first + TASK_MAX]) for first in range(0, len(found), TASK_MAX)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Give the rows of a task's bookies."""
+        config = client_config(self._options) if ASKED.intersection(self._names) else None
+        with open_store(self._options) as store:
+            rows = [row_of(store, each, config) for each in partition.value or ()]
+        yield from batches_of(rows, COLUMNS, self._names, ROWS_MAX)
+
+
+def find_bookies(store: BlockingStore) -> list[FoundBookie]:
+    """Return every bookie that is registered, or has a cookie: that one was there, and may come back."""
+    writable, read_only, cookies = store.writable_bookies(), store.read_only_bookies(), store.cookie_bookies()
+
+    def state(bookie: BookieId) -> str:
+        return READ_ONLY if bookie in read_only else WRITABLE if bookie in writable else DOWN
+
+    return [FoundBookie(each, state(each), each in cookies) for each in sorted(writable | read_only | cookies)]
+
+
+def row_of(store: BlockingStore, found: FoundBookie, config: ClientConfig | None) -> Row:
+    """Return the row of a bookie, which is asked about itself unless ``config`` is None."""
+    values: dict[str, Any] = {
+        "bookie_id": found.bookie_id,
+        "state": found.state,
+        "has_cookie": found.has_cookie,
+    }
+    try:
+        info = _service_info(store, found)
+    except (BookieUnavailable, MetadataCorrupt) as error:
+        return Row({**values, "error": str(error), "reachable": None if config is None else False})
+    values |= {"host": info.host, "port": info.port}
+    values["extensions"] = None if info.extensions is None else sorted(info.extensions)
+    if config is not None:
+        values |= _asked(info, config)
+    return Row(values)
+
+
+def _service_info(store: BlockingStore, found: FoundBookie) -> BookieServiceInfo:
+    """Return what a bookie publishes; of one that is down what its id says, which is its address by default."""
+    if found.state == DOWN:
+        return parse(b"", found.bookie_id)
+    return store.bookie_info(found.bookie_id)
+
+
+def _asked(info: BookieServiceInfo, config: ClientConfig) -> dict[str, Any]:
+    try:
+        channel = BookieInfoChannel(info.host, info.port, config)
+    except CannotConnect as error:
+        return {"reachable": False, "error": str(error)}
+    except (TlsFailed, AuthenticationFailed, ProtocolViolation) as error:
+        return {"reachable": True, "error": str(error)}
+    with channel:
+        try:
+            disk = channel.bookie_info()
+        except BookKeeperError as error:
+            # There is something there: a bookie that wants TLS or authentication, or hangs, or another server.
+            return {"reachable": True, "error": str(error)}
+    return {"reachable": True, "total_bytes": disk.total_bytes, "free_bytes": disk.free_bytes}

@@ -1,0 +1,1 @@
+"""The table of entries: entries of a partition read as Arrow columns."""

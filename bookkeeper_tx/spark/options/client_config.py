@@ -1,0 +1,67 @@
+"""The settings of connections to bookies, from the options.
+
+Nothing of it is a secret: passwords of keys and of logins stay in files, which are read where a connection is made.  So
+options and settings may be pickled for tasks, and shown in plans and logs.
+"""
+
+from typing import Any, NoReturn
+
+from attrs import evolve
+
+from bookkeeper_tx.client.config_file import MAPPED
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.properties_file import Setting
+from bookkeeper_tx.security.config_keys import CLIENT_KEYS, client_security_by_path
+from bookkeeper_tx.spark.options.option import DURATION_MAX_S
+from bookkeeper_tx.spark.options.options import Options
+
+PREFIX = "bookkeeper.client."
+
+KEYS = frozenset({*MAPPED, *CLIENT_KEYS})
+"""Java's keys that do something here."""
+
+_BY_LOWER = {key.lower(): key for key in KEYS}
+
+
+class _OptionSetting(Setting):
+    """A setting that stands in no file."""
+
+    @property
+    def where(self) -> str:
+        return f"option {PREFIX}{self.key}"
+
+
+def client_config(options: Options) -> ClientConfig:
+    """Return the configuration that ``options`` ask for; a key of Java's has the last word.
+
+    Raises InvalidConfig for a key that does nothing here, or a value that is wrong.  Files are not looked at.
+    """
+    config = ClientConfig(
+        read_timeout_s=options.read_timeout_ms / 1000,
+        metadata_timeout_s=options.metadata_timeout_ms / 1000,
+        batch_read_enabled=options.batch,
+    )
+    found: dict[str, Any] = {}
+    settings = {setting.key: setting for setting in map(_setting, options.client_keys.items())}
+    for key in MAPPED.keys() & settings.keys():
+        field, read = MAPPED[key]
+        found[field] = read(settings[key])
+        if field.endswith("_s") and found[field] > DURATION_MAX_S:
+            raise settings[key].refuse("that is more than a week; write less")
+    return evolve(config, **found, **client_security_by_path(settings, _refuse))
+
+
+def _setting(given: tuple[str, str]) -> Setting:
+    lower, value = given
+    key = _BY_LOWER.get(lower.lower())
+    if key is None:
+        raise InvalidConfig(
+            f"option {PREFIX}{lower} does nothing here: leave it out. Keys here are {', '.join(sorted(KEYS))}"
+        )
+    return _OptionSetting("", 0, key, value.strip())
+
+
+def _refuse(text: str) -> NoReturn:
+    """Refuse what a file of settings may have for nothing."""
+    raise InvalidConfig(f"options {PREFIX}…: {text}")

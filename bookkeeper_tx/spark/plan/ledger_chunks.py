@@ -1,0 +1,79 @@
+"""Ledgers shared out among tasks by their ids alone: the driver reads no metadata and no entries."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from attrs import frozen
+from pyspark.sql.datasource import InputPartition
+
+from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
+from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.options.advice import advised
+from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.plan.filters import EntryFilter
+from bookkeeper_tx.spark.plan.ledger_selection import chosen_ids, has_custom_metadata
+
+
+@frozen
+class Chunk:
+    """The ledgers of one task."""
+
+    ledger_ids: tuple[int, ...]
+    named: frozenset[int]
+    """Those of them that the query has named, so that it has to be said if they are not there."""
+
+
+class ChunkInput(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        super().__init__(chunk)
+
+
+@frozen
+class ChosenLedgers:
+    """The ids of the ledgers that a query is about."""
+
+    ids: tuple[int, ...]
+    named: frozenset[int]
+
+    def chunks(self, chunk_max: int, tasks_min: int | None = None) -> list[Chunk]:
+        """Cut them into chunks of the same size or nearly so: at least ``tasks_min``, if there are ids enough."""
+        count = min(max(-(-len(self.ids) // chunk_max), tasks_min or 1), len(self.ids))
+        cuts = [len(self.ids) * index // count for index in range(count + 1)] if count else []
+        return [self.chunk(self.ids[first:end]) for first, end in pairwise(cuts)]
+
+    def chunk(self, ids: Sequence[int]) -> Chunk:
+        """Return some of them as a chunk."""
+        return Chunk(tuple(ids), self.named.intersection(ids))
+
+
+def choose_ledgers(store: BlockingStore, options: Options, wanted: EntryFilter) -> ChosenLedgers:
+    """Return the ledgers that ``options`` name and the filter wants; custom metadata is not looked at yet."""
+    named, found = chosen_ids(store, options)
+    ids = tuple(each for each in dict.fromkeys([*named, *found]) if wanted.has_ledger(each))
+    return ChosenLedgers(ids, frozenset(named))
+
+
+def open_store(options: Options) -> BlockingStore:
+    """Return the metadata store that ``options`` name, open."""
+    with advised():
+        return open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000)
+
+
+def read_chunk(
+    store: BlockingStore, chunk: Chunk, options: Options
+) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+    """Give the metadata of each ledger, or why there is none to give.
+
+    One that was deleted since it was listed is left out, and so are those of which it is not known that they have the
+    custom metadata that the options ask for.
+    """
+    wanted = options.ledger_metadata
+    for ledger_id, found in store.read_ledgers(chunk.ledger_ids):
+        if wanted and not (isinstance(found, Versioned) and has_custom_metadata(found.metadata, wanted)):
+            continue
+        if isinstance(found, NoSuchLedger) and ledger_id not in chunk.named:
+            continue
+        yield ledger_id, found

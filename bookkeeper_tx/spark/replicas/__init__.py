@@ -1,0 +1,1 @@
+"""The table of replicas: every copy of an entry read and compared."""

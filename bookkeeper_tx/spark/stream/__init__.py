@@ -1,0 +1,1 @@
+"""Ledgers as streams: offsets, the end of what may be read, micro-batches."""

@@ -1,0 +1,209 @@
+"""Whatever bytes a bookie sends, a client's connection completes every request once and stays small.
+
+Streams are made of good replies in any order, repeated, to nobody, with changed bytes, cut and run together, and of
+noise; they arrive in pieces of any size.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ProtocolViolation
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
+from protocol_specs import ledger_id as ids
+from protocol_specs.wire.operations import V3Operation
+from tests.protocol.client.v3_answers import answer, bare, framed
+
+FRAME_SIZE_MAX = 4096
+KEY = bytes(20)
+LEDGERS = (1, 2, ids.join(7, 1))
+V2_STATUSES = (0, 0, 0, 1, 2, 100, 104, 107, 999)
+V3_STATUSES = (0, 0, 0, 402, 403, 404, 501, 504, 507)
+
+Asked = tuple[str, int, int]
+"""Kind, ledger and first entry of a request; its number on the connection counts up."""
+
+
+def ask(connection: Any, token: int, asked: Asked) -> Any:
+    """Make the request; gives what takes it back, for a long poll."""
+    kind, ledger_id, entry_id = asked
+    common = (token, 10.0 + token % 7, ledger_id)
+    if kind == "add":
+        return connection.add_entry(*common, entry_id, bytes(40), KEY)
+    if kind == "read":
+        return connection.read_entry(*common, entry_id)
+    if kind == "range":
+        return connection.read_range(*common, entry_id, entry_id + 3)
+    if kind == "batch":
+        return connection.batch_read(*common, entry_id, 10, 1000)
+    if kind == "poll":
+        return connection.wait_last_add_confirmed(*common, entry_id, 1000, True)
+    if kind == "lac":
+        return connection.read_last_add_confirmed(*common)
+    if kind == "write-lac":
+        return connection.write_last_add_confirmed(*common, entry_id, KEY, bytes(20))
+    if kind == "force":
+        return connection.force_ledger(*common)
+    if kind == "list":
+        return connection.list_entries(*common)
+    return connection.bookie_info(token, 10.0)
+
+
+# What a bookie may send ----------------------------------------------------------------------------------------------
+
+
+def v2_reply(number: int, asked: Asked, offset: int, status: int, body: bytes) -> bytes:
+    kind, ledger_id, entry_id = asked
+    operation = {"add": 1, "batch": 7}.get(kind, 2)
+    entry = entry_id + (offset % 4 if kind == "range" else 0)
+    head = (2 << 24 | operation << 16).to_bytes(4, "big") + status.to_bytes(4, "big")
+    where = (ledger_id & (2**63 - 1)).to_bytes(8, "big") + entry.to_bytes(8, "big")
+    if kind == "add":
+        return framed(head + where)
+    if kind != "batch":
+        return framed(head + where + (body if status == 0 else b""))
+    records = framed(body) * (offset % 4) if status == 0 else b""
+    return framed(head + where + number.to_bytes(8, "big") + records)
+
+
+_V3_KINDS: dict[str, tuple[V3Operation, Callable[[int, bytes], dict[str, Any]]]] = {
+    "add": (V3Operation.ADD_ENTRY, lambda entry, _: {"entry_id": entry}),
+    "read": (V3Operation.READ_ENTRY, lambda entry, body: {"entry_id": entry, "body": body}),
+    "range": (V3Operation.READ_ENTRY, lambda entry, body: {"entry_id": entry, "body": body}),
+    "poll": (V3Operation.READ_ENTRY, lambda entry, body: {"entry_id": entry, "body": body, "max_lac": entry}),
+    "batch": (V3Operation.BATCH_READ_ENTRY, lambda entry, body: {"start_entry_id": entry, "body": [body] * 3}),
+    "lac": (V3Operation.READ_LAC, lambda _, body: {"lac_body": body}),
+    "write-lac": (V3Operation.WRITE_LAC, lambda *_: {}),
+    "force": (V3Operation.FORCE_LEDGER, lambda *_: {}),
+    "list": (
+        V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER,
+        lambda _, body: {"availability_of_entries_of_ledger": body},
+    ),
+    "info": (V3Operation.GET_BOOKIE_INFO, lambda *_: {"free_disk_space": 4}),
+}
+
+
+def v3_reply(number: int, asked: Asked, offset: int, status: int, body: bytes) -> bytes:
+    kind, ledger_id, entry_id = asked
+    operation, part_of = _V3_KINDS[kind]
+    if status and offset % 2:
+        return bare(operation, number, status)
+    part = part_of(entry_id, body)
+    if kind != "info":
+        scope_id, part["ledger_id"] = ids.split(ledger_id)
+        if scope_id and offset != 3:
+            part["ledger_scope_id"] = scope_id
+    return answer(operation, number, status, **part)
+
+
+DIALECTS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[str, ...]]] = {
+    "v2": (V2ClientConnection, v2_reply, V2_STATUSES, ("add", "read", "range", "batch")),
+    "v3": (V3ClientConnection, v3_reply, V3_STATUSES, tuple(_V3_KINDS)),
+}
+
+
+@st.composite
+def streams(draw: Any, dialect: str) -> tuple[list[Asked], list[bytes]]:
+    """Requests, and what comes back of them and of none."""
+    _, reply, statuses, kinds = DIALECTS[dialect]
+    asked = draw(
+        st.lists(
+            st.tuples(st.sampled_from(kinds), st.sampled_from(LEDGERS), st.integers(0, 5)), min_size=1, max_size=12
+        )
+    )
+    numbers = st.integers(1, 4 * len(asked) + 2)
+    good = st.builds(
+        lambda number, which, offset, status, body: reply(number, asked[which], offset, status, body),
+        numbers,
+        st.integers(0, len(asked) - 1),
+        st.integers(0, 3),
+        st.sampled_from(statuses),
+        st.binary(max_size=50),
+    )
+    changed = st.builds(
+        lambda frame, at, value: frame[: at % len(frame)] + bytes([value]) + frame[at % len(frame) + 1 :],
+        good,
+        st.integers(0, 200),
+        st.integers(0, 255),
+    )
+    cut = st.builds(lambda frame, at: frame[: at % len(frame)], good, st.integers(0, 200))
+    pieces = draw(st.lists(st.one_of(good, good, good, good, changed, cut, st.binary(max_size=40)), max_size=25))
+    data = b"".join(pieces)
+    edges = sorted(draw(st.lists(st.integers(0, len(data)), max_size=8)))
+    return asked, [data[a:b] for a, b in pairwise([0, *edges, len(data)])]
+
+
+def run(dialect: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]) -> None:
+    """Ask, take what comes, and hold the connection to its word."""
+    make = DIALECTS[dialect][0]
+    connection = make(FRAME_SIZE_MAX)
+    completions: Counter[int] = Counter()
+    kept: Counter[int] = Counter(range(len(asked)))
+
+    def take(done: list[Any]) -> None:
+        for token, error, _ in done:
+            assert error is None or isinstance(error, BookKeeperError)
+            completions[token] += 1
+
+    for token, each in enumerate(asked):
+        forget = ask(connection, token, each)
+        if each[0] == "poll" and token in forgets:
+            forget()
+            del kept[token]
+    connection.data_to_send()
+    end: BookKeeperError = BookieUnavailable()
+    for piece in pieces:
+        try:
+            take(connection.receive(piece))
+        except ProtocolViolation as error:
+            end = error
+            break
+        assert sum(map(len, connection._frames._pieces)) <= FRAME_SIZE_MAX + 200
+    take(connection.expire(12.0))
+    take(connection.fail_all(end))
+    assert completions == kept
+    assert not connection.waiting
+    assert connection.fail_all(end) == []
+    assert connection.expire(1e9) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_request_completes_once_whatever_comes(dialect: str) -> None:
+    @settings(max_examples=400, deadline=None)
+    @given(streams(dialect), st.sets(st.integers(0, 11)))
+    def check(stream: tuple[list[Asked], list[bytes]], forgets: set[int]) -> None:
+        run(dialect, *stream, forgets)
+
+    check()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_good_reply_to_each_completes_it_at_once(dialect: str) -> None:
+    """The replies that the other test changes are right ones."""
+    make, reply, _, kinds = DIALECTS[dialect]
+    for kind in kinds:
+        connection = make(FRAME_SIZE_MAX)
+        asked = (kind, 1, 3)
+        ask(connection, 0, asked)
+        count = 4 if kind == "range" else 1
+        data = b"".join(reply(1 + at, asked, at or 2 * (count == 1), 0, b"body") for at in range(count))
+        ((token, error, _),) = connection.receive(data)
+        assert (token, error) == (0, None)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(st.lists(st.binary(min_size=1, max_size=3000), max_size=5))
+def test_what_is_not_read_yet_is_bounded_by_the_frame_limit(dialect: str, noise: list[bytes]) -> None:
+    connection = DIALECTS[dialect][0](FRAME_SIZE_MAX)
+    for piece in noise:
+        try:
+            connection.receive(piece)
+        except ProtocolViolation:
+            return
+        assert sum(map(len, connection._frames._pieces)) <= FRAME_SIZE_MAX + 200

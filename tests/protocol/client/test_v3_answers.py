@@ -1,0 +1,101 @@
+"""What a client makes of V3 replies, captured ones and bad ones."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.errors import ProtocolViolation
+from bookkeeper_tx.protocol.client import v3_answers
+from protocol_specs import vectors
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.operations import V3Operation
+
+VECTORS = {vector["name"]: vector for vector in vectors.load("wire")}
+TXN = 5
+
+
+@pytest.mark.parametrize("name", [name for name in VECTORS if VECTORS[name].get("reply_spec") == "wire/v3.Response"])
+def test_captured_reply(name: str) -> None:
+    decoded, header = VECTORS[name]["reply_fields"], VECTORS[name]["reply_fields"]["header"]
+    reply = v3_answers.decode(bytes.fromhex(VECTORS[name]["reply"])[4:])
+    assert (reply.operation, reply.txn_id, reply.status.v3) == (
+        header["operation"],
+        header["txn_id"],
+        decoded["status"],
+    )
+    if reply.operation is V3Operation.READ_ENTRY and reply.status is statuses.EOK:
+        assert reply.value.hex() == decoded["read_response"].get("body", "")
+    elif reply.operation is V3Operation.READ_LAC:
+        part = decoded["read_lac_response"]
+        expected = (part.get("lac_body"), part.get("last_entry_body"))
+        assert tuple(each and each.hex() for each in reply.value) == expected
+    elif reply.operation is V3Operation.GET_BOOKIE_INFO and reply.status is statuses.EOK:
+        part = decoded["get_bookie_info_response"]
+        assert reply.value == (part.get("total_disk_capacity"), part.get("free_disk_space"))
+    elif reply.operation is V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER and reply.status is statuses.EOK:
+        part = decoded["get_list_of_entries_of_ledger_response"]
+        assert reply.value.hex() == part["availability_of_entries_of_ledger"]
+    elif reply.operation is V3Operation.BATCH_READ_ENTRY and reply.status is statuses.EOK:
+        assert [each.hex() for each in reply.value] == decoded["batch_read_response"]["body"]
+    else:
+        assert reply.value is None
+
+
+def answered(operation: int, status: int, **parts: Any) -> bytes:
+    header = v3_pb2.PacketHeader(version=3, operation=operation, txn_id=TXN)  # type: ignore[arg-type]
+    return v3_pb2.Response(header=header, status=status, **parts).SerializePartialToString()  # type: ignore[arg-type]
+
+
+def test_bookie_info() -> None:
+    part = v3_pb2.GetBookieInfoResponse(status=0, total_disk_capacity=9, free_disk_space=4)  # type: ignore[arg-type]
+    assert v3_answers.decode(answered(8, 0, get_bookie_info_response=part)).value == (9, 4)
+
+
+@pytest.mark.parametrize(("whole", "part", "status"), [(0, 504, 504), (502, 504, 502), (502, 0, 502), (0, 0, 0)])
+def test_the_status_of_the_whole_wins_unless_it_says_ok(whole: int, part: int, status: int) -> None:
+    add = v3_pb2.AddResponse(status=part, ledger_id=1, entry_id=2)  # type: ignore[arg-type]
+    assert v3_answers.decode(answered(2, whole, add_response=add)).status.v3 == status
+
+
+@pytest.mark.parametrize("operation", [1, 2, 3, 6, 7, 8, 12])
+def test_an_error_needs_no_part(operation: int) -> None:
+    reply = v3_answers.decode(answered(operation, 404))
+    assert (reply.operation, reply.txn_id, reply.status) == (operation, TXN, statuses.EBADREQ)
+    assert reply.value is None
+
+
+def test_a_read_lac_tells_what_it_has_along_with_the_error() -> None:
+    part = v3_pb2.ReadLacResponse(status=501, ledger_id=1, lac_body=b"blob")  # type: ignore[arg-type]
+    reply = v3_answers.decode(answered(7, 501, read_lac_response=part))
+    assert (reply.status, reply.value) == (statuses.EIO, (b"blob", None))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\x02\x02\x00\x00",
+        answered(1, 0),
+        answered(2, 0, read_response=v3_pb2.ReadResponse(status=0, ledger_id=1, entry_id=2)),  # type: ignore[arg-type]
+        bytes.fromhex("0a0608031001180510fc03"),
+        bytes.fromhex("0a06080310011805"),
+        bytes.fromhex("0a060803100d1805109403"),
+        bytes.fromhex("0a06080310011805109403a2060208"),
+    ],
+    ids=["empty", "v2", "no part", "another part", "status 508", "no status", "operation 13", "cut"],
+)
+def test_what_is_no_reply_is_a_violation(frame: bytes) -> None:
+    with pytest.raises(ProtocolViolation, match="the bookie sent"):
+        v3_answers.decode(frame)
+
+
+@given(st.binary(max_size=60))
+def test_junk_is_a_reply_or_a_violation(junk: bytes) -> None:
+    for frame in (junk, answered(1, 0) + junk):
+        try:
+            v3_answers.decode(frame)
+        except ProtocolViolation:
+            pass

@@ -1,0 +1,64 @@
+"""What a client asks in V3, to the byte where Java's is known, beside what the bookie reads of it."""
+
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.protocol.bookie import v3
+from bookkeeper_tx.protocol.client import v3_requests
+from protocol_specs import fields, vectors
+from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.operations import Flag
+
+VECTORS = {vector["name"]: vector for vector in vectors.load("wire")}
+KEY = bytes.fromhex("2e2a69d870796fe05c0e77c52a29ce5e4222b758")
+BAD_KEY = bytes.fromhex("c04ca4b64ecabc55ca22148c580ffff6610663cc")
+TXN = 5
+
+
+def entry(ledger_id: int, entry_id: int) -> bytes:
+    ids = (ledger_id, entry_id, entry_id - 1, 5)
+    return b"".join(each.to_bytes(8, "big", signed=True) for each in ids) + b"hello"
+
+
+LAC_BODY = (1206).to_bytes(8, "big") + (3).to_bytes(8, "big")
+
+
+@pytest.mark.parametrize(
+    ("name", "frame"),
+    [
+        ("v3 add ok", v3_requests.add_entry(TXN, 1201, 0, entry(1201, 0), KEY)),
+        ("v3 add bad key", v3_requests.add_entry(TXN, 1201, 5, entry(1201, 5), BAD_KEY)),
+        ("v3 recovery add", v3_requests.add_entry(TXN, 1202, 4, entry(1202, 4), KEY, Flag.RECOVERY_ADD)),
+        ("v3 read ok", v3_requests.read_entry(TXN, 1201, 0)),
+        ("v3 read -1", v3_requests.read_entry(TXN, 1201, fields.LAST_ENTRY)),
+        ("v3 fence good", v3_requests.read_entry(TXN, 1202, fields.LAST_ENTRY, Flag.FENCING, KEY)),
+        ("v3 READ_LAC entries only", v3_requests.read_last_add_confirmed(TXN, 1206)),
+        ("v3 WRITE_LAC 3", v3_requests.write_last_add_confirmed(TXN, 1206, 3, KEY, LAC_BODY)),
+        ("v3 INFO requested 0", v3_requests.bookie_info(TXN, 0)),
+    ],
+)
+def test_request_is_the_captured_one(name: str, frame: bytes) -> None:
+    assert frame.hex() == VECTORS[name]["request"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "priority"),
+    [
+        (v3_requests.add_entry(TXN, 1, 2, entry(1, 2), KEY, Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY), 100),
+        (v3_requests.read_entry(TXN, 1, 2, Flag.FENCING | Flag.HIGH_PRIORITY, KEY), 100),
+        (v3_requests.read_entry(TXN, 1, 2), 0),
+    ],
+)
+def test_priority(frame: bytes, priority: int) -> None:
+    assert v3_pb2.Request.FromString(frame[4:]).header.priority == priority
+
+
+def test_the_bookie_reads_what_the_client_asks() -> None:
+    add: Any = v3.decode(v3_requests.add_entry(TXN, 1, 2, entry(1, 2), KEY, 6)[4:])
+    assert (add.entries.ledger_id, add.entries.first_entry_id, add.master_key) == (1, 2, KEY)
+    assert (add.recovery, add.high_priority) == (True, True)
+    read: Any = v3.decode(v3_requests.read_entry(TXN, 1, 2, Flag.FENCING, KEY)[4:])
+    assert (read.ledger_id, read.entry_ids, read.fencing, read.master_key) == (1, [2], True, KEY)
+    info: Any = v3.decode(v3_requests.bookie_info(TXN)[4:])
+    assert info.requested == 3
