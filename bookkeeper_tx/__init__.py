@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bookkeeper_tx.client.ledger_writer import LedgerWriter as LedgerWriter
     from bookkeeper_tx.config import BookieConfig as BookieConfig
     from bookkeeper_tx.config import ClientConfig as ClientConfig
-    from bookkeeper_tx.digest import EntryDigest as EntryDigest
-    from bookkeeper_tx.entry_run import EntryRun as EntryRun
+    from bookkeeper_tx.entry.digest import EntryDigest as EntryDigest
+    from bookkeeper_tx.entry.entry_run import EntryRun as EntryRun
     from bookkeeper_tx.errors import BookKeeperError as BookKeeperError
     from bookkeeper_tx.model import DigestType as DigestType
     from bookkeeper_tx.model import Entry as Entry

@@ -18,9 +18,9 @@ import pytest
 from google.protobuf.message import Message
 
 from bookkeeper_tx.bookie.journal import records as journal_records
-from bookkeeper_tx.digest import EntryDigest, master_key
+from bookkeeper_tx.entry.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import error_of
-from bookkeeper_tx.metadata import ledger_serialization
+from bookkeeper_tx.metadata.ledger_record import serialization
 from bookkeeper_tx.model import DigestType
 from protocol_specs import codecs
 from protocol_specs.disk import cookie
@@ -106,7 +106,7 @@ def _rebuilt(spec: str, data: bytes) -> bytes:
     if spec == "disk/cookie":
         return cookie.build(*cookie.parse(data))
     if spec == "metadata/ledger":
-        return ledger_serialization.serialize(ledger_serialization.parse(data, 0))
+        return serialization.serialize(serialization.parse(data, 0))
     if spec in ("wire/v3.Request", "wire/v3.Response"):
         return _rebuilt_message(getattr(v3_pb2, spec.rpartition(".")[2]), data)
     declaration = _spec(spec)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from bookkeeper_tx.digest import EQUAL_MIN, Checksum, EntryDigest, SealedFormat
-from bookkeeper_tx.entry_format import format_of
+from bookkeeper_tx.entry.digest import EQUAL_MIN, Checksum, EntryDigest, SealedFormat
+from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from protocol_specs import codecs
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from attrs import evolve
 
 from bookkeeper_tx.errors import LedgerClosed, LedgerFenced, MetadataConflict
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
 
 UNDER_REPLICATED = "underReplicated"

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from random import Random
 
 from bookkeeper_tx.errors import LedgerExists
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, DigestType, Fragment, LedgerMetadata, Versioned
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 FIRST_ENTRY_ID = fields.NO_ENTRY + 1

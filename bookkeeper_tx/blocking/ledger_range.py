@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 
 
 def _fragments(values: Iterable[Fragment]) -> tuple[Fragment, ...]:

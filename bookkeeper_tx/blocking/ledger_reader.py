@@ -12,7 +12,7 @@ from bookkeeper_tx.blocking.replicated_reads import read_replicated
 from bookkeeper_tx.blocking.run_reads import ReadSizes
 from bookkeeper_tx.blocking.striped_reads import read_striped
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import ledger_name
 

@@ -28,13 +28,13 @@ from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBookies, TlsFailed
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, DigestType
-from bookkeeper_tx.placement import Placement
 from bookkeeper_tx.protocol.v2_frames import ADD_REQUEST
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.placement import Placement
+from bookkeeper_tx.quorums.quorum import Quorum
 
 CHUNK_ENTRIES = 2_000
 CHUNK_BYTES = 1024 * 1024

@@ -12,9 +12,9 @@ from attrs import frozen
 from bookkeeper_tx.blocking.add_frames import add_frames, sealed
 from bookkeeper_tx.blocking.close_ledger import close_ledger
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import RemoteError
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, Versioned
 from protocol_specs import fields
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection

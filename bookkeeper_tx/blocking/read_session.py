@@ -12,8 +12,8 @@ from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
 from bookkeeper_tx.blocking.run_reads import ReadSizes, SizeEstimate
 from bookkeeper_tx.blocking.verified_count import verified_count
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, ledger_name
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from bookkeeper_tx import errors
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, RemoteError, RequestTimedOut
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, ledger_name
 
 CHILD = "bookkeeper_tx.cli.recover_ledgers"

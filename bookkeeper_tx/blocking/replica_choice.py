@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BadRequest,

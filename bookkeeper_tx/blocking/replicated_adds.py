@@ -27,7 +27,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 

@@ -8,7 +8,7 @@ from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
 from bookkeeper_tx.blocking.run_reads import RunReads
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.config import WireProtocol
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import define, frozen
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
 from bookkeeper_tx.protocol.client.completion import joined
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token

@@ -9,8 +9,8 @@ from itertools import starmap
 
 import construct
 
-from bookkeeper_tx.digest import EQUAL_MIN, Checksum, EntryDigest, SealedFormat
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EQUAL_MIN, Checksum, EntryDigest, SealedFormat
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import codecs
 
 try:

@@ -17,7 +17,7 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.worker import Threads
+from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
 

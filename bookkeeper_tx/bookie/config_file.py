@@ -5,8 +5,8 @@ from typing import Any
 
 from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import MIB
-from bookkeeper_tx.properties_file import Setting, read_properties
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
+from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 Warn = Callable[[str], None]
 

@@ -28,9 +28,9 @@ from bookkeeper_tx.metadata.service_info import check_bookie_id
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.threads.worker import Worker
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_protocol import Security
-from bookkeeper_tx.worker import Worker
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
 READ_THREADS = 2

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.worker import Threads
+from bookkeeper_tx.threads.worker import Threads
 
 RETRY_DELAY_S: Final = 1.0
 """How long after a failed flush the next one is tried."""

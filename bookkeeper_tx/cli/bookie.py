@@ -13,7 +13,7 @@ from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import BookieId
-from bookkeeper_tx.tables import print_table
+from bookkeeper_tx.text.tables import print_table
 
 
 @frozen

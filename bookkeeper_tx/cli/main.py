@@ -17,15 +17,15 @@ INTERRUPTED_EXIT_CODE = 130
 """What shells expect of a program that Ctrl-C ended: 128 + SIGINT."""
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
-    "ledger": ("ledger", "Create, write, read, list, show and delete ledgers."),
+    "demo": ("demo.demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
+    "ledger": ("ledger.ledger", "Create, write, read, list, show and delete ledgers."),
     "bookie": ("bookie", "Look at the bookies of a cluster."),
     "cluster": ("cluster", "Set up a cluster's metadata."),
-    "wire": ("wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),
-    "bench": ("bench", "Measure adds and reads: rates, latencies, CPU per entry."),
+    "wire": ("wire.wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),
+    "bench": ("bench.bench", "Measure adds and reads: rates, latencies, CPU per entry."),
     "spark": ("spark", "Jobs on Spark: export, import, copy, scrub, stats and more."),
 }
-"""Command → the room it lives in and its one line of help, so that only the command that runs is imported."""
+"""Command → the module it lives in and its one line of help, so that only the command that runs is imported."""
 
 
 @define

@@ -26,7 +26,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""

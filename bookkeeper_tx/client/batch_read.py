@@ -16,7 +16,7 @@ from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BadRequest,
     BadVersion,

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import BookieId
-from bookkeeper_tx.placement import Placement
+from bookkeeper_tx.quorums.placement import Placement
 
 SUSPICION_S = 30.0
 """How long a bookie that did not answer is asked last; long enough to spare most reads its time-out."""

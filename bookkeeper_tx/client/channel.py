@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 

@@ -20,11 +20,11 @@ from bookkeeper_tx.client.list_entries import list_entries
 from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
-from bookkeeper_tx.placement import Placement
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.placement import Placement
+from bookkeeper_tx.quorums.quorum import Quorum
 
 T = TypeVar("T")
 

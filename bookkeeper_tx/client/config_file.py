@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.properties_file import Setting, read_properties
 from bookkeeper_tx.security.config_keys import CLIENT_KEYS, Warn, client_security
+from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
     "useV2WireProtocol": ("protocol", lambda setting: WireProtocol.V2 if setting.boolean() else WireProtocol.V3),

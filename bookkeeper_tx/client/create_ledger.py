@@ -14,10 +14,10 @@ from bookkeeper_tx.client.ledger_ids import (
     require_scope_on_the_wire,
 )
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 from protocol_specs.ledger_id import split
 

@@ -14,10 +14,10 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed
 from bookkeeper_tx.model import BookieId, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 

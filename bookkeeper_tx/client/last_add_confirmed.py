@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
@@ -20,7 +20,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, Fragment, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
 

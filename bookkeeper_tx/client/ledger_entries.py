@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from bookkeeper_tx.entry_format import format_of
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_format import format_of
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import Entry, ledger_name
 
 

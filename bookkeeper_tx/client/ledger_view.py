@@ -10,10 +10,10 @@ from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.replicas import Replicas
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 ENTRY_SIZE_GUESS = 1024

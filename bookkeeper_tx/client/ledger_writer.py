@@ -12,7 +12,7 @@ from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferre
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
 from bookkeeper_tx.config import WireProtocol
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookKeeperError,
     InvalidArgument,
@@ -21,7 +21,7 @@ from bookkeeper_tx.errors import (
     TooManyOutstandingAdds,
 )
 from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 ADD_OVERHEAD = {WireProtocol.V2: 28, WireProtocol.V3: 128}

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs.ledger_id import split

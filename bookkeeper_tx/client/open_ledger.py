@@ -5,7 +5,7 @@ from bookkeeper_tx.client.create_ledger import require_digest_type, require_pass
 from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.recovery import RULES, Recovery, RecoveryRules
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import DigestMismatch, InvalidArgument, Unauthorized
 from bookkeeper_tx.model import DigestType, LedgerMetadata, Versioned, ledger_name
 from protocol_specs import fields

@@ -7,7 +7,7 @@ from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
 
 

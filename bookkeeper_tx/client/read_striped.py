@@ -5,7 +5,7 @@ from functools import partial
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import StoredEntryRead
 from bookkeeper_tx.client.read_prefix import PrefixDone, PrefixRead, ReadStyle, count_within
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 
 

@@ -19,7 +19,7 @@ from bookkeeper_tx.client.ensemble import replace_bookies
 from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import EntryRead
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
@@ -30,7 +30,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, Entry, Fragment, LedgerMetadata, LedgerState, Versioned, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
 

@@ -13,7 +13,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
 )
 from bookkeeper_tx.model import BookieId, Fragment, ledger_name
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 

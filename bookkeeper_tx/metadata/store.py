@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bookkeeper_tx.metadata.sqlite import SqliteMetadataStore
+from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
 
 
@@ -17,6 +17,6 @@ def open_metadata_store(uri: str, reactor: Any, timeout_s: float = 10.0) -> Any:
     if isinstance(parsed, SqliteUri):
         return SqliteMetadataStore(parsed.path, reactor)
     # Only here: who has an SQLite store need not wait for kazoo to be imported.
-    from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
+    from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 
     return ZooKeeperMetadataStore(parsed, reactor, session_timeout_s=timeout_s, operation_timeout_s=timeout_s)

@@ -6,10 +6,10 @@ from typing import Any
 from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.properties_file import Setting
 from bookkeeper_tx.security import jaas
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient, SaslLogin
 from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.text.properties_file import Setting
 
 Settings = Mapping[str, Setting]
 Warn = Callable[[str], None]

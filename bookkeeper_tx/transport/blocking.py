@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from twisted.internet.defer import Deferred, gatherResults
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
 from bookkeeper_tx.model import BookieServiceInfo, ledger_name
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach

@@ -19,7 +19,7 @@ from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType, Fragment
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
 from bookkeeper_tx.testing.local_cluster import LocalCluster

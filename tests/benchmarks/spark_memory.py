@@ -23,9 +23,9 @@ from pyspark.sql import Row
 
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
-from bookkeeper_tx.metadata.ledger_serialization import serialize
-from bookkeeper_tx.metadata.sqlite_file import transaction
-from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.metadata.ledger_record.serialization import serialize
+from bookkeeper_tx.metadata.sqlite.file import transaction
+from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.cluster.ledgers_table import CHUNK_MAX
 from bookkeeper_tx.spark.entries.source_reader import ledger_partition

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking import add_frames as module
 from bookkeeper_tx.blocking.add_frames import PAYLOAD_MAX, add_frames, sealed
-from bookkeeper_tx.digest import EQUAL_MIN, EntryDigest
+from bookkeeper_tx.entry.digest import EQUAL_MIN, EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 

@@ -8,7 +8,7 @@ from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
 from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.blocking.rate_limit import BURST_S, PORTION_S, RateLimit
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     InvalidArgument,
     LedgerClosed,
@@ -18,7 +18,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import DigestType, LedgerState
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs.wire import status as statuses
 from tests.blocking.memory_store import MemoryStore
 from tests.blocking.puppet_bookies import PuppetCluster

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from bookkeeper_tx.blocking.list_entries import IN_FLIGHT, EntryListChannel
-from bookkeeper_tx.entry_list import EntryList, encode
+from bookkeeper_tx.entry.entry_list import EntryList, encode
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchLedger, ProtocolViolation, TooManyRequests
 from bookkeeper_tx.protocol.bookie import v3_replies
 from protocol_specs.wire import status as statuses

@@ -9,11 +9,11 @@ import pytest
 from bookkeeper_tx.blocking.add_channel import AddChannel
 from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, TlsFailed
 from bookkeeper_tx.model import BookieId, DigestType
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport import blocking_connect

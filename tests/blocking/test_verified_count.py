@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking import verified_count as module
 from bookkeeper_tx.blocking.verified_count import PAYLOAD_MAX, verified_count
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import DigestType
 from protocol_specs.ledger_id import SCOPED_MIN
 

@@ -16,8 +16,8 @@ from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import write_last_mark
 from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import DigestType
 from tests.bookie.storage.storages import flush, new_storage
 from tests.bookie.workers import InlineWorker

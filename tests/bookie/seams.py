@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
 from bookkeeper_tx.protocol.bookie.messages import Continuation
 from protocol_specs.entry.version import explicit_lac_of

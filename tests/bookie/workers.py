@@ -1,4 +1,4 @@
-"""Workers without threads, with the interface of bookkeeper_tx.worker.Worker."""
+"""Workers without threads, with the interface of bookkeeper_tx.threads.worker.Worker."""
 
 from collections import deque
 from collections.abc import Callable

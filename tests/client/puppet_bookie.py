@@ -10,9 +10,9 @@ from typing import Any
 from attrs import define, field
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx import entry_list
-from bookkeeper_tx.entry_format import format_of
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry import entry_list
+from bookkeeper_tx.entry.entry_format import format_of
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     BadRequest,
     BadVersion,

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BatchReadNotSupported,
     BookieUnavailable,

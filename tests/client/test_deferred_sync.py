@@ -7,7 +7,7 @@ from attrs import evolve
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     ClientClosed,

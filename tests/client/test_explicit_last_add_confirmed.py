@@ -6,7 +6,7 @@ import pytest
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, RequestTimedOut
 from bookkeeper_tx.model import DigestType
 from tests.client.puppets import Cluster

@@ -6,7 +6,7 @@ import pytest
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.entry_run import ENTRY_METADATA
+from bookkeeper_tx.entry.entry_run import ENTRY_METADATA
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,

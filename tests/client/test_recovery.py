@@ -25,7 +25,7 @@ from bookkeeper_tx.errors import (
     UnknownLedgerState,
 )
 from bookkeeper_tx.model import DigestType, LedgerState
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from tests.client.puppets import Cluster
 
 SIZES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (2, 2, 1), (3, 3, 3), (5, 3, 2), (1, 1, 1)]

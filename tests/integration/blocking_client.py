@@ -11,8 +11,8 @@ from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.blocking.verified_run import VerifiedRun
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.quorums.quorum import Quorum
 
 
 def write(uri: str, config: ClientConfig, payloads: Sequence[bytes], *sizes: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from protocol_specs import codecs

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.transport.blocking import BlockingChannel

@@ -16,7 +16,7 @@ from attrs import frozen
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import LedgerState, Versioned
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.spark.sink.manifest import EpochKey, read_manifest
 from bookkeeper_tx.spark.sink.mark import SinkMark
 from bookkeeper_tx.spark.sink.sweep import sweep

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from bookkeeper_tx.cli import bench_planning, planning_stores
-from bookkeeper_tx.cli.planning_stores import planning_store
+from bookkeeper_tx.cli.bench import planning, planning_stores
+from bookkeeper_tx.cli.bench.planning_stores import planning_store
 from bookkeeper_tx.errors import InvalidArgument, MetadataUnavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.cli.bktx_process import bktx
@@ -45,7 +45,7 @@ def test_ledgers_to_plan_over_are_made_in_zookeeper_and_deleted(zookeeper: ZooKe
     root = f"/bench-{uuid.uuid4()}"
     uri = f"zk://{zookeeper.hosts}{root}/planning"
     with planning_store(uri, tmp_path, COUNT) as store:
-        (run,) = bench_planning.compare(store, COUNT, lambda uri: (0.0, 0.0), runs=1)
+        (run,) = planning.compare(store, COUNT, lambda uri: (0.0, 0.0), runs=1)
         assert min(run.raw_s, run.read_s, run.listed_and_read_s) > 0
         with pytest.raises(InvalidArgument, match="not there yet"), planning_store(uri, tmp_path, COUNT):
             pytest.fail("a cluster that was there has been taken for ours")

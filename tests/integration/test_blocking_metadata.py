@@ -15,11 +15,11 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 
-from bookkeeper_tx.cli.planning_stores import ZooKeeperPlanning
+from bookkeeper_tx.cli.bench.planning_stores import ZooKeeperPlanning
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.model import LedgerId
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
@@ -27,8 +27,8 @@ from tests.integration.our_client import poll
 from tests.integration.test_metadata_faults import registered_process
 from tests.integration.test_metadata_store import RealCluster, SqliteCluster, ZooKeeperCluster
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios  # noqa: F401 -- they add scenarios
+from tests.metadata.blocking.test_store import modules_loaded_by_use
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
-from tests.metadata.test_blocking import modules_loaded_by_use
 from tests.reactor_thread import run_in_reactor
 
 READS = frozenset(

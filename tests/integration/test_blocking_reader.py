@@ -14,7 +14,7 @@ from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.blocking.list_entries import EntryListChannel
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, EntriesMissing, NoSuchLedger
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches

@@ -10,9 +10,9 @@ from attrs import evolve
 from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import AuthenticationFailed, NotEnoughBookies, TlsFailed, Unauthorized
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.security.sasl import SaslLogin
 from bookkeeper_tx.testing.local_cluster import LocalCluster

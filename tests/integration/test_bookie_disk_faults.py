@@ -12,7 +12,7 @@ from twisted.internet import reactor
 from bookkeeper_tx.bookie.disk import Buffer, Disk, File
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, ReadOnlyBookie, StorageFailed
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from twisted.internet import reactor
 
-from bookkeeper_tx.digest import EntryDigest, master_key
+from bookkeeper_tx.entry.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import (
     BadRequest,
     BookieUnavailable,

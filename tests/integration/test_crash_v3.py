@@ -11,7 +11,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, LedgerFenced, NoSuchEntry
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bookkeeper_tx.entry_list import EntryList, encode
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.entry.entry_list import EntryList, encode
+from bookkeeper_tx.quorums.quorum import Quorum
 from compat_tests.targets.driver_process import DriverProcess
 from compat_tests.targets.java_entry_list import Answer, Question, decode
 from compat_tests.targets.java_entry_list import encode as java_encode

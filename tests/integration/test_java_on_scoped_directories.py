@@ -13,8 +13,8 @@ from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.records import fence_record
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.payloads import patterns

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from attrs import frozen
 
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.cluster import Cluster

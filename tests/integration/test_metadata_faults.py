@@ -16,7 +16,7 @@ from twisted.internet import reactor, task
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
-from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
+from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO

@@ -9,11 +9,11 @@ import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor, task
 
-from bookkeeper_tx.metadata.sqlite_tables import Tables
+from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
-from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
-from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios  # noqa: F401 -- they add scenarios
 from tests.reactor_thread import run_in_reactor
 

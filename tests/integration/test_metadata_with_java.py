@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from twisted.internet import reactor
 
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper_paths import LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java_targets import JavaTargets

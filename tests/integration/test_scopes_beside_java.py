@@ -15,9 +15,9 @@ import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper_paths import HIERARCHICAL, LONG_HIERARCHICAL
+from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.driver_process import JavaError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.session import SOURCES
 from bookkeeper_tx.testing.local_cluster import LocalCluster

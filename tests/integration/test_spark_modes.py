@@ -13,7 +13,7 @@ import pyspark
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.jobs.summary import ExitCode
 from bookkeeper_tx.testing.local_cluster import LocalCluster

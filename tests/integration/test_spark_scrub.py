@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.jobs import scrub_replicas
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output

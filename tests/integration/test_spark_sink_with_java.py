@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.spark.sink.manifest import read_manifest
 from compat_tests.targets.cluster import Cluster
 from tests.integration.sink_driver import rows

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve, frozen
 
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.session import SOURCES, register_all
 from bookkeeper_tx.testing.local_cluster import LocalCluster

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.spark.sink.manifest import read_manifest
 from bookkeeper_tx.testing.local_cluster import LocalCluster

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.metadata.zookeeper_world import World
+from tests.metadata.zookeeper.zookeeper_world import World
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, gatherResults
 
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists, MetadataConflict, NoSuchLedger
-from bookkeeper_tx.metadata import ledger_serialization
+from bookkeeper_tx.metadata.ledger_record import serialization
 from bookkeeper_tx.model import LedgerId, LedgerState
 from tests.metadata.contract import METADATA, SCOPE_ID, Cluster, ledger_scenario, scenario
 
@@ -63,7 +63,7 @@ async def stored_bytes_are_the_binary_form(cluster: Cluster, at: Callable[[int],
     await store.initialize()
     created = await store.create_ledger(at(3), METADATA)
     record = await cluster.raw_ledger(at(3))
-    assert record == ledger_serialization.serialize(created.metadata)
+    assert record == serialization.serialize(created.metadata)
     assert record.startswith(b"BookieMetadataFormatVersion\t3\n")
     assert 0 <= created.metadata.create_token < 2**63
     await store.write_ledger(at(3), created.metadata, 0)
@@ -80,7 +80,7 @@ async def an_update_keeps_the_stored_form(cluster: Cluster, at: Callable[[int], 
     ):
         custom = {} if form == 1 else METADATA.custom_metadata
         old = evolve(metadata, format_version=form, custom_metadata=custom)
-        await cluster.put_raw_ledger(at(form), ledger_serialization.serialize(old))
+        await cluster.put_raw_ledger(at(form), serialization.serialize(old))
         stored = await store.read_ledger(at(form))
         await store.write_ledger(at(form), stored.metadata.with_state(LedgerState.IN_RECOVERY), stored.version)
         assert (await cluster.raw_ledger(at(form))).startswith(b"BookieMetadataFormatVersion\t%d\n" % form)

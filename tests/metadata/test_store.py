@@ -5,10 +5,10 @@ from twisted.internet.task import Clock
 from zope.interface.verify import verifyClass, verifyObject
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.interfaces import IMetadataStore
-from bookkeeper_tx.metadata.sqlite import SqliteMetadataStore
+from bookkeeper_tx.metadata.interfaces import IMetadataStore
+from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper import ZooKeeperMetadataStore
+from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 
 
 @pytest.mark.parametrize("kind", [SqliteMetadataStore, ZooKeeperMetadataStore])

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from bookkeeper_tx import entry_list
 from bookkeeper_tx.bookie.operations import list_entries, long_poll, read_entry
 from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.protocol.bookie import v2, v3, v3_replies
 from bookkeeper_tx.protocol.v2_frames import READ_REPLY, REPLY_LENGTH
 from protocol_specs import fields
@@ -39,7 +39,7 @@ def an_entry_loses_its_last_byte() -> None:
     def entries_of(original: Any, run: Any, index: int, count: int) -> list[Any]:
         return [entry[:-1] for entry in original(run, index, count)]
 
-    from bookkeeper_tx.entry_run import EntryRun
+    from bookkeeper_tx.entry.entry_run import EntryRun
 
     @instead_of(EntryRun, "entry")
     def entry(original: Any, self: Any, entry_id: int) -> Any:

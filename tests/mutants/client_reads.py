@@ -8,11 +8,11 @@ from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_prefix import PrefixRead
 from bookkeeper_tx.client.read_range import RangeRead
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BadRequest, BadVersion, BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.protocol.client import v2
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
 from tests.mutants.mutant import CLIENT, Defects, instead_of

@@ -8,10 +8,10 @@ from bookkeeper_tx.client import ensemble_change, ledger_writer
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.recovery import Recovery, RecoveryRead
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, NoSuchEntry
 from bookkeeper_tx.model import LedgerMetadata
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs.wire.operations import Flag
 from tests.mutants.mutant import CLIENT, Defects, instead_of
 

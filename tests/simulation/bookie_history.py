@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie import v3
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests
 from protocol_specs.entry.version import explicit_lac_of

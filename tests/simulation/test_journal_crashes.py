@@ -17,7 +17,7 @@ from bookkeeper_tx.bookie.journal.journal import Journal, State
 from bookkeeper_tx.bookie.journal.last_mark import read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
 from bookkeeper_tx.bookie.journal.replay import replay
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs
 from protocol_specs.entry import v1, v2

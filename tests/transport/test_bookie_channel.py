@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx import entry_list
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     ClientClosed,

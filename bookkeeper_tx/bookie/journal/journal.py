@@ -23,7 +23,7 @@ from bookkeeper_tx.bookie.journal import files
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.bookie.journal.writer import JournalConfig, JournalWriter, SyncFailed
 from bookkeeper_tx.errors import StorageFailed
-from bookkeeper_tx.worker import Threads
+from bookkeeper_tx.threads.worker import Threads
 
 GROUP_SIZE_MAX: Final = 8 * 1024 * 1024
 """A group that has reached this many bytes takes no more: beyond it, longer groups buy latency only."""

@@ -11,7 +11,7 @@ from construct import ConstructError
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.journal.records import SEAL_PAD, start_checksum
-from bookkeeper_tx.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.entry_run import ENTRY_RECORD, RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs
 from protocol_specs.disk import journal

@@ -33,7 +33,7 @@ from bookkeeper_tx.bookie.journal.reader import (
     read_batch,
 )
 from bookkeeper_tx.bookie.journal.records import SEAL_PAD, parse_blob
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed

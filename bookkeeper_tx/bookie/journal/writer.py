@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk, File
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.journal.records import file_start, seal_pad
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import journal
 from protocol_specs.entry import v2

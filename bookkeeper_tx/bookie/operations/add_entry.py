@@ -16,8 +16,8 @@ from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.entry_format import V1
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.entry_format import V1
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import AddRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol

@@ -26,8 +26,8 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie import v2, v3, v3_batch_read
 from bookkeeper_tx.protocol.bookie.messages import Continuation, InContext, Request
+from bookkeeper_tx.threads.worker import Threads
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
-from bookkeeper_tx.worker import Threads
 
 Serve = Callable[[Any, BookieProtocol], None]
 

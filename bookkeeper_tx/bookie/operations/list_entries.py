@@ -11,14 +11,14 @@ from typing import Final
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.logger import Logger
 
-from bookkeeper_tx import entry_list
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import ListEntriesRequest
+from bookkeeper_tx.threads.worker import Threads
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
-from bookkeeper_tx.worker import Threads
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

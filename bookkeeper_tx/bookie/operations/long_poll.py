@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie.messages import LongPollRequest
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields

@@ -7,7 +7,7 @@ from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import Buffer, ReadRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol

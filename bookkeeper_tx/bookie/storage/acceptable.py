@@ -2,8 +2,8 @@
 
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import explicit_lac_size_max
-from bookkeeper_tx.entry_format import V2
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_format import V2
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed

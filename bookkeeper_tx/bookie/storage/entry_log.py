@@ -9,7 +9,7 @@ from attrs import frozen
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.entry import v2

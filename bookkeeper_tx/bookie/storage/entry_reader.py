@@ -10,8 +10,8 @@ from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces, Piece, ch
 from bookkeeper_tx.bookie.storage.entry_log import log_name, split_location
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.bookie.storage.stretch import checked_offsets, offsets_of
-from bookkeeper_tx.entry_format import V1, V2
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE, EntryRun, last_add_confirmed_of
+from bookkeeper_tx.entry.entry_format import V1, V2
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.ledger_id import SCOPED_MIN

@@ -26,10 +26,10 @@ from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.entry_run import EntryRun, last_add_confirmed_of
+from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.worker import Threads
+from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN

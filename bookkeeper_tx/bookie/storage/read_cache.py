@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 
 from bookkeeper_tx.bookie.storage.write_cache import OFFSET_BYTES, RUN_OVERHEAD_BYTES
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 
 
 def _memory_of(run: EntryRun) -> int:

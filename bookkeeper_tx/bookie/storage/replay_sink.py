@@ -3,7 +3,7 @@
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import Unauthorized
 from bookkeeper_tx.model import ledger_name
 

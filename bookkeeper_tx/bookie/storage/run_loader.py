@@ -11,10 +11,10 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, page_of
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry
 from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.worker import Threads
+from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 

@@ -12,8 +12,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from bookkeeper_tx.entry_format import EntryFormat, format_of
-from bookkeeper_tx.entry_run import RECORD_LENGTH_SIZE
+from bookkeeper_tx.entry.entry_format import EntryFormat, format_of
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from protocol_specs.codecs import RECORD_LENGTH
 from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from attrs import frozen
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.wire.status import Status
 
 Buffer: TypeAlias = bytes | bytearray | memoryview

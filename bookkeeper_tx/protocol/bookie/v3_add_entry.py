@@ -6,8 +6,8 @@ counts: whether it is 0, for then the entry is of format V1, and else of V2.
 
 from collections.abc import Sequence
 
-from bookkeeper_tx.entry_format import V2
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_format import V2
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie import v3_replies
 from bookkeeper_tx.protocol.bookie.messages import Answered
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded

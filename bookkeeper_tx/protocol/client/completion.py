@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, RemoteError
 
 Completion: TypeAlias = tuple[Any, BookKeeperError | None, Any]

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.errors import (
     BookKeeperError,
     IllegalOperation,
     ProtocolViolation,
     RequestTimedOut,
 )
-from bookkeeper_tx.frame_runs import ascending_ids, equal_frames, numbered
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.frame_runs import ascending_ids, equal_frames
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import ADD_OVERHEAD, ADD_REPLY, ADD_REQUEST, LENGTH, RUN_MIN
 from protocol_specs import codecs

@@ -18,7 +18,7 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     TlsFailed,
 )
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.spark.options.client_config import client_config

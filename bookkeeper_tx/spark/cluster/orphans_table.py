@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bookkeeper_tx.blocking.list_entries import EntryListChannel
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import (
     BookKeeperError,
     InvalidConfig,
@@ -23,7 +23,7 @@ from bookkeeper_tx.errors import (
     RemoteError,
     TooManyRequests,
 )
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.spark.cluster.bookies_table import DOWN, find_bookies
 from bookkeeper_tx.spark.options.channels import rate_limit

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.entry_format import format_of
+from bookkeeper_tx.entry.entry_format import format_of
 from protocol_specs.ledger_id import split
 
 INT64_SIZE = 8

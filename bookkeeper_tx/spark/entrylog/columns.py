@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bookkeeper_tx.entry_format import V1, V2, EntryFormat
+from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entrylog.digests import LogDigests
 from bookkeeper_tx.spark.entrylog.scan import Ints, Problem, Records

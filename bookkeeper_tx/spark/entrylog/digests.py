@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import DigestMismatch
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entrylog.scan import Ints, Records

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from bookkeeper_tx.frame_runs import equal_frames
+from bookkeeper_tx.entry.frame_runs import equal_frames
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
 

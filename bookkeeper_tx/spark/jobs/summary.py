@@ -8,7 +8,7 @@ import click
 from attrs import frozen
 from rich.table import Table
 
-from bookkeeper_tx.tables import print_table
+from bookkeeper_tx.text.tables import print_table
 
 
 class ExitCode(IntEnum):

@@ -11,10 +11,10 @@ from attrs import evolve
 from bookkeeper_tx.client.config_file import MAPPED
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.properties_file import Setting
 from bookkeeper_tx.security.config_keys import CLIENT_KEYS, client_security_by_path
 from bookkeeper_tx.spark.options.option import DURATION_MAX_S
 from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.text.properties_file import Setting
 
 PREFIX = "bookkeeper.client."
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed, OpenLedger, last_adds_confirmed
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.options.options import Options

@@ -7,7 +7,7 @@ from attrs import frozen
 from pyspark.sql.datasource import InputPartition
 
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import Versioned
 from bookkeeper_tx.spark.options.advice import advised
 from bookkeeper_tx.spark.options.options import Options

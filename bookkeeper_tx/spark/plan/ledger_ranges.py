@@ -18,7 +18,7 @@ from bookkeeper_tx.errors import (
     LedgerScopeNotSupported,
     Unauthorized,
 )
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
 from bookkeeper_tx.spark.options.channels import channels_to

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from attrs import frozen
 
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import LedgerId, LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.spark.options.option import LedgerSpan
 from bookkeeper_tx.spark.options.options import Options

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import BookieId
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 
 
 @frozen

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import frozen
 from pyspark.sql.datasource import InputPartition
 
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import Versioned
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret

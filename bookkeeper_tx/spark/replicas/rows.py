@@ -10,8 +10,8 @@ from attrs import define
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.entries.partition_reader import freeze_once

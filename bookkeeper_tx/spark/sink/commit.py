@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataUnavailable, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, abandon, publish
 from bookkeeper_tx.spark.sink.writer import EpochMessage, SinkPlan
 

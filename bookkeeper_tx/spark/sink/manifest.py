@@ -20,7 +20,7 @@ from itertools import count
 from typing import NamedTuple
 
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt, RemoteError
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
 
 FORMAT_VERSION = 1

@@ -3,8 +3,8 @@
 They are what failed, killed, speculative and repeated attempts leave behind.  A ledger goes when its epoch is published
 without it, or when it is older than a grace time and its epoch is not published; then its epoch gives it up first
 (:func:`bookkeeper_tx.spark.sink.manifest.abandon`), so that a driver that is only slow is refused and publishes
-nothing that is not there.  The grace time is a matter of not disturbing work, then, not of correctness: let it be longer than a
-micro-batch or a batch write takes.  What is published is never deleted.
+nothing that is not there.  The grace time is a matter of not disturbing work, then, not of correctness: let it be
+longer than a micro-batch or a batch write takes.  What is published is never deleted.
 """
 
 import time
@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 from bookkeeper_tx.blocking.recover import recover_ledgers
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
 from bookkeeper_tx.spark.sink.manifest import EpochKey, abandon, published
 from bookkeeper_tx.spark.sink.mark import SinkMark

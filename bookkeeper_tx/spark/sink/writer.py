@@ -17,9 +17,9 @@ from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.spark.options.advice import advised
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, published

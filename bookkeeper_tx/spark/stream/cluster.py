@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.blocking import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, Versioned, ledger_name
 from bookkeeper_tx.spark.entries.source_reader import ledger_partition
 from bookkeeper_tx.spark.options.advice import advised

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
-from bookkeeper_tx.metadata.blocking import BlockingStore
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.spark.options.id_ranges import NO_IDS, IdRanges
 from bookkeeper_tx.spark.options.options import Options, ReadMode

@@ -7,7 +7,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.bookie.journal.replay import Replayed, replay
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.disk import journal as spec
 from protocol_specs.entry import v1

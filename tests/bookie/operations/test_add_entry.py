@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.operations.add_entry import AddEntry, acceptable
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.wire import status as statuses
 from tests.bookie.seams import (
     EIO,

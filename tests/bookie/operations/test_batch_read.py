@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.operations.batch_read import BatchRead as Operation
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.fields import FRAME_SIZE_MAX, LAST_ENTRY
 from protocol_specs.wire import status as statuses

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from twisted.logger import globalLogPublisher
 
-from bookkeeper_tx.entry_list import EntryList
+from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.protocol.bookie.messages import InContext
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import v3_pb2

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bookkeeper_tx.bookie.operations import list_entries
 from bookkeeper_tx.bookie.operations.list_entries import ListEntries as Operation
 from bookkeeper_tx.bookie.operations.list_entries import united
-from bookkeeper_tx.entry_list import EntryList
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_list import EntryList
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import FRAME_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from tests.bookie.seams import KEY, LEDGER, Client, ListEntries, MemoryStorage, run_of

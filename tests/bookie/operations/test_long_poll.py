@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.operations.last_add_confirmed import WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.long_poll import LongPoll as Operation
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
 from tests.bookie import seams

@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.read_entry import ReadEntry, entries_of
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
 from tests.bookie.seams import LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, Read, entry, run_of, watch_of

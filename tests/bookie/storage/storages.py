@@ -7,7 +7,7 @@ from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.ledger_id import SCOPED_MIN
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of

@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.storage.entry_log import (
     log_name,
     split_location,
 )
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.ledger_id import SCOPED_MIN, join

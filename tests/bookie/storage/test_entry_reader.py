@@ -5,7 +5,7 @@ import pytest
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import SCOPED, run_of

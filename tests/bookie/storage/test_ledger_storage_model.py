@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import NO_ENTRY

@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.storage.write_cache import (
     compacted,
     part_of,
 )
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import NO_ENTRY
 from tests.bookie.seams import entry, run_of
 

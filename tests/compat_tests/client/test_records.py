@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from bookkeeper_tx.metadata import ledger_serialization
+from bookkeeper_tx.metadata.ledger_record import serialization
 from compat_tests.client.metadata_root import path_of, registration
 from compat_tests.client.records import CLOSED, IN_RECOVERY, LedgerRecord, decode
 from compat_tests.judge.verdict import Mismatch
@@ -32,11 +32,11 @@ def test_a_record_comes_back(form):
 
 @pytest.mark.parametrize("form", [1, 2, 3])
 def test_another_reader_understands_it(form):
-    metadata = ledger_serialization.parse(attrs.evolve(RECORD, format_version=form).encode(), 1)
+    metadata = serialization.parse(attrs.evolve(RECORD, format_version=form).encode(), 1)
     assert (metadata.last_entry_id, metadata.length, metadata.state.name) == (4, 77, CLOSED)
     assert [each.first_entry_id for each in metadata.fragments] == [0, 3]
     recovering = attrs.evolve(RECORD, format_version=form, state=IN_RECOVERY, last_entry=-1, length=0)
-    assert ledger_serialization.parse(recovering.encode(), 1).state.name == IN_RECOVERY
+    assert serialization.parse(recovering.encode(), 1).state.name == IN_RECOVERY
 
 
 def test_what_is_no_record_is_the_clients_fault():

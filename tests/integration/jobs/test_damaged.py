@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.metadata.blocking import open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.spark.jobs import cluster_stats, copy_ledgers, export_ledgers, scrub_replicas
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, quorums
 from bookkeeper_tx.spark.jobs.sink_ledgers import write_once

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, NoSuchEntry, ProtocolViolation, RequestTimedOut
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection

@@ -1,6 +1,6 @@
 import pytest
 
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import LedgerFenced, ProtocolViolation
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection

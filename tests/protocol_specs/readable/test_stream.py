@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.protocol.bookie import v3 as bookie_v3
 from protocol_specs import vectors

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from bookkeeper_tx.blocking.rate_limit import RateLimit
-from bookkeeper_tx.entry_list import EntryList, encode_ranges
+from bookkeeper_tx.entry.entry_list import EntryList, encode_ranges
 from bookkeeper_tx.errors import (
     BadRequest,
     BookieUnavailable,

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from bookkeeper_tx.blocking.missing_entries import MissingEntries
 from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, EntriesMissing, NoSuchEntry
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entries import partition_reader

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from bookkeeper_tx.bookie.storage.entry_log import header, ledgers_map
-from bookkeeper_tx.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.entrylog.scan import BLOCK_SIZE, FILLER, Problem, Records, scan
 from protocol_specs.disk import entry_log as spec

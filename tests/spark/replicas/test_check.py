@@ -2,8 +2,8 @@
 
 import pytest
 
-from bookkeeper_tx.digest import EntryDigest
-from bookkeeper_tx.entry_run import EntryRun
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, NoSuchLedger
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.replicas import check

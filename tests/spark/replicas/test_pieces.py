@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import DigestType, Fragment
-from bookkeeper_tx.quorum import Quorum
+from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers

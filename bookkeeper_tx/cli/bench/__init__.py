@@ -1,0 +1,1 @@
+"""``bktx bench``: rates, latencies and CPU per entry."""

@@ -1,0 +1,1 @@
+"""``bktx ledger``: ledgers from the shell."""

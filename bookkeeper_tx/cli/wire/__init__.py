@@ -1,0 +1,1 @@
+"""``bktx wire``: what bytes of BookKeeper traffic say."""

@@ -1,0 +1,1 @@
+"""Entries: their formats, runs and lists, sealed and verified."""

@@ -1,0 +1,1 @@
+"""The metadata stores without a reactor, for Spark executors and scripts."""

@@ -1,0 +1,111 @@
+"""A ZooKeeper session for a program without a reactor: a KazooClient whose every wait has a limit.
+
+kazoo's quirks are listed in ``kazoo_session``.  Those that matter here: while the connection is down it queues requests
+without limit in time, so they wait outside; those in flight when it breaks fail with unknown outcome; for a server that
+takes its connection and says nothing, as one may that is starting, it waits as long as a session lasts; and a forked
+child would have the client without its threads, so whoever forks connects afterwards.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kazoo import exceptions
+from kazoo.client import KazooClient
+from kazoo.handlers.threading import KazooTimeoutError
+
+from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import (
+    CONNECTION_RETRY,
+    PAUSE_AFTER_LOSS_S,
+    not_answered,
+    not_reached,
+    translated,
+)
+
+_RECONNECT_POLL_S = 0.02
+
+_SESSIONS_IN_TIME = 3
+"""As often as this kazoo may wait for a server in vain before the time of an operation is over."""
+
+_SESSION_MIN_S = 2.0
+"""Less only where an operation has less: a busy server takes its time to begin a session."""
+
+
+class BlockingSession:
+    """One ZooKeeper session after the other, for one thread."""
+
+    def __init__(
+        self,
+        hosts: Iterable[str],
+        timeout_s: float,
+        *,
+        make_client: Callable[..., Any] = KazooClient,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """``timeout_s`` is how long an operation may take; sessions are shorter."""
+        self.hosts = ",".join(hosts)
+        session_s = max(timeout_s / _SESSIONS_IN_TIME, min(timeout_s, _SESSION_MIN_S))
+        self.client: Any = make_client(hosts=self.hosts, timeout=session_s, connection_retry=CONNECTION_RETRY)
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._sleep = sleep
+        self._closed = False
+
+    def open(self) -> None:
+        """Connect; raises MetadataUnavailable naming the hosts."""
+        try:
+            self.client.start(self._timeout_s)
+        except KazooTimeoutError:
+            self.close()
+            raise not_reached(self.hosts, self._timeout_s) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the session and end kazoo's threads; everything asked for after that fails at once."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.client.stop()
+            self.client.close()
+        except exceptions.WriterNotClosedException:
+            pass  # the server does not answer; kazoo's threads are daemons, and end when they notice
+
+    def deadline(self, extra_timeout_s: float = 0) -> float:
+        """Return when an operation that begins now has to be over."""
+        return self._clock() + self._timeout_s + extra_timeout_s
+
+    def send(self, request: Callable[..., Any], *args: Any, deadline: float, **kwargs: Any) -> Any:
+        """Call ``request`` of the client, one of the ``…_async``, once it is connected; returns kazoo's result."""
+        while not self.client.connected:
+            self._sleep(min(_RECONNECT_POLL_S, self._left_s(deadline)))
+        self._left_s(deadline)
+        return request(*args, **kwargs)
+
+    def answer(self, result: Any, deadline: float) -> Any:
+        """Wait for the answer to what was sent.
+
+        Raises ConnectionLost when its outcome is unknown, MetadataUnavailable when the time is over, else the error of
+        kazoo that the server answered.
+        """
+        if not result.ready() and not result.wait(self._left_s(deadline)):
+            raise not_answered(self.hosts, self._timeout_s)
+        if result.successful():
+            return result.value
+        raise translated(result.exception)
+
+    def pause_after_loss(self, deadline: float) -> None:
+        """Give kazoo the time to notice that the connection is down."""
+        self._sleep(min(PAUSE_AFTER_LOSS_S, self._left_s(deadline)))
+
+    def _left_s(self, deadline: float) -> float:
+        if self._closed:
+            raise MetadataUnavailable("the metadata store was closed")
+        left_s = deadline - self._clock()
+        if left_s <= 0:
+            raise not_answered(self.hosts, self._timeout_s)
+        return left_s

@@ -1,0 +1,101 @@
+"""The metadata store for programs without a reactor, such as Spark's executors: no Twisted is loaded here.
+
+It works on the same files and nodes as the stores of the reactor, but registers no bookies and watches nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol, Self
+
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.metadata.blocking.sqlite import BlockingSqliteStore
+from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+
+
+class BlockingStore(Protocol):
+    """An open store, used by one thread and closed at the end of its ``with`` block; not to be taken over a fork.
+
+    Every method raises MetadataUnavailable when the store does not answer in time.
+    """
+
+    def close(self) -> None:
+        """Give up the connection; everything asked for after that raises MetadataUnavailable."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def instance_id(self) -> str | None:
+        """Return the cluster's instance id, None if it has none (very old clusters)."""
+
+    # Ledgers ------------------------------------------------------------------------------------------------------
+
+    def new_ledger_id(self) -> int:
+        """Return a ledger id that was given to nobody else, in scope 0."""
+
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
+        """Store the metadata of a new ledger; raises LedgerExists, InvalidArgument for an id that no ledger has."""
+
+    def read_ledger(self, ledger_id: int) -> Versioned:
+        """Return a ledger's metadata; raises NoSuchLedger, MetadataCorrupt."""
+
+    def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+        """Yield id and metadata of each ledger in the order asked, many being read at once.
+
+        NoSuchLedger and MetadataCorrupt stand in the place of the metadata.  The time limit holds for each ledger that
+        is waited for.
+        """
+
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
+        """Change a ledger's metadata that has ``version``; raises MetadataConflict, NoSuchLedger."""
+
+    def delete_ledger(self, ledger_id: int) -> None:
+        """Delete a ledger's metadata; raises NoSuchLedger."""
+
+    def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
+        """Return the ids of the ledgers of a scope, of all scopes for None, ascending."""
+
+    # Bookies ------------------------------------------------------------------------------------------------------
+
+    def writable_bookies(self) -> frozenset[BookieId]: ...
+
+    def read_only_bookies(self) -> frozenset[BookieId]: ...
+
+    def bookie_info(self, bookie_id: BookieId) -> BookieServiceInfo:
+        """Return what a bookie publishes; raises BookieUnavailable if it is not registered."""
+
+    def cookie_bookies(self) -> frozenset[BookieId]:
+        """Return all bookies that have a cookie: also those that are down."""
+
+    # Documents: small records of ours beside the ledgers (``documents.py``) ---------------------------------------
+
+    def create_document(self, path: tuple[str, ...], data: bytes) -> bool:
+        """Create a document of 1 to DOCUMENT_SIZE_MAX bytes, atomically; returns False if there is one."""
+
+    def read_document(self, path: tuple[str, ...]) -> bytes | None:
+        """Return a document, None if there is none."""
+
+    def list_documents(self, path: tuple[str, ...]) -> list[str]:
+        """Return the next names of all documents below ``path``, sorted; ``()`` lists from the top."""
+
+    def delete_document(self, path: tuple[str, ...]) -> None:
+        """Delete a document; it is no error if there is none."""
+
+
+def open_blocking_store(uri: str, timeout_s: float = 10.0) -> BlockingStore:
+    """Return the open store of a metadata URI (``metadata/store.py`` lists the forms).
+
+    ``timeout_s`` is how long an operation may take.  Raises InvalidConfig for a URI that names no store or not the
+    cluster's layout, MetadataUnavailable if nobody answers or there is no cluster.
+    """
+    parsed = parse_metadata_uri(uri)
+    if isinstance(parsed, SqliteUri):
+        sqlite_store = BlockingSqliteStore(parsed.path, timeout_s)
+        sqlite_store.open()
+        return sqlite_store
+    # Only here: who has an SQLite store need not wait for kazoo to be imported.
+    from bookkeeper_tx.metadata.blocking.zookeeper import BlockingZooKeeperStore
+
+    zookeeper_store = BlockingZooKeeperStore(parsed, timeout_s)
+    zookeeper_store.open()
+    return zookeeper_store

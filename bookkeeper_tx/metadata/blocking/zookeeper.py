@@ -1,0 +1,145 @@
+"""The metadata store in ZooKeeper for programs without a reactor, laid out as the store of the reactor has it."""
+
+import secrets
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from itertools import tee
+from typing import Any
+
+from bookkeeper_tx.errors import BookKeeperError, MetadataCorrupt
+from bookkeeper_tx.metadata.blocking.requests import BlockingRequests, run
+from bookkeeper_tx.metadata.blocking.session import BlockingSession
+from bookkeeper_tx.metadata.documents import DocumentPath
+from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
+from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
+from bookkeeper_tx.metadata.zookeeper.documents import ZooKeeperDocuments
+from bookkeeper_tx.metadata.zookeeper.ledger_ids import LedgerIds
+from bookkeeper_tx.metadata.zookeeper.ledgers import ZooKeeperLedgers, no_such, versioned
+from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
+from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+
+
+class BlockingZooKeeperStore:
+    """The store of the cluster at ``uri``."""
+
+    def __init__(
+        self,
+        uri: ZooKeeperUri,
+        timeout_s: float,
+        *,
+        make_session: Callable[..., BlockingSession] = BlockingSession,
+        draw_token: Callable[[int], int] = secrets.randbits,
+    ) -> None:
+        self._root = uri.root
+        self._session = make_session(uri.hosts, timeout_s)
+        self._requests = BlockingRequests(self._session)
+        self._cluster = ZooKeeperCluster(self._requests, uri.root, uri.layout)
+        self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)
+        self._ids = LedgerIds(self._requests, uri.root)
+        self._bookies = RegisteredBookies(self._requests, uri.root)
+        self._cookies = ZooKeeperCookies(self._requests, uri.root)
+        self._documents = ZooKeeperDocuments(self._requests, uri.root)
+
+    def open(self) -> None:
+        """Connect; raises MetadataUnavailable if nobody answers or there is no cluster, InvalidConfig for one that is
+        not laid out as the URI says.
+        """
+        self._session.open()
+        try:
+            self._do(self._cluster.check())
+        except BaseException:
+            self._session.close()
+            raise
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> "BlockingZooKeeperStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a metadata store cannot be pickled: send its URI, and open it where it is used")
+
+    def instance_id(self) -> str | None:
+        instance_id: str | None = self._do(self._cluster.instance_id())
+        return instance_id
+
+    # Ledgers ------------------------------------------------------------------------------------------------------
+
+    def new_ledger_id(self) -> int:
+        return int(self._do(self._ids.new()))
+
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
+        check_ledger_id(ledger_id)
+        return self._versioned(self._ledgers.create(ledger_id, metadata))
+
+    def read_ledger(self, ledger_id: int) -> Versioned:
+        return self._versioned(self._ledgers.read(ledger_id))
+
+    def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+        asked, to_send = tee(ledger_ids)
+        answers = self._requests.each("get", map(self._tree().path, to_send))
+        for ledger_id, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Exception):
+                yield ledger_id, no_such(ledger_id)
+                continue
+            try:
+                stored: Versioned | BookKeeperError = versioned(ledger_id, answer)
+            except MetadataCorrupt as error:
+                stored = error
+            yield ledger_id, stored
+
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
+        return self._versioned(self._ledgers.write(ledger_id, metadata, version))
+
+    def delete_ledger(self, ledger_id: int) -> None:
+        self._do(self._ledgers.delete(ledger_id))
+
+    def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
+        return list(self._do(self._ledgers.ids(scope_id)))
+
+    # Bookies ------------------------------------------------------------------------------------------------------
+
+    def writable_bookies(self) -> frozenset[BookieId]:
+        return frozenset(self._do(self._bookies.writable()))
+
+    def read_only_bookies(self) -> frozenset[BookieId]:
+        return frozenset(self._do(self._bookies.read_only()))
+
+    def bookie_info(self, bookie_id: BookieId) -> BookieServiceInfo:
+        info: BookieServiceInfo = self._do(self._bookies.info(bookie_id))
+        return info
+
+    def cookie_bookies(self) -> frozenset[BookieId]:
+        return frozenset(self._do(self._cookies.bookie_ids()))
+
+    # Documents ----------------------------------------------------------------------------------------------------
+
+    def create_document(self, path: DocumentPath, data: bytes) -> bool:
+        return bool(self._do(self._documents.create(path, data)))
+
+    def read_document(self, path: DocumentPath) -> bytes | None:
+        data: bytes | None = self._do(self._documents.read(path))
+        return data
+
+    def list_documents(self, path: DocumentPath) -> list[str]:
+        return list(self._do(self._documents.names(path)))
+
+    def delete_document(self, path: DocumentPath) -> None:
+        self._do(self._documents.delete(path))
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _tree(self) -> LedgerTree:
+        return LedgerTree(self._root, self._cluster.layouts[0])
+
+    def _versioned(self, work: Coroutine[Any, Any, Versioned]) -> Versioned:
+        versioned: Versioned = self._do(work)
+        return versioned
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return run(self._requests.within(work))

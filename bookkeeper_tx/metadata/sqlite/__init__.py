@@ -1,0 +1,1 @@
+"""The metadata store in an SQLite file."""

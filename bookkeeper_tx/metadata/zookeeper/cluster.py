@@ -1,0 +1,117 @@
+"""A cluster's root in ZooKeeper: made once, and checked to be laid out in a way that is understood here."""
+
+import uuid
+
+import construct
+from kazoo import exceptions
+
+from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.paths import LAYOUTS
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure
+from protocol_specs.metadata import layout as spec
+
+_ATTEMPTS_MAX = 5
+"""Each failed attempt means that somebody else was making the cluster at the same moment."""
+
+
+class ZooKeeperCluster:
+    """The cluster at ``root``; ``wanted_layout`` None takes the layout that it has."""
+
+    def __init__(self, requests: Requests, root: str, wanted_layout: str | None) -> None:
+        self._requests = requests
+        self._root = root
+        self._wanted_layout = wanted_layout
+        self.layouts: tuple[str, ...] = (wanted_layout,) if wanted_layout else LAYOUTS
+        """The layouts that the cluster may have: one, once it was looked at."""
+        self._checked = False
+
+    async def check(self) -> None:
+        """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if its layout is not the wanted one."""
+        if self._checked:
+            return
+        record = await self._get(spec.LAYOUT)
+        if record is not None:
+            self.layouts = (self._checked_layout(record),)
+        elif await self._requests.insist("exists", f"{self._root}/{spec.AVAILABLE}") is None:
+            raise MetadataUnavailable(
+                f"there is no cluster at {self._root} in ZooKeeper at {self._requests.hosts}: "
+                "make one with `bktx cluster init`"
+            )
+        else:
+            self.layouts = self.layouts[:1]  # a cluster without LAYOUT is laid out hierarchically, or as it is wanted
+        self._checked = True
+
+    async def check_if_there(self) -> None:
+        """As :meth:`check`, but do not mind if there is no cluster."""
+        try:
+            await self.check()
+        except MetadataUnavailable:
+            pass
+
+    async def initialize(self) -> bool:
+        """Make what is missing of a cluster, in one transaction; returns whether a new cluster was made.
+
+        The instance id is made for a new cluster only: the cookies of an old one that has none have none either.
+        """
+        parts = self._root.split("/")[1:]
+        for depth in range(1, len(parts)):
+            await ensure(self._requests, "/" + "/".join(parts[:depth]))
+        instance_id = str(uuid.uuid4()).encode("ascii")
+        for _ in range(_ATTEMPTS_MAX):
+            await self.check_if_there()
+            missing, is_new = await self._missing(instance_id)
+            try:
+                results = await self._requests.commit(missing) if missing else []
+            except ConnectionLost:
+                await self._requests.insist("sync", self._root)
+                if await self._get(spec.INSTANCE_ID) == instance_id:
+                    return True
+                continue
+            if not any(isinstance(result, Exception) for result in results):
+                return is_new
+        raise MetadataConflict(f"others kept changing {self._root} while a cluster was being made there")
+
+    async def instance_id(self) -> str | None:
+        record = await self._get(spec.INSTANCE_ID)
+        return None if record is None else record.decode("ascii", "replace")
+
+    async def _missing(self, instance_id: bytes) -> tuple[list[tuple[str, bytes]], bool]:
+        layout = spec.LAYOUT_RECORD.build(
+            {"factory_class": spec.FACTORY_CLASS_OF[self.layouts[0]], "manager_version": spec.MANAGER_VERSION}
+        )
+        nodes = {
+            self._root: b"",
+            f"{self._root}/{spec.AVAILABLE}": b"",
+            f"{self._root}/{spec.AVAILABLE}/{spec.READ_ONLY}": b"",
+            f"{self._root}/{spec.INSTANCE_ID}": instance_id,
+            f"{self._root}/{spec.LAYOUT}": layout,
+        }
+        there = {path for path in nodes if await self._requests.insist("exists", path) is not None}
+        is_new = there <= {self._root}
+        if not is_new:
+            there.add(f"{self._root}/{spec.INSTANCE_ID}")
+        return [(path, data) for path, data in nodes.items() if path not in there], is_new
+
+    async def _get(self, name: str) -> bytes | None:
+        try:
+            record, _ = await self._requests.insist("get", f"{self._root}/{name}")
+        except exceptions.NoNodeError:
+            return None
+        return bytes(record)
+
+    def _checked_layout(self, record: bytes) -> str:
+        try:
+            parts = spec.LAYOUT_RECORD.parse(record)
+        except construct.ConstructError as error:
+            raise MetadataCorrupt(f"{self._root}/{spec.LAYOUT} is {record[:80]!r}: {error}") from error
+        names = {factory: name for name, factory in spec.FACTORY_CLASS_OF.items()}
+        name: str = names.get(parts.factory_class, parts.factory_class.decode("ascii", "replace"))
+        where = f"the cluster at {self._root} in ZooKeeper at {self._requests.hosts}"
+        if self._wanted_layout is not None and name != self._wanted_layout:
+            raise InvalidConfig(f"{where} has the layout {name!r}, the metadata URI asks for {self._wanted_layout!r}")
+        if name not in LAYOUTS:
+            raise InvalidConfig(f"{where} has the layout {name!r}, which is not built; {' and '.join(LAYOUTS)} are")
+        if parts.manager_version != spec.MANAGER_VERSION:
+            raise InvalidConfig(f"{where} has version {parts.manager_version!r} of its layout, which is not known")
+        return name

@@ -1,0 +1,85 @@
+"""New ledger ids out of ZooKeeper's sequential nodes, shared with every other client of the cluster.
+
+A sequential node's number is its parent's and ten digits long.  31-bit ids come from one parent; when it has run out,
+and from then on for ever, 64-bit ids come from parents that hold the upper half.
+"""
+
+from kazoo import exceptions
+
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, create_with_parents
+from protocol_specs.metadata import layout as spec
+
+_LOW_BITS = 32
+
+
+class LedgerIds:
+    """The id generator below one root."""
+
+    def __init__(self, requests: Requests, root: str) -> None:
+        self._requests = requests
+        self._short = f"{root}/{spec.ID_GENERATOR}"
+        self._long = f"{root}/{spec.LONG_ID_GENERATOR}"
+
+    async def new(self) -> int:
+        """Return an id that was given to nobody else.  Ids are lost when an answer is; there are enough."""
+        if await self._requests.insist("exists", self._long) is None:
+            ledger_id = await self._next(self._short, [self._short])
+            if ledger_id is not None:
+                return ledger_id
+        return await self._new_long()
+
+    async def _new_long(self) -> int:
+        while True:
+            high = max(await self._high_bits(), default=0)
+            if high:
+                parent = self._high_bits_path(high)
+                low = await self._next(parent, [parent, self._long])
+                if low is not None:
+                    await self._forget_old(high)
+                    return high << _LOW_BITS | low
+            await self._add_high_bits(high + 1)
+
+    async def _next(self, parent: str, parents: list[str]) -> int | None:
+        """Return the next number of ``parent``, None if it has run out."""
+        while True:
+            try:
+                prefix = f"{parent}/{spec.ID_PREFIX}"
+                path = await create_with_parents(self._requests, prefix, b"", parents, ephemeral=True, sequence=True)
+                break
+            except ConnectionLost:
+                continue  # the node that may be there goes with the session
+        try:
+            await self._requests.once("delete", path)
+        except (ConnectionLost, exceptions.NoNodeError):
+            pass
+        number = int(path[len(prefix) :])  # negative after an overflow
+        return number if 0 <= number < spec.ID_31_BIT_END else None
+
+    async def _high_bits(self) -> list[int]:
+        try:
+            names = await self._requests.insist("get_children", self._long)
+        except exceptions.NoNodeError:
+            return []
+        digits = [name.removeprefix(spec.HIGH_BITS_PREFIX) for name in names if name.startswith(spec.HIGH_BITS_PREFIX)]
+        return sorted(int(each) for each in digits if each.isdecimal())
+
+    async def _add_high_bits(self, high: int) -> None:
+        try:
+            await create_with_parents(self._requests, self._high_bits_path(high), b"", [self._long])
+        except (exceptions.NodeExistsError, ConnectionLost):
+            pass  # looked at again in any case
+
+    async def _forget_old(self, newest: int) -> None:
+        """Delete all but the newest nodes; those that another client still counts on are not empty."""
+        if newest <= spec.HIGH_BITS_KEPT:
+            return
+        for high in await self._high_bits():
+            if high <= newest - spec.HIGH_BITS_KEPT:
+                try:
+                    await self._requests.once("delete", self._high_bits_path(high))
+                except (ConnectionLost, exceptions.NoNodeError, exceptions.NotEmptyError):
+                    pass
+
+    def _high_bits_path(self, high: int) -> str:
+        return f"{self._long}/{spec.HIGH_BITS_PREFIX}{high:010d}"

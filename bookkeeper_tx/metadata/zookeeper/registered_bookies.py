@@ -1,0 +1,46 @@
+"""Which bookies are registered in ZooKeeper, and what they say of themselves: a view of all, whoever made the nodes."""
+
+from kazoo import exceptions
+
+from bookkeeper_tx.errors import BookieUnavailable
+from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.zookeeper.requests import Requests
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from protocol_specs.metadata import layout as spec
+
+
+class RegisteredBookies:
+    """The registrations below one root."""
+
+    def __init__(self, requests: Requests, root: str) -> None:
+        self.writable_folder = f"{root}/{spec.AVAILABLE}"
+        self.read_only_folder = f"{root}/{spec.AVAILABLE}/{spec.READ_ONLY}"
+        self._requests = requests
+
+    def paths(self, bookie_id: BookieId, read_only: bool) -> tuple[str, str]:
+        """Return where a bookie's node stands, and where it would stand if it were not (or were) read-only."""
+        folders = (self.writable_folder, self.read_only_folder)
+        first, second = reversed(folders) if read_only else folders
+        return f"{first}/{bookie_id}", f"{second}/{bookie_id}"
+
+    async def writable(self) -> frozenset[BookieId]:
+        return await self._children(self.writable_folder) - {spec.READ_ONLY}
+
+    async def read_only(self) -> frozenset[BookieId]:
+        return await self._children(self.read_only_folder)
+
+    async def _children(self, folder: str) -> frozenset[BookieId]:
+        try:
+            return frozenset(await self._requests.insist("get_children", folder))
+        except exceptions.NoNodeError:
+            return frozenset()
+
+    async def info(self, bookie_id: BookieId) -> BookieServiceInfo:
+        """Return what the bookie publishes; raises BookieUnavailable if it is not registered."""
+        for path in self.paths(bookie_id, False):
+            try:
+                data, _ = await self._requests.insist("get", path)
+            except exceptions.NoNodeError:
+                continue
+            return service_info.parse(data, bookie_id)
+        raise BookieUnavailable(f"bookie {bookie_id} is not registered")

@@ -1,0 +1,150 @@
+"""Bookies' registrations in ZooKeeper: an ephemeral node each, made again in every new session."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from kazoo import exceptions
+from twisted.internet.defer import DeferredLock
+from twisted.logger import Logger
+
+from bookkeeper_tx.errors import BookieIdInUse, MetadataError
+from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
+from bookkeeper_tx.metadata.zookeeper.requests import ensure
+from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+
+VANISH_FACTOR = 1.2
+"""A dead process's node may outlive its session timeout by a tick of the server."""
+
+_VANISH_POLL_S = 0.2
+_AGAIN_AFTER_S = 1.0
+"""How long to wait after a failed attempt to register again."""
+
+
+@frozen
+class Registration:
+    """A registration to keep: what it says, and whom to call if it cannot be kept."""
+
+    info: BookieServiceInfo
+    read_only: bool = False
+    lost: Callable[[BaseException], None] | None = None
+
+
+class ZooKeeperRegistrations:
+    """The registrations below one root that are made here."""
+
+    _log = Logger()
+
+    def __init__(self, requests: TwistedRequests, root: str, reactor: Any, session_timeout_s: float) -> None:
+        self._bookies = RegisteredBookies(requests, root)
+        self.patience_s = session_timeout_s * VANISH_FACTOR
+        """How long to wait for the node of a dead session to vanish."""
+        self._requests = requests
+        self._reactor = reactor
+        self._wanted: dict[BookieId, Registration] = {}
+        self._session_id: int | None = None
+        self._lock = DeferredLock()
+
+    async def register(self, bookie_id: BookieId, wanted: Registration) -> None:
+        """Make the node, or move it between writable and read-only: the new one first, then the old one goes."""
+        await self._lock.acquire()
+        try:
+            await self._register(bookie_id, wanted)
+            self._wanted[bookie_id] = wanted
+            self._session_id = self._requests.session.session_id
+        finally:
+            self._lock.release()
+
+    async def unregister(self, bookie_id: BookieId) -> None:
+        """Remove the node, if it is ours."""
+        await self._lock.acquire()
+        try:
+            if self._wanted.pop(bookie_id, None) is not None:
+                for path in self._bookies.paths(bookie_id, False):
+                    await self._delete_own(path)
+        finally:
+            self._lock.release()
+
+    def connected_again(self) -> None:
+        """Register again if the session is a new one: the nodes of the old one are gone."""
+        if self._wanted and self._requests.session.session_id != self._session_id:
+            self._log.info("new ZooKeeper session: registering again")
+            self._register_all()
+
+    def _register_all(self) -> None:
+        again = self._requests.within(self._again(), self.patience_s)
+        again.addErrback(self._again_failed)
+
+    async def _again(self) -> None:
+        await self._lock.acquire()
+        try:
+            session_id = self._requests.session.session_id
+            for bookie_id, wanted in list(self._wanted.items()):
+                try:
+                    await self._register(bookie_id, wanted)
+                except BookieIdInUse as error:
+                    self._log.error("{error}", error=error)
+                    del self._wanted[bookie_id]
+                    if wanted.lost is not None:
+                        wanted.lost(error)
+            self._session_id = session_id
+        finally:
+            self._lock.release()
+
+    def _again_failed(self, failure: Any) -> None:
+        self._log.failure("could not register again", failure)
+        if not self._requests.stopped and failure.check(MetadataError):
+            self._reactor.callLater(_AGAIN_AFTER_S, self._retry)
+
+    def _retry(self) -> None:
+        if not self._requests.stopped and self._session_id != self._requests.session.session_id:
+            self._register_all()
+
+    async def _register(self, bookie_id: BookieId, wanted: Registration) -> None:
+        path, other = self._bookies.paths(bookie_id, wanted.read_only)
+        data = service_info.serialize(wanted.info)
+        await self._until_not_foreign(other, bookie_id)
+        while True:
+            owner = await self._until_not_foreign(path, bookie_id)
+            try:
+                if owner is None:
+                    await self._requests.once("create", path, data, ephemeral=True)
+                else:
+                    await self._requests.once("set", path, data)
+                break
+            except (ConnectionLost, exceptions.NodeExistsError):
+                continue
+            except exceptions.NoNodeError:
+                if owner is None and wanted.read_only:
+                    await ensure(self._requests, self._bookies.read_only_folder)
+                elif owner is None:
+                    raise
+        await self._delete_own(other)
+
+    async def _until_not_foreign(self, path: str, bookie_id: BookieId) -> int | None:
+        """Return the owner of the node, us, or None if there is no node; wait while it is another session's."""
+        deadline = self._reactor.seconds() + self.patience_s
+        while True:
+            stat = await self._requests.insist("exists", path)
+            if stat is None:
+                return None
+            owner = int(stat.ephemeralOwner)
+            if owner == self._requests.session.session_id:
+                return owner
+            if self._reactor.seconds() > deadline:
+                raise BookieIdInUse(
+                    f"a bookie with the id {bookie_id} is running: the session {owner:#x} holds {path}. "
+                    "Stop it, or give this one another id."
+                )
+            await self._requests.pause(_VANISH_POLL_S)
+
+    async def _delete_own(self, path: str) -> None:
+        stat = await self._requests.insist("exists", path)
+        if stat is not None and stat.ephemeralOwner == self._requests.session.session_id:
+            try:
+                await self._requests.insist("delete", path)
+            except exceptions.NoNodeError:
+                pass

@@ -1,0 +1,179 @@
+"""The metadata store in ZooKeeper, laid out so that Java clients and bookies share it."""
+
+import secrets
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from zope.interface import implementer
+
+from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.interfaces import IMetadataStore
+from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
+from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
+from bookkeeper_tx.metadata.zookeeper.kazoo_session import KazooSession
+from bookkeeper_tx.metadata.zookeeper.ledger_ids import LedgerIds
+from bookkeeper_tx.metadata.zookeeper.ledgers import ZooKeeperLedgers
+from bookkeeper_tx.metadata.zookeeper.node_watches import NodeWatches
+from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
+from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
+from bookkeeper_tx.metadata.zookeeper.registration import Registration, ZooKeeperRegistrations
+from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+
+SESSION_TIMEOUT_S = 10.0
+"""How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
+
+OPERATION_TIMEOUT_S = 10.0
+"""How long anything asked of the store may take; long enough for a session to move to another server."""
+
+
+@implementer(IMetadataStore)
+class ZooKeeperMetadataStore:
+    """The store of the cluster at ``uri``."""
+
+    def __init__(
+        self,
+        uri: ZooKeeperUri,
+        reactor: Any,
+        *,
+        session_timeout_s: float = SESSION_TIMEOUT_S,
+        operation_timeout_s: float = OPERATION_TIMEOUT_S,
+        make_session: Callable[..., Any] = KazooSession,
+        draw_token: Callable[[int], int] = secrets.randbits,
+    ) -> None:
+        root = uri.root
+        self._root = root
+        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s)
+        self._session.connected_again = self._connected_again
+        self._requests = TwistedRequests(self._session, reactor, operation_timeout_s)
+        self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
+        self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
+        self._ids = LedgerIds(self._requests, root)
+        self._cookies = ZooKeeperCookies(self._requests, root)
+        self._bookies = RegisteredBookies(self._requests, root)
+        self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
+        self._watches = NodeWatches(self._requests, reactor)
+
+    def start(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._start())
+
+    async def _start(self) -> None:
+        await self._session.start()
+        try:
+            await self._requests.within(self._cluster.check_if_there())
+        except Exception:
+            await self.stop()
+            raise
+
+    def stop(self) -> Deferred[None]:
+        self._watches.clear()
+        self._requests.stop()
+        stopped: Deferred[None] = self._session.stop()
+        return stopped
+
+    def initialize(self) -> Deferred[bool]:
+        return self._requests.within(self._cluster.initialize())
+
+    def instance_id(self) -> Deferred[str | None]:
+        return self._operate(self._cluster.instance_id())
+
+    # Ledgers ------------------------------------------------------------------------------------------------------
+
+    def new_ledger_id(self) -> Deferred[int]:
+        return self._operate(self._ids.new())
+
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
+        check_ledger_id(ledger_id)
+        return self._operate(self._ledgers.create(ledger_id, metadata))
+
+    def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        return self._operate(self._ledgers.read(ledger_id))
+
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
+        return self._operate(self._ledgers.write(ledger_id, metadata, version))
+
+    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        return self._operate(self._ledgers.delete(ledger_id))
+
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
+        async def check_and_list() -> list[int]:
+            await self._requests.within(self._cluster.check())
+            return await self._ledgers.ids(scope_id)
+
+        return Deferred.fromCoroutine(check_and_list())
+
+    def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
+        # The layout of a cluster that is not there yet, and so the place of the ledger, is not known.
+        paths = {tree.path(ledger_id) for tree in self._trees()}
+        return _end_all([self._watches.node(path, changed) for path in paths])
+
+    # Bookies ------------------------------------------------------------------------------------------------------
+
+    def register_bookie(
+        self,
+        bookie_id: BookieId,
+        info: BookieServiceInfo,
+        read_only: bool = False,
+        lost: Callable[[BaseException], None] | None = None,
+    ) -> Deferred[None]:
+        service_info.check_bookie_id(bookie_id)
+        registering = self._registrations.register(bookie_id, Registration(info, read_only, lost))
+        # It may have to wait for the node of a process that has just been killed, in one folder and then the other.
+        return self._operate(registering, extra_timeout_s=2 * self._registrations.patience_s)
+
+    def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
+        return self._operate(self._registrations.unregister(bookie_id))
+
+    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._operate(self._bookies.writable())
+
+    def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._operate(self._bookies.read_only())
+
+    def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
+        return self._operate(self._bookies.info(bookie_id))
+
+    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
+        folders = (self._bookies.writable_folder, self._bookies.read_only_folder)
+        return _end_all([self._watches.children(folder, changed) for folder in folders])
+
+    def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
+        return self._operate(self._cookies.read(bookie_id))
+
+    def write_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> Deferred[int]:
+        service_info.check_bookie_id(bookie_id)
+        return self._operate(self._cookies.write(bookie_id, cookie, version))
+
+    def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
+        return self._operate(self._cookies.delete(bookie_id, version))
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _trees(self) -> list[LedgerTree]:
+        """Return where ledgers may stand: one tree once the cluster was looked at."""
+        return [LedgerTree(self._root, layout) for layout in self._cluster.layouts]
+
+    def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
+        async def check_and_work() -> Any:
+            try:
+                await self._cluster.check()
+            except BaseException:
+                work.close()
+                raise
+            return await work
+
+        return self._requests.within(check_and_work(), extra_timeout_s)
+
+    def _connected_again(self) -> None:
+        self._registrations.connected_again()
+        self._watches.connected_again()
+
+
+def _end_all(ends: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def end_all() -> None:
+        for end in ends:
+            end()
+
+    return end_all

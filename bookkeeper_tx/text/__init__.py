@@ -1,0 +1,1 @@
+"""Text as people write and read it: properties files, tables."""

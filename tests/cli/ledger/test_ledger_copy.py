@@ -1,0 +1,64 @@
+"""Lines into a ledger."""
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.cli.ledger import ledger_copy
+from bookkeeper_tx.errors import LedgerFenced
+
+LINES = [b"1\n", b"2\n", b"3\n", b"4\n", b"5\n", b"6\n", b"7\n", b"8"]
+
+
+class Writer:
+    """Keeps what was appended; acknowledges when it is told to."""
+
+    def __init__(self):
+        self.chunks = []
+        self.waiting = []
+
+    def append_many(self, lines):
+        self.chunks.append(list(lines))
+        deferred = Deferred()
+        self.waiting.append(deferred)
+        return deferred
+
+
+@pytest.fixture
+def writer(monkeypatch):
+    monkeypatch.setattr(ledger_copy, "CHUNK_LINES", 2)
+    monkeypatch.setattr(ledger_copy, "CHUNKS_IN_FLIGHT", 2)
+    return Writer()
+
+
+def test_lines_go_out_in_chunks_and_no_more_than_some_at_a_time(writer, result_of):
+    lines = ledger_copy.LineWriter(writer)
+    done = Deferred.fromCoroutine(lines.write(LINES))
+    assert writer.chunks == [[b"1\n", b"2\n"], [b"3\n", b"4\n"], [b"5\n", b"6\n"]]
+    writer.waiting[0].callback(range(2))
+    assert writer.chunks[-1] == [b"7\n", b"8"]
+    assert not done.called
+    writer.waiting[1].callback(range(2))
+    result_of(done)
+    drained = Deferred.fromCoroutine(lines.drain())
+    for deferred in writer.waiting[2:]:
+        deferred.callback(range(2))
+    result_of(drained)
+
+
+def test_progress_is_told_when_a_chunk_is_safe(writer):
+    told = []
+    lines = ledger_copy.LineWriter(writer, told.append)
+    done = Deferred.fromCoroutine(lines.write([b"a", b""]))
+    assert done.called
+    drained = Deferred.fromCoroutine(lines.drain())
+    assert told == []
+    writer.waiting[0].callback(range(2))
+    assert drained.called
+    assert told == [2]
+
+
+def test_an_error_is_that_of_the_first_chunk_and_the_others_are_inert(writer, failure_of):
+    done = Deferred.fromCoroutine(ledger_copy.LineWriter(writer).write(LINES))
+    for deferred in writer.waiting:
+        deferred.errback(LedgerFenced())
+    failure_of(done, LedgerFenced)

@@ -1,0 +1,163 @@
+"""Ledgers in a ZooKeeper in memory: lost answers, empty ranges, strange nodes.
+
+What all stores have in common is in contract.py.
+"""
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
+from bookkeeper_tx.metadata.ledger_record.serialization import parse, serialize
+from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
+from bookkeeper_tx.model import LedgerId
+from tests.conftest import failure_of, result_of
+from tests.metadata.contract import METADATA, SCOPE_ID
+from tests.metadata.zookeeper.zookeeper_world import World
+
+ROOT = "/made/ledgers"
+
+
+def path(ledger_id: int) -> str:
+    return LedgerTree(ROOT).path(ledger_id)
+
+
+@pytest.fixture(params=[7, LedgerId(7, SCOPE_ID)], ids=["scope 0", "scoped"])
+def ledger_id(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_create_with_a_lost_answer(world: World, ledger_id: int, carried_out: bool) -> None:
+    store, session = world.open()
+    result_of(store.create_ledger(ledger_id + 1, METADATA))  # so that the range is there
+    session.lose("create", carried_out)
+    created = world.settle(store.create_ledger(ledger_id, METADATA))
+    assert created.version == 0
+    assert world.server.nodes[path(ledger_id)].data == serialize(created.metadata)
+    failure_of(store.create_ledger(ledger_id, METADATA), LedgerExists)
+
+
+def test_create_with_a_lost_answer_of_text_metadata(world: World, ledger_id: int) -> None:
+    store, session = world.open()
+    result_of(store.create_ledger(ledger_id + 1, METADATA))
+    session.lose("create", True)
+    created = world.settle(store.create_ledger(ledger_id, evolve(METADATA, format_version=2)))
+    assert parse(world.server.nodes[path(ledger_id)].data, ledger_id) == created.metadata
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_create_whose_ranges_are_made_with_a_lost_answer(world: World, ledger_id: int, carried_out: bool) -> None:
+    store, session = world.open()
+    session.lose("commit", carried_out)
+    created = world.settle(store.create_ledger(ledger_id, METADATA))
+    assert world.server.nodes[path(ledger_id)].data == serialize(created.metadata)
+
+
+def test_ranges_that_are_there_are_left_as_they_are(world: World, ledger_id: int) -> None:
+    store, _ = world.open()
+    far = ledger_id + 10**5  # shares some of the ranges
+    result_of(store.create_ledger(ledger_id, METADATA))
+    before = {each: node.czxid for each, node in world.server.nodes.items()}
+    result_of(store.create_ledger(far, METADATA))
+    assert path(far) in world.server.nodes
+    assert {each: world.server.nodes[each].czxid for each in before} == before
+
+
+def test_somebody_elses_ledger_is_not_taken_for_the_own_one(world: World, ledger_id: int) -> None:
+    store, session = world.open()
+    other, _ = world.open()
+    result_of(other.create_ledger(ledger_id + 1, METADATA))
+    result_of(other.create_ledger(ledger_id, METADATA))
+    session.lose("create", False)
+    creating = store.create_ledger(ledger_id, METADATA)
+    world.wait(1)
+    failure_of(creating, LedgerExists)
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_write_with_a_lost_answer(world: World, ledger_id: int, carried_out: bool) -> None:
+    store, session = world.open()
+    created = result_of(store.create_ledger(ledger_id, METADATA))
+    session.lose("set", carried_out)
+    written = world.settle(store.write_ledger(ledger_id, created.metadata.with_close(5, 10), 0))
+    assert written.version == 1
+    assert result_of(store.read_ledger(ledger_id)) == written
+
+
+def test_write_with_a_lost_answer_and_somebody_else_faster(world: World, ledger_id: int) -> None:
+    store, session = world.open()
+    created = result_of(store.create_ledger(ledger_id, METADATA))
+    session.lose("set", False)
+    writing = store.write_ledger(ledger_id, created.metadata.with_close(5, 10), 0)
+    world.server.set(path(ledger_id), serialize(created.metadata.with_close(4, 8)))
+    world.wait(1)
+    failure_of(writing, MetadataConflict)
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_delete_with_a_lost_answer(world: World, ledger_id: int, carried_out: bool) -> None:
+    store, session = world.open()
+    result_of(store.create_ledger(ledger_id, METADATA))
+    session.lose("delete", carried_out)
+    world.settle(store.delete_ledger(ledger_id))
+    failure_of(store.read_ledger(ledger_id), NoSuchLedger)
+
+
+def test_reads_are_repeated(world: World, ledger_id: int) -> None:
+    store, session = world.open()
+    created = result_of(store.create_ledger(ledger_id, METADATA))
+    session.lose("get", False)
+    session.lose("get", True)
+    assert world.settle(store.read_ledger(ledger_id)) == created
+
+
+def test_delete_removes_the_ranges_that_it_leaves_empty(world: World) -> None:
+    store, _ = world.open()
+    before = world.server.paths()
+    for ledger_id in (7, 10007, 2**40, LedgerId(7, 1), LedgerId(8, 1), LedgerId(7, 2)):
+        result_of(store.create_ledger(ledger_id, METADATA))
+    result_of(store.delete_ledger(7))
+    assert "/made/ledgers/00/0000" not in world.server.nodes
+    assert "/made/ledgers/00" in world.server.nodes
+    result_of(store.delete_ledger(10007))
+    result_of(store.delete_ledger(2**40))
+    result_of(store.delete_ledger(LedgerId(7, 1)))
+    result_of(store.delete_ledger(LedgerId(8, 1)))
+    assert world.server.children(f"{ROOT}/ID-128/0000/0000/0000") == ["0002"]
+    result_of(store.delete_ledger(LedgerId(7, 2)))
+    assert world.server.paths() == before
+
+
+def test_list_skips_what_is_no_ledger(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(5, METADATA))
+    for name in ("idgen", "underreplication", "disableHealthCheck", "cookies", "ID-0000000001", "123", "55", "99"):
+        world.server.create(f"/made/ledgers/{name}", b"")
+    for path in ("00/0000/X0001", "00/0000/L00001", "00/xxxx", "99/9999", "99/9999/L9999"):
+        world.server.create(f"/made/ledgers/{path}", b"")
+    assert result_of(store.list_ledgers()) == [5]
+
+
+def test_corrupt_metadata_names_the_ledger(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    world.server.set(path(7), b"nonsense")
+    assert "ledger 7" in str(failure_of(store.read_ledger(7), MetadataCorrupt))
+
+
+def test_a_list_passes_over_a_range_that_vanishes_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, session = world.open()
+    for ledger_id in (1, 10001, LedgerId(1, 5)):
+        result_of(store.create_ledger(ledger_id, METADATA))
+    submit = session.submit
+
+    def deleting(name: str, node: str, *args: Any, **kwargs: Any) -> Any:
+        answer = submit(name, node, *args, **kwargs)
+        if node in (f"{ROOT}/00", f"{ROOT}/ID-128"):
+            world.server.delete_all(path(10001) if node == f"{ROOT}/00" else path(LedgerId(1, 5)))
+        return answer
+
+    monkeypatch.setattr(session, "submit", deleting)
+    assert result_of(store.list_ledgers(None)) == [1]

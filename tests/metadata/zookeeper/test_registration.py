@@ -1,0 +1,90 @@
+"""Registrations and cookies on a ZooKeeper in memory: lost answers, lost sessions."""
+
+import pytest
+
+from bookkeeper_tx.errors import BookieIdInUse
+from tests.conftest import result_of
+from tests.metadata.contract import INFO, OTHER_INFO
+from tests.metadata.zookeeper.zookeeper_world import World
+
+
+def test_a_move_to_read_only_makes_the_new_node_before_the_old_one_goes(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.register_bookie("a:1", INFO))
+    world.server.requests.clear()
+    result_of(store.register_bookie("a:1", INFO, read_only=True))
+    changes = [request for request in world.server.requests if request[0] in ("create", "delete")]
+    assert changes == [
+        ("create", "/made/ledgers/available/readonly/a:1"),
+        ("delete", "/made/ledgers/available/a:1"),
+    ]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_new_session_registers_again(world: World, read_only: bool) -> None:
+    store, session = world.open()
+    result_of(store.register_bookie("a:1", INFO, read_only=read_only))
+    result_of(store.register_bookie("b:1", OTHER_INFO))
+    result_of(store.unregister_bookie("b:1"))
+    session.expire()
+    expected = frozenset({"a:1"})
+    assert result_of(store.read_only_bookies() if read_only else store.writable_bookies()) == expected
+    assert result_of(store.bookie_info("a:1")) == INFO
+
+
+def test_an_id_that_was_taken_meanwhile_is_reported_lost(world: World) -> None:
+    store, session = world.open()
+    other, _ = world.open()
+    lost: list[BaseException] = []
+    result_of(store.register_bookie("a:1", INFO, lost=lost.append))
+    world.server.end_session(session.session_id)
+    result_of(other.register_bookie("a:1", OTHER_INFO))
+    session.expire()
+    world.wait(20)
+    (error,) = lost
+    assert isinstance(error, BookieIdInUse)
+    assert result_of(store.bookie_info("a:1")) == OTHER_INFO
+
+
+def test_registering_again_is_tried_until_it_succeeds(world: World) -> None:
+    store, session = world.open()
+    result_of(store.register_bookie("a:1", INFO))
+    session.down = True
+    session.expire()
+    world.wait(60)
+    session.down = False
+    world.wait(60)
+    assert result_of(store.writable_bookies()) == frozenset({"a:1"})
+
+
+def test_the_node_of_a_dead_process_is_waited_for(world: World) -> None:
+    store, _ = world.open()
+    _, dead = other = world.open()
+    result_of(other[0].register_bookie("a:1", OTHER_INFO))
+    registering = store.register_bookie("a:1", INFO)
+    world.wait(5)
+    assert not registering.called
+    world.server.end_session(dead.session_id)
+    world.wait(1)
+    result_of(registering)
+    assert result_of(store.bookie_info("a:1")) == INFO
+
+
+def test_registration_with_a_lost_answer(world: World) -> None:
+    store, session = world.open()
+    session.lose("create", True)
+    world.settle(store.register_bookie("a:1", INFO))
+    assert result_of(store.writable_bookies()) == frozenset({"a:1"})
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_cookies_with_lost_answers(world: World, carried_out: bool) -> None:
+    store, session = world.open()
+    result_of(store.write_cookie("b:1", b"", None))
+    session.lose("create", carried_out)
+    assert world.settle(store.write_cookie("a:1", b"one", None)) == 0
+    session.lose("set", carried_out)
+    assert world.settle(store.write_cookie("a:1", b"two", 0)) == 1
+    session.lose("delete", carried_out)
+    world.settle(store.delete_cookie("a:1", 1))
+    assert result_of(store.read_cookie("a:1")) is None

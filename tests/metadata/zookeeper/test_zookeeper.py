@@ -1,0 +1,203 @@
+"""The ZooKeeper store on a ZooKeeper in memory: making a cluster, layouts, watches, time limits.
+
+Its contract, on a real ZooKeeper, is in tests/integration.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from bookkeeper_tx.errors import (
+    InvalidConfig,
+    MetadataCorrupt,
+    MetadataUnavailable,
+)
+from bookkeeper_tx.metadata.ledger_record.serialization import serialize
+from tests.conftest import failure_of, result_of
+from tests.metadata.contract import INFO, METADATA
+from tests.metadata.zookeeper.zookeeper_world import World
+
+JAVA = b"org.apache.bookkeeper.meta."
+PATH = "/made/ledgers/00/0000/L0007"
+
+
+# Making a cluster ----------------------------------------------------------------------------------------------------
+
+
+def test_initialize_makes_the_tree(world: World) -> None:
+    store, _ = world.open()
+    assert world.server.paths() == [
+        "/made",
+        "/made/ledgers",
+        "/made/ledgers/INSTANCEID",
+        "/made/ledgers/LAYOUT",
+        "/made/ledgers/available",
+        "/made/ledgers/available/readonly",
+    ]
+    layout = b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:1"
+    assert world.server.nodes["/made/ledgers/LAYOUT"].data == layout
+    assert len(result_of(store.instance_id())) == 36
+
+
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_initialize_with_a_lost_answer(world: World, carried_out: bool) -> None:
+    store, session = world.unstarted()
+    result_of(store.start())
+    session.lose("commit", carried_out)
+    assert world.settle(store.initialize()) is True
+
+
+def test_initialize_completes_an_old_cluster_but_gives_it_no_instance_id(world: World) -> None:
+    for path in ("/made", "/made/ledgers", "/made/ledgers/available"):
+        world.server.create(path, b"")
+    store, _ = world.unstarted()
+    result_of(store.start())
+    assert result_of(store.initialize()) is False
+    assert "/made/ledgers/LAYOUT" in world.server.nodes
+    assert result_of(store.instance_id()) is None
+
+
+def test_initialize_fills_an_empty_root(world: World) -> None:
+    world.server.create("/made", b"")
+    world.server.create("/made/ledgers", b"")
+    store, _ = world.unstarted()
+    result_of(store.start())
+    assert result_of(store.initialize()) is True
+
+
+@pytest.mark.parametrize(
+    ("wanted", "layout", "error", "reason"),
+    [
+        ("hierarchical", b"2\n" + JAVA + b"FlatLedgerManagerFactory:1", InvalidConfig, "asks for"),
+        (
+            None,
+            b"2\n" + JAVA + b"FlatLedgerManagerFactory:1",
+            InvalidConfig,
+            "'flat', which is not built",
+        ),
+        (None, b"2\ncom.example.Mine:1", InvalidConfig, "com.example.Mine"),
+        (None, b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:2", InvalidConfig, "version b'2'"),
+        (None, b"1\nhierarchical:1", MetadataCorrupt, "LAYOUT"),
+        (None, b"", MetadataCorrupt, "LAYOUT"),
+    ],
+)
+def test_another_layout_is_fatal_at_start(
+    wanted: str | None, layout: bytes, error: type[Exception], reason: str
+) -> None:
+    world = World(wanted)
+    for path, data in (("/made", b""), ("/made/ledgers", b""), ("/made/ledgers/LAYOUT", layout)):
+        world.server.create(path, data)
+    store, session = world.unstarted()
+    assert reason in str(failure_of(store.start(), error))
+    assert session.stopped
+
+
+def test_a_cluster_of_the_long_layout() -> None:
+    world = World("longhierarchical")
+    store, _ = world.open()
+    layout = b"2\n" + JAVA + b"LongHierarchicalLedgerManagerFactory:1"
+    assert world.server.nodes["/made/ledgers/LAYOUT"].data == layout
+    calls: list[int] = []
+    store.watch_ledger(7, lambda: calls.append(1))
+    result_of(store.create_ledger(7, METADATA))
+    assert calls == [1]
+    assert "/made/ledgers/000/0000/0000/0000/L0007" in world.server.nodes
+    assert result_of(store.list_ledgers()) == [7]
+    assert result_of(store.new_ledger_id()) == 0
+
+
+def test_a_store_that_was_open_before_the_cluster_was_made_takes_its_layout() -> None:
+    world = World(None)
+    early, _ = world.unstarted()
+    result_of(early.start())
+    calls: list[int] = []
+    end = early.watch_ledger(7, lambda: calls.append(1))
+    world.uri = evolve(world.uri, layout="longhierarchical")
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    assert calls == [1]
+    assert result_of(early.read_ledger(7)) == result_of(store.read_ledger(7))
+    end()
+    result_of(store.write_ledger(7, METADATA, 0))
+    assert calls == [1]
+
+
+def test_any_layout_that_is_built_will_do_for_zk_null() -> None:
+    world = World(None)
+    store, _ = world.open()
+    assert result_of(store.list_ledgers()) == []
+
+
+# Watches -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_watch_goes_on_and_outlives_sessions(world: World) -> None:
+    store, session = world.open()
+    calls: list[int] = []
+    end = store.watch_ledger(7, lambda: calls.append(1))
+    result_of(store.create_ledger(7, METADATA))
+    result_of(store.write_ledger(7, METADATA, 0))
+    assert len(calls) == 2
+    world.server.watches.clear()  # what kazoo does when the connection breaks
+    world.server.set(PATH, serialize(METADATA))
+    session.connected_again()
+    assert len(calls) == 3
+    session.connected_again()
+    assert len(calls) == 3
+    end()
+    result_of(store.delete_ledger(7))
+    assert len(calls) == 3
+    assert not [path for path, _ in world.server.watches if path == PATH]
+
+
+def test_a_watch_whose_look_failed_looks_again(world: World) -> None:
+    store, session = world.open()
+    calls: list[int] = []
+    store.watch_bookies(lambda: calls.append(1))
+    session.down = True
+    world.server.create("/made/ledgers/available/x:1", b"")
+    world.wait(15)
+    assert not calls
+    session.down = False
+    world.wait(15)
+    assert calls == [1]
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda store: store.read_ledger(7),
+        lambda store: store.create_ledger(7, METADATA),
+        lambda store: store.list_ledgers(),
+        lambda store: store.writable_bookies(),
+        lambda store: store.initialize(),
+    ],
+)
+def test_nothing_waits_longer_than_the_time_limit(world: World, operation: Callable[[Any], Any]) -> None:
+    store, session = world.open()
+    session.down = True
+    waiting = operation(store)
+    world.wait(9)
+    assert not waiting.called
+    world.wait(2)
+    assert "fake:2181 did not answer within 10 s" in str(failure_of(waiting, MetadataUnavailable))
+    assert not session.waiting
+    assert not world.clock.getDelayedCalls()
+
+
+def test_stop_fails_what_is_pending(world: World) -> None:
+    store, session = world.open()
+    store.watch_bookies(lambda: None)
+    result_of(store.register_bookie("a:1", INFO))
+    session.down = True
+    waiting = [store.read_ledger(7), store.register_bookie("b:1", INFO), store.list_ledgers()]
+    result_of(store.stop())
+    for each in waiting:
+        assert "stopped" in str(failure_of(each, MetadataUnavailable))
+    assert not world.clock.getDelayedCalls()
+    assert "/made/ledgers/available/a:1" not in world.server.nodes
