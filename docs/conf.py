@@ -8,7 +8,7 @@ project = "bookkeeper_tx"
 author = "the bookkeeper_tx authors"
 
 extensions = ["myst_nb"]  # myst_parser with notebooks
-nb_execution_mode = "off"  # tests/integration/test_notebook.py executes them
+nb_execution_mode = "off"  # tests/integration/published/test_notebook.py executes them
 nb_ipywidgets_js = {}  # by default they come from elsewhere, and there are none
 exclude_patterns = ["diagrams/*.flow", "_extra"]
 html_extra_path = ["_extra"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pytest
 
-_SPARK = ("tests/integration/test_spark", "tests/integration/jobs/")
+_SPARK = "tests/integration/spark/"
 _FIRST = "tests/integration/"
 _RELEASE = re.compile(r"[\[-](\d+\.\d+\.\d+)[-\]]")
 

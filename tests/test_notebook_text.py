@@ -1,4 +1,4 @@
-"""The tutorial notebook as a file; ``tests/integration/test_notebook.py`` executes it."""
+"""The tutorial notebook as a file; ``tests/integration/published/test_notebook.py`` executes it."""
 
 import ast
 import configparser

@@ -16,8 +16,8 @@ from tests.scheduling import in_order, unit_of
         ("tests/integration/test_talk.py::test_a[4.16.6-v3]", "tests/integration/test_talk.py@4.16.6"),
         ("tests/integration/test_talk.py::test_b[v3-4.18.0-x]", "tests/integration/test_talk.py@4.18.0"),
         ("tests/integration/test_talk.py::test_a[14.16.6x]", "tests/integration/test_talk.py"),
-        ("tests/integration/test_spark_sink.py::test_a[4.18.0]", "Spark"),
-        ("tests/integration/jobs/test_jobs.py::test_a", "Spark"),
+        ("tests/integration/spark/test_sink.py::test_a[4.18.0]", "Spark"),
+        ("tests/integration/spark/jobs/test_jobs.py::test_a", "Spark"),
         ("tests/spark/test_source.py::test_a", "tests/spark/test_source.py"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The bookie role: the cases, one file an operation."""
+"""The bookie role: what its cases talk with; ``cases`` has them."""

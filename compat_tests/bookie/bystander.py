@@ -1,8 +1,8 @@
 """The client beside a case: it does nothing wrong, and must come to no harm."""
 
 from compat_tests.bookie.login import log_in
-from compat_tests.bookie.secured import secure
 from compat_tests.bookie.talk import BYSTANDER, Talk
+from compat_tests.bookie.tls_upgrade import secure
 from compat_tests.targets.sites import TLS, TLS_AUTH
 
 

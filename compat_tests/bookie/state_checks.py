@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from compat_tests.bookie import state_requests as asked
 from compat_tests.bookie.batches import check_prefix
-from compat_tests.bookie.listed import parse
+from compat_tests.bookie.entry_lists import parse
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import Dialect
 from compat_tests.wire import v3_requests

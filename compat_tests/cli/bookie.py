@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from compat_tests.bookie.ground import BookieGround
+from compat_tests.bookie.bookie_environment import BookieGround
 from compat_tests.cli.finish import judge_and_report
 from compat_tests.cli.options import order_of, read_features, run_options
 from compat_tests.judge.case import Role

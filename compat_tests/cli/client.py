@@ -8,8 +8,8 @@ import click
 
 from compat_tests.cli.finish import judge_and_report
 from compat_tests.cli.options import order_of, read_features, run_options
+from compat_tests.client.client_environment import ClientGround
 from compat_tests.client.client_target import of_command, parse_client
-from compat_tests.client.ground import ClientGround
 from compat_tests.client.listen import Listen
 from compat_tests.judge.case import Role
 from compat_tests.targets.target import BadTarget

@@ -10,7 +10,7 @@ import click
 
 from compat_tests.cli.signals import ended_by_signals
 from compat_tests.cli.writing import check_writers, write_reports
-from compat_tests.judge.ground import Ground
+from compat_tests.judge.environment import Ground
 from compat_tests.judge.result import Run
 from compat_tests.judge.run import Order, Progress, perform
 from compat_tests.judge.verdict import Verdict

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from compat_tests.bookie.ground import BookieGround
+from compat_tests.bookie.bookie_environment import BookieGround
 from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judged
 from compat_tests.cli.signals import ended_by_signals
 from compat_tests.cli.writing import NotWritten, check_writers, write_page
+from compat_tests.client.client_environment import ClientGround
 from compat_tests.client.client_target import ClientTarget, parse_client
-from compat_tests.client.ground import ClientGround
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
 from compat_tests.judge.judgement import Measure

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 from construct import VarInt
 
-from compat_tests.client import asked as names
-from compat_tests.client.asked import Asked
+from compat_tests.client import client_requests as names
+from compat_tests.client.client_requests import Asked
 from compat_tests.judge.case import V2, Dialect
 from protocol_specs import codecs
 from protocol_specs.ledger_id import split

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from compat_tests.client import asked as names
+from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer, encode
-from compat_tests.client.asked import Asked, understand
+from compat_tests.client.client_requests import Asked, understand
 from compat_tests.client.rules import Exchange
 from compat_tests.client.tls_side import TlsSide
 from compat_tests.judge.case import V2

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from compat_tests.client.driven import Client, ClientError
+from compat_tests.client.driven_client import Client, ClientError
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
 from compat_tests.targets import guardian

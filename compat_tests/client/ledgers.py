@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from compat_tests.client.entry_store import StoredLedger
 from compat_tests.client.records import CLOSED, LedgerRecord
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.sealing import Seal, master_key
-from compat_tests.client.stored import StoredLedger
 from protocol_specs import fields
 
 

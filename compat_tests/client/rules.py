@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from compat_tests.client.answers import Answer
-from compat_tests.client.asked import Asked
+from compat_tests.client.client_requests import Asked
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import Status
 

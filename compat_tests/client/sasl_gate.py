@@ -6,8 +6,8 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 
-from compat_tests.client import asked as names
-from compat_tests.client.asked import Asked
+from compat_tests.client import client_requests as names
+from compat_tests.client.client_requests import Asked
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.judge.case import V2

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compat_tests.client import asked as names
+from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer
-from compat_tests.client.asked import Asked
 from compat_tests.client.bookie_connection import BookieConnection
+from compat_tests.client.client_requests import Asked
+from compat_tests.client.entry_store import Stored, StoredLedger
 from compat_tests.client.rules import HELD_S, Rule
-from compat_tests.client.stored import Stored, StoredLedger
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.unavailable import Unavailable

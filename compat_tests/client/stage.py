@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from compat_tests.client.driven import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, Pending
+from compat_tests.client.driven_client import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
 from compat_tests.client.listen import Listen
 from compat_tests.client.metadata_root import MetadataRoot, registration

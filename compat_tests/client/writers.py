@@ -1,6 +1,6 @@
 """Writers whose bookies are about to fail, and what their ledgers look like afterwards."""
 
-from compat_tests.client.driven import Handle
+from compat_tests.client.driven_client import Handle
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
 

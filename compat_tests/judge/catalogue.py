@@ -5,11 +5,11 @@ import pkgutil
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-import compat_tests.bookie
-import compat_tests.client
+import compat_tests.bookie.cases
+import compat_tests.client.cases
 from compat_tests.judge.case import CATALOGUE, Case, Role
 
-_PACKAGES = {Role.BOOKIE: compat_tests.bookie, Role.CLIENT: compat_tests.client}
+_PACKAGES = {Role.BOOKIE: compat_tests.bookie.cases, Role.CLIENT: compat_tests.client.cases}
 
 
 def load(role: Role | None = None) -> list[Case]:

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import MUST
-from compat_tests.judge.ground import Ground
+from compat_tests.judge.environment import Ground
 from compat_tests.judge.known import Divergence, lookup, within
 from compat_tests.judge.result import Result, TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict

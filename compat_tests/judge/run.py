@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from compat_tests.judge.case import Case
 from compat_tests.judge.catalogue import with_dependencies
-from compat_tests.judge.ground import Ground
+from compat_tests.judge.environment import Ground
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Result, Run, describe
 from compat_tests.judge.schedule import Pace, Schedule

@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import CATALOGUE, Case, Dialect
-from compat_tests.judge.ground import Ground
+from compat_tests.judge.environment import Ground
 from compat_tests.judge.judgement import Measure, judge
 from compat_tests.judge.result import Result
 from compat_tests.judge.verdict import Verdict

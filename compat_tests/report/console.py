@@ -14,9 +14,9 @@ from compat_tests.judge.recording import NOTE
 from compat_tests.judge.result import Result, Run
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report import annotate
-from compat_tests.report.again import again
-from compat_tests.report.looks import LOOKS
+from compat_tests.report.rerun_command import again
 from compat_tests.report.sections import section
+from compat_tests.report.verdict_style import LOOKS
 
 FRAMES_SHOWN = 4
 """Frames and remarks of a failed case that are shown, the last ones."""

@@ -9,9 +9,9 @@ import jinja2
 from compat_tests.judge.result import Run
 from compat_tests.report.annotate import Row
 from compat_tests.report.console import lines
-from compat_tests.report.looks import LOOKS
 from compat_tests.report.matrix import matrices
 from compat_tests.report.mutants import Mutants
+from compat_tests.report.verdict_style import LOOKS
 
 TITLE = "BookKeeper conformance"
 

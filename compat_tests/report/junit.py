@@ -9,10 +9,10 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from compat_tests.judge.result import Result, Run
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.again import again
 from compat_tests.report.annotate import annotate
 from compat_tests.report.console import lines
-from compat_tests.report.looks import LOOKS
+from compat_tests.report.rerun_command import again
+from compat_tests.report.verdict_style import LOOKS
 
 EXCHANGE_SHOWN = 20
 """Frames and remarks that the output of a test that failed has."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from compat_tests.judge.result import Run
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.looks import LOOKS
 from compat_tests.report.matrix import matrices
+from compat_tests.report.verdict_style import LOOKS
 
 FAILURES_SHOWN = 30
 """Failures that a summary names; the reports have all."""

@@ -9,10 +9,10 @@ from attrs import field, frozen
 
 from compat_tests.judge.result import Known, Result, Run
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.again import again
 from compat_tests.report.annotate import Shown, annotate
-from compat_tests.report.looks import LOOKS, badness, worst
+from compat_tests.report.rerun_command import again
 from compat_tests.report.sections import Section, section
+from compat_tests.report.verdict_style import LOOKS, badness, worst
 
 LINES_OF_A_PASS = 28
 LINES_OF_THE_REST = 120

@@ -26,7 +26,7 @@ from compat_tests.targets.java_bookie import JavaBookie
 from compat_tests.targets.java_client import JavaClient
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
-from tests.integration.spark_session import spark as spark
+from tests.integration.spark.spark_session import spark as spark
 
 _PLUGIN = "compat_tests.targets.pytest_plugin"
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 from attrs import evolve
 
-from compat_tests.bookie.ground import BookieGround
-from compat_tests.client.ground import ClientGround
+from compat_tests.bookie.bookie_environment import BookieGround
+from compat_tests.client.client_environment import ClientGround
 from compat_tests.client.stage import Stage
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import Dialect

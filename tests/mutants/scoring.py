@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from attrs import frozen
 
+from compat_tests.client.client_environment import ClientGround
 from compat_tests.client.client_target import OURS, of_command
-from compat_tests.client.ground import ClientGround
 from compat_tests.judge.case import Case, Role
 from compat_tests.judge.catalogue import load
 from compat_tests.judge.judgement import Measure

@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
 from bookkeeper_tx.bookie.storage.ledger import Ledger as Handle
 from bookkeeper_tx.protocol.bookie import v2, v3
-from compat_tests.bookie.states import case_id
+from compat_tests.bookie.cases.states import case_id
 from protocol_specs import fields
 from protocol_specs.entry import v1
 from protocol_specs.wire import status

@@ -15,7 +15,7 @@ from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.auth import SASL_PLUGIN
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, EUA, Status
-from tests.compat_tests.judge.fake_ground import made
+from tests.compat_tests.judge.fake_environment import made
 
 
 def reply(token: bytes | None) -> Reply:

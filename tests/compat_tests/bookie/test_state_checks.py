@@ -12,7 +12,7 @@ from compat_tests.wire.replies import Reply
 from protocol_specs.wire.answers.tables import ROWS
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import EBADREQ, EIO, ENOENTRY, EOK, Status
-from tests.compat_tests.judge.fake_ground import made
+from tests.compat_tests.judge.fake_environment import made
 
 LEDGER = 9
 BATCH = ROWS["batch-read/there/plain"]

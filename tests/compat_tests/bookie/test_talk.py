@@ -15,7 +15,7 @@ from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, EUA
 from tests.compat_tests.fake_socket import FakeSocket
-from tests.compat_tests.judge.fake_ground import made
+from tests.compat_tests.judge.fake_environment import made
 
 
 @pytest.fixture

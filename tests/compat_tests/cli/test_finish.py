@@ -16,7 +16,7 @@ from compat_tests.judge.verdict import Mismatch, Verdict
 from compat_tests.report.runs import read_json
 from compat_tests.targets.lifetime import LeftBehind
 from compat_tests.targets.unavailable import Unavailable
-from tests.compat_tests.judge.fake_ground import BASE, FakeGround, made
+from tests.compat_tests.judge.fake_environment import BASE, FakeGround, made
 
 
 @contextmanager

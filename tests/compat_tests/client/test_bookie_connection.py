@@ -3,10 +3,10 @@
 import pytest
 
 from compat_tests.client.answers import encode
-from compat_tests.client.asked import READ, START_TLS
 from compat_tests.client.bookie_connection import BookieConnection
+from compat_tests.client.client_requests import READ, START_TLS
+from compat_tests.client.entry_store import Stored
 from compat_tests.client.rules import Exchange
-from compat_tests.client.stored import Stored
 from compat_tests.judge.case import V2
 from compat_tests.judge.recording import NOTE, Recording
 from compat_tests.wire import v2_requests, v3_requests

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat_tests.client.asked import ADD, READ, Asked
+from compat_tests.client.client_requests import ADD, READ, Asked
 from compat_tests.client.rules import Exchange, Rule
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch

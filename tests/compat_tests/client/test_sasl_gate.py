@@ -3,7 +3,7 @@
 import pytest
 
 from compat_tests.client.answers import Answer, encode
-from compat_tests.client.asked import AUTH, understand
+from compat_tests.client.client_requests import AUTH, understand
 from compat_tests.client.rules import Exchange, Rule
 from compat_tests.client.sasl_gate import SaslGate, token_of
 from compat_tests.judge.case import V2, V3

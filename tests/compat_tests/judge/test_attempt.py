@@ -6,7 +6,7 @@ from compat_tests.judge.attempt import Attempt, Brief, shown
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import EOK, EUA
-from tests.compat_tests.judge.fake_ground import made
+from tests.compat_tests.judge.fake_environment import made
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from compat_tests.judge.case import CATALOGUE, Role, enter
 from compat_tests.judge.catalogue import load, select, with_dependencies
 from compat_tests.judge.features import FEATURES
-from tests.compat_tests.judge.fake_ground import BASE, made
+from tests.compat_tests.judge.fake_environment import BASE, made
 
 ROOT = Path(__file__).parents[3]
 LABELS = set(

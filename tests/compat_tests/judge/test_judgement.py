@@ -13,7 +13,7 @@ from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
 from protocol_specs.codecs import Malformed
-from tests.compat_tests.judge.fake_ground import FakeGround, made
+from tests.compat_tests.judge.fake_environment import FakeGround, made
 
 ID = "BKW-X-001"
 ON_RECORD = Divergence(ID, "D14", "BK#1", "EOK", "It forgets.", since="4.9", until="4.16")

@@ -9,7 +9,7 @@ from compat_tests.judge.case import V2, V3
 from compat_tests.judge.recording import Event
 from compat_tests.judge.result import Known, Result, Run, TargetInfo, describe
 from compat_tests.judge.verdict import Verdict
-from tests.compat_tests.judge.fake_ground import made
+from tests.compat_tests.judge.fake_environment import made
 
 EXCHANGE = [
     Event(0.001, "main", "suite", b"\0\1"),

@@ -10,7 +10,7 @@ from compat_tests.judge.case import BOTH, V2, V3
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.schedule import Pace, Schedule
 from compat_tests.judge.verdict import Mismatch, Verdict
-from tests.compat_tests.judge.fake_ground import BASE, FakeGround, made
+from tests.compat_tests.judge.fake_environment import BASE, FakeGround, made
 
 
 def failing(attempt):

@@ -8,7 +8,7 @@ from attrs import evolve
 from compat_tests.judge.result import Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.console import REASONS_SHOWN, Console
-from compat_tests.report.looks import LOOKS
+from compat_tests.report.verdict_style import LOOKS
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
 TRACEBACK = "Traceback (most recent call last):\n  File \"x.py\", line 1, in x\nKeyError: 'boo'"

@@ -9,9 +9,9 @@ from attrs import evolve
 
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report import badge
-from compat_tests.report.again import again
 from compat_tests.report.junit import write_junit
 from compat_tests.report.mutants import Mutant, Mutants, joined, read_mutants
+from compat_tests.report.rerun_command import again
 from compat_tests.report.runs import NotARun, read_all, write_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 

@@ -10,9 +10,9 @@ from attrs import evolve
 from compat_tests.judge.recording import SUITE, Event
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.html import page, write_html
-from compat_tests.report.looks import LOOKS
 from compat_tests.report.matrix import LINES_OF_THE_REST, difference, matrices
 from compat_tests.report.mutants import Mutant, Mutants
+from compat_tests.report.verdict_style import LOOKS
 from tests.compat_tests.report.sample import EXCHANGES, case, every_verdict, exchange, result, run
 
 VOID = {"meta", "link", "input", "br", "img"}

@@ -1,0 +1,1 @@
+"""The cases of the bookie role, one file an area."""

@@ -1,0 +1,1 @@
+"""The cases of the client role, one file an area."""

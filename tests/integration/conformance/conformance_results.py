@@ -1,0 +1,50 @@
+"""Results of a run as the tests look at them."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from compat_tests.judge.case import Case
+from compat_tests.judge.environment import Ground
+from compat_tests.judge.judgement import Measure
+from compat_tests.judge.known import of_implementation
+from compat_tests.judge.result import Result
+from compat_tests.judge.run import Order, perform
+from compat_tests.judge.verdict import Verdict
+from compat_tests.report.runs import write_json
+
+Results = dict[str, list[Result]]
+"""By case."""
+
+
+_SEED = 1
+"""Of runs that are kept: equal exchanges are then published once."""
+
+
+def results_of(ground: Ground, cases: Sequence[Case], name: str, kept: Path | None) -> Results:
+    """Judge a target by these cases; keep the run in the directory ``kept``, if there is to be one."""
+    command = shlex.join(["bookkeeper-conformance", ground.role, "--target", name])
+    measure = Measure(divergences=of_implementation(ground.info.implementation))
+    run = perform(ground, Order(cases, measure, _SEED if kept else None, command=command))
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        write_json([run], kept / f"{ground.role}-{name.replace(':', '-')}.json")
+    assert run.not_checked is None, run.not_checked
+    found: Results = {}
+    for result in run.results:
+        found.setdefault(result.case, []).append(result)
+    return found
+
+
+def not_passed(results: Sequence[Result]) -> list[str]:
+    """What is anything but a plain pass."""
+    return [_told(each) for each in results if each.verdict is not Verdict.PASS]
+
+
+def not_fine(results: Sequence[Result]) -> list[str]:
+    """What makes a run fail."""
+    return [_told(each) for each in results if not each.verdict.fine]
+
+
+def _told(result: Result) -> str:
+    return f"{result.dialect}: {result.verdict}: {result.message}"

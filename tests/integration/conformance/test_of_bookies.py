@@ -1,0 +1,44 @@
+"""Every case of the bookie role against our bookie and against Java's: 4.16.6 and 4.18.0, all releases under --full."""
+
+import pytest
+
+from compat_tests.bookie.bookie_environment import BookieGround
+from compat_tests.judge.case import MAY, Role
+from compat_tests.judge.catalogue import load
+from compat_tests.targets.target import TargetOptions, parse
+from tests.integration.conformance.conformance_results import not_fine, not_passed, results_of
+
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.one_row,
+    pytest.mark.timeout(1200),
+]  # the first test waits for the whole run
+
+CASES = load(Role.BOOKIE)
+
+
+@pytest.fixture(scope="module")
+def ours(kept_runs):
+    return _judged("ours", kept_runs)
+
+
+@pytest.fixture(scope="module")
+def javas(java_release, kept_runs):
+    return _judged(f"java:{java_release}", kept_runs)
+
+
+def _judged(name, kept_runs):
+    with parse(name, TargetOptions(with_metadata=True)) as target:
+        return results_of(BookieGround(target), CASES, name, kept_runs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_our_bookie_conforms(case, ours):
+    """Ours has everything and is what others are held against: nothing is tolerated."""
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours[case.id])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_java_bookies_conform_but_for_what_is_known(case, java_release, javas):
+    assert not not_fine(javas[case.id])

@@ -1,0 +1,43 @@
+"""Every case of the client role against our client and against Java's: 4.16.6 and 4.18.0, all releases under --full."""
+
+import pytest
+
+from compat_tests.client.client_environment import ClientGround
+from compat_tests.client.client_target import parse_client
+from compat_tests.judge.case import MAY, Role
+from compat_tests.judge.catalogue import load
+from tests.integration.conformance.conformance_results import not_fine, not_passed, results_of
+
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.one_row,
+    pytest.mark.timeout(1200),
+]  # the first test waits for the whole run
+
+CASES = load(Role.CLIENT)
+
+
+@pytest.fixture(scope="module")
+def ours(kept_runs):
+    return _judged("ours", kept_runs)
+
+
+@pytest.fixture(scope="module")
+def javas(java_release, kept_runs):
+    return _judged(f"java:{java_release}", kept_runs)
+
+
+def _judged(name, kept_runs):
+    with ClientGround(parse_client(name)) as ground:
+        return results_of(ground, CASES, name, kept_runs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_our_client_conforms(case, ours):
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours[case.id])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_java_clients_conform_but_for_what_is_known(case, java_release, javas):
+    assert not not_fine(javas[case.id])

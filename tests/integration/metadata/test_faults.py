@@ -1,0 +1,300 @@
+"""Metadata stores when processes are killed, ZooKeeper stops answering, sessions expire, or nobody is there."""
+
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet import reactor, task
+
+from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
+from compat_tests.targets.ports import choose_port
+from compat_tests.targets.zookeeper import ZooKeeper
+from tests.metadata.contract import INFO, METADATA, OTHER_INFO
+from tests.reactor_thread import run_in_reactor
+
+REGISTER_AND_WAIT = """
+import sys
+from twisted.internet import reactor
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import BookieServiceInfo
+store = open_metadata_store(sys.argv[1], reactor)
+done = store.start().addCallback(lambda _: store.register_bookie("a:1", BookieServiceInfo("127.0.0.1", 9)))
+done.addCallbacks(lambda _: print("registered", flush=True), lambda failure: (failure.printTraceback(), reactor.stop()))
+reactor.run()
+"""
+
+
+MAKE_LEDGERS = """
+import sys
+from twisted.internet.task import react
+from bookkeeper_tx.errors import MetadataConflict
+from bookkeeper_tx.metadata import sqlite_tables
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+sqlite_tables.BUSY_TIMEOUT_S = 120.0  # who waits has no turn, and the disk may be slow
+async def main(reactor, uri):
+    store = open_metadata_store(uri, reactor)
+    await store.start()
+    made = await store.initialize()
+    ids = [await store.new_ledger_id() for _ in range(20)]
+    metadata = LedgerMetadata(1, 1, 1, [Fragment(0, ("a:1",))], DigestType.CRC32C, b"")
+    for ledger_id in ids:
+        await store.create_ledger(ledger_id, metadata)
+    while 0 not in await store.list_ledgers():  # whoever got that id has yet to create it
+        pass
+    wins = 0
+    for version in range(20):
+        try:
+            await store.write_ledger(0, metadata, version)
+            wins += 1
+        except MetadataConflict:
+            pass
+    print(int(made), wins, *ids)
+    await store.stop()
+react(lambda reactor: __import__("twisted").internet.defer.Deferred.fromCoroutine(main(reactor, sys.argv[1])))
+"""
+
+
+@pytest.fixture
+def own_zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
+    """One that a test may freeze and stop."""
+    with ZooKeeper(tmp_path) as server:
+        yield server
+
+
+def short_lived(hosts: str, root: str, **timeouts: float) -> Any:
+    defaults = {"session_timeout_s": 1.5, "operation_timeout_s": 10.0}
+    return ZooKeeperMetadataStore(ZooKeeperUri((hosts,), root, "hierarchical"), reactor, **{**defaults, **timeouts})
+
+
+async def sleep(seconds: float) -> None:
+    await task.deferLater(reactor, seconds, lambda: None)
+
+
+async def until(condition: Any, timeout_s: float = 15) -> None:
+    for _ in range(int(timeout_s / 0.05)):
+        if await condition():
+            return
+        await sleep(0.05)
+    raise AssertionError(f"not so within {timeout_s} s")
+
+
+def registered_process(uri: str) -> subprocess.Popen[str]:
+    """A process that has registered a:1."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", REGISTER_AND_WAIT, uri], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "registered\n"
+    return process
+
+
+def test_sqlite_notices_a_killed_bookie(tmp_path: Path) -> None:
+    uri = f"sqlite://{tmp_path}/meta.sqlite"
+    store = open_metadata_store(uri, reactor)
+    changes: list[float] = []
+
+    async def prepare() -> None:
+        await store.start()
+        await store.initialize()
+
+    async def watch() -> None:
+        assert await store.writable_bookies() == {"a:1"}
+        store.watch_bookies(lambda: changes.append(time.monotonic()))
+        await store.read_only_bookies()
+
+    async def after_the_kill() -> None:
+        async def changed() -> bool:
+            return bool(changes)
+
+        assert await store.writable_bookies() == frozenset()
+        await until(changed)
+        await store.register_bookie("a:1", INFO)
+        assert await store.bookie_info("a:1") == INFO
+        await store.stop()
+
+    run_in_reactor(prepare)
+    process = registered_process(uri)
+    run_in_reactor(watch)
+    process.kill()
+    process.wait()
+    run_in_reactor(after_the_kill)
+
+
+def test_sqlite_is_made_and_used_by_many_processes_at_once(tmp_path: Path) -> None:
+    uri = f"sqlite://{tmp_path}/meta.sqlite"
+    command = [sys.executable, "-c", MAKE_LEDGERS, uri]
+    folder = Path(__file__).parents[3]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) for _ in range(6)]
+    lines = [list(map(int, process.communicate(timeout=240)[0].split())) for process in processes]
+    assert sum(made for made, *_ in lines) == 1
+    assert sorted(ledger_id for _, _, *ids in lines for ledger_id in ids) == list(range(120))
+    assert sum(wins for _, wins, *_ in lines) == 20
+
+
+@pytest.mark.java
+def test_zookeeper_waits_for_the_node_of_a_killed_bookie(zookeeper: ZooKeeper) -> None:
+    root = f"/{uuid.uuid4()}"
+    store = short_lived(zookeeper.hosts, root, session_timeout_s=12.0)
+
+    async def prepare() -> None:
+        await store.start()
+        await store.initialize()
+
+    async def take_over() -> None:
+        assert await store.writable_bookies() == {"a:1"}
+        await store.register_bookie("a:1", INFO)
+        assert await store.bookie_info("a:1") == INFO
+        await store.stop()
+
+    run_in_reactor(prepare)
+    process = registered_process(f"zk://{zookeeper.hosts}{root}")
+    process.kill()
+    process.wait()
+    run_in_reactor(take_over, timeout_s=40)
+
+
+@pytest.mark.java
+def test_an_expired_session_is_replaced_registrations_and_watches_go_on(own_zookeeper: ZooKeeper) -> None:
+    async def scenario() -> None:
+        store, other = (short_lived(own_zookeeper.hosts, "/ledgers") for _ in range(2))
+        await store.start()
+        await store.initialize()
+        await other.start()
+        changes: list[str] = []
+        other.watch_bookies(lambda: changes.append("bookies"))
+        other.watch_ledger(5, lambda: changes.append("ledger"))
+        await store.register_bookie("a:1", INFO)
+        await store.register_bookie("b:1", OTHER_INFO, read_only=True)
+        first_session = store._session.session_id
+
+        async def expired() -> bool:
+            return bool(store._session.session_id != first_session)
+
+        for _ in range(5):
+            own_zookeeper.pause()
+            await sleep(4)
+            own_zookeeper.resume()
+            with suppress(AssertionError):  # it was heard of before anybody looked at the time
+                await until(expired, 8)
+                break
+
+        async def registered_again() -> bool:
+            return (
+                await expired()
+                and await other.writable_bookies() == {"a:1"}
+                and await other.read_only_bookies() == {"b:1"}
+            )
+
+        await until(registered_again)
+        changes.clear()
+        await store.create_ledger(5, METADATA)
+        await store.unregister_bookie("a:1")
+
+        async def told() -> bool:
+            return {"bookies", "ledger"} <= set(changes)
+
+        await until(told)
+        await store.stop()
+        await other.stop()
+
+    run_in_reactor(scenario, timeout_s=150)
+
+
+@pytest.mark.java
+def test_a_server_that_does_not_answer_is_unavailable_and_nothing_of_it_happens_later(own_zookeeper: ZooKeeper) -> None:
+    async def scenario() -> None:
+        store = short_lived(own_zookeeper.hosts, "/ledgers", operation_timeout_s=3.0)
+        await store.start()
+        await store.initialize()
+        await store.create_ledger(1, METADATA)
+        own_zookeeper.pause()
+        await sleep(2.5)  # the connection is given up, requests wait for a new one
+        started = time.monotonic()
+        with pytest.raises(MetadataUnavailable, match=own_zookeeper.hosts):
+            await store.create_ledger(2, METADATA)
+        assert time.monotonic() - started > 2.9
+        own_zookeeper.resume()
+
+        async def back() -> bool:
+            try:
+                return await store.list_ledgers() == [1]
+            except MetadataUnavailable:
+                return False
+
+        await until(back)
+        await store.stop()
+
+    run_in_reactor(scenario, timeout_s=60)
+
+
+@pytest.mark.java
+def test_a_restarted_server_is_found_again(own_zookeeper: ZooKeeper) -> None:
+    store = short_lived(own_zookeeper.hosts, "/ledgers", session_timeout_s=6.0)
+
+    async def prepare() -> None:
+        await store.start()
+        await store.initialize()
+        await store.register_bookie("a:1", INFO)
+
+    async def goes_on() -> None:
+        created = await store.create_ledger(3, METADATA)
+        assert await store.read_ledger(3) == created
+
+        async def registered() -> bool:
+            return bool(await store.writable_bookies() == {"a:1"})
+
+        await until(registered)
+        await store.stop()
+
+    run_in_reactor(prepare)
+    own_zookeeper.stop()
+    own_zookeeper.start()
+    run_in_reactor(goes_on, timeout_s=30)
+
+
+def test_nobody_there_at_start() -> None:
+    port = choose_port()
+
+    async def scenario() -> None:
+        store = short_lived(f"127.0.0.1:{port}", "/ledgers", operation_timeout_s=1.0)
+        with pytest.raises(MetadataUnavailable, match=f"no ZooKeeper at 127.0.0.1:{port}"):
+            await store.start()
+        with pytest.raises(MetadataUnavailable, match="stopped"):
+            await store.read_ledger(1)
+        await store.stop()
+
+    run_in_reactor(scenario)
+
+
+@pytest.mark.java
+def test_no_thread_is_left_after_stop(zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        stores = [
+            short_lived(zookeeper.hosts, f"/{uuid.uuid4()}"),
+            open_metadata_store(f"sqlite://{tmp_path}/meta.sqlite", reactor),
+        ]
+        for store in stores:
+            await store.start()
+            await store.initialize()
+            store.watch_bookies(lambda: None)
+            await store.register_bookie("a:1", INFO)
+        for store in stores:
+            await store.stop()
+
+    before = set(threading.enumerate())
+    run_in_reactor(scenario)
+    deadline = time.monotonic() + 60
+    while extra := set(threading.enumerate()) - before - {threading.current_thread()}:
+        assert time.monotonic() < deadline, extra
+        time.sleep(0.02)  # threads that have said goodbye and are about to end

@@ -1,0 +1,54 @@
+"""The programs on README and in the tutorial do what the text says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.cli.bktx_process import environment
+
+ROOT = Path(__file__).parent.parent.parent.parent
+PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+URI = re.compile(r'"sqlite://[^"]*"')
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with LocalCluster(tmp_path_factory.mktemp("cluster"), 2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def run(cluster):
+    """Run the programs of a page on the cluster; what each prints."""
+
+    def run_page(page, arguments):
+        printed = []
+        programs = PROGRAM.findall((ROOT / page).read_text(encoding="utf-8"))
+        for program, given in zip(programs, arguments, strict=True):
+            program, found = URI.subn(f'"{cluster.metadata_uri}"', program)
+            assert found == 1
+            # What an earlier program printed is what a later one is told: the id of a ledger.
+            command = [sys.executable, "-c", program, *(text.format(*printed) for text in given)]
+            done = subprocess.run(command, env=environment(), capture_output=True, timeout=200)
+            assert done.returncode == 0, done.stderr.decode()
+            printed.append(done.stdout.decode())
+        return printed
+
+    return run_page
+
+
+def test_the_client_on_readme(run):
+    (printed,) = run("README.md", [()])
+    assert printed == "[b'first', b'second', b'third']\n"
+
+
+def test_the_programs_of_the_tutorial(run):
+    written, read = run("docs/tutorial.md", [(), ("{0[7]}",)])
+    assert re.fullmatch(r"ledger \d: entry 0, then 1 to 999\n", written)
+    assert "entries 0 to 999" in read
+    assert "[b'entry 10', b'entry 11', b'entry 12', b'entry 13', b'entry 14']" in read
+    assert "payload=b'entry 3'" in read

@@ -1,0 +1,16 @@
+"""The package as ``spark-submit --py-files`` brings it to where nobody has installed it."""
+
+from pathlib import Path
+from zipfile import ZipFile
+
+from tests.integration.spark.spark_session import ROOT
+
+
+def make_archive(path: Path) -> Path:
+    """Make a zip file of the packages that the formats need; return its path."""
+    with ZipFile(path, "w") as file:
+        for package in ("bookkeeper_tx", "protocol_specs"):
+            for each in (ROOT / package).rglob("*"):
+                if each.is_file() and "__pycache__" not in each.parts:
+                    file.write(each, each.relative_to(ROOT))
+    return path
