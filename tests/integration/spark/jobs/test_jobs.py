@@ -27,7 +27,7 @@ from bookkeeper_tx.spark.sink.manifest import EpochKey
 from bookkeeper_tx.spark.sink.mark import SinkMark
 from tests.integration.spark.job_scenarios import tasks_are_told_of
 from tests.integration.spark.jobs.filled import COUNT, OPEN_COUNT, SECRET, Filled, rows_of
-from tests.integration.spark.spark_session import ROOT
+from tests.integration.support.judged_runs import judged_runs
 from tests.integration.support.our_client import OurClient, append_and_close
 from tests.integration.support.payloads import payloads
 
@@ -238,7 +238,7 @@ def test_conformance_runs_beside_each_other(
     do: Callable[..., Summary],
     tmp_path: Path,
 ) -> None:
-    runs = json.loads((ROOT / "docs" / "_extra" / "conformance" / "full" / "matrix.json").read_text())[:2]
+    runs = judged_runs()
     (tmp_path / "several.json").write_text(json.dumps(runs))
     other_time = {**runs[0], "started": "2030-01-01T00:00:00Z"}
     other_time["results"] = [
