@@ -44,6 +44,7 @@ def page(runs: Iterable[Run], mutants: Mutants | None = None, docs_url: str = ""
         title=title,
         matrices=matrices(found),
         runs=found,
+        with_bytes=any(result.exchange for run in found for result in run.results),
         mutants=mutants,
         docs_url=docs_url,
         looks=LOOKS,

@@ -88,6 +88,16 @@ def test_what_a_target_says_is_no_markup() -> None:
     assert "&lt;script&gt;alert" in text
 
 
+def test_missing_bytes_and_other_texts_are_named() -> None:
+    assert "the bytes are not shown" not in page([every_verdict()])
+    bare = page([every_verdict().without_exchanges()])
+    parsed(bare)
+    assert "the bytes are not shown" in bare
+    remarked = page([run([result("BKW-READ-001", Verdict.PASS)], [case(1, remark="Its text has changed.")])])
+    assert '<p class="remark">Its text has changed.</p>' in remarked
+    assert 'class="remark"' not in bare
+
+
 def test_a_target_that_was_not_there_says_why() -> None:
     text = page([every_verdict(), run([], [], "Java 4.18.0", not_checked="there is no JVM: set JAVA_HOME")])
     assert "there is no JVM: set JAVA_HOME" in text
