@@ -26,7 +26,7 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) -> None:
     """Make reports of runs that were kept.
 
-    RUNS are files that --json has written.
+    RUNS are files that --json has written, or the published ones of docs/conformance/runs.json.
 
     \b
       bookkeeper-conformance report mine.json java.json --html both.html

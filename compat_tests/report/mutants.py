@@ -62,11 +62,13 @@ class Mutants:
         """Return the names of those that a case finds."""
         return [each.name for each in self.mutants if case in each.killed_by]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the form that :func:`read_mutants` reads."""
+    def to_json(self, *, with_times: bool = True) -> dict[str, Any]:
+        """Return the form that :func:`read_mutants` reads; the times of trials differ each time."""
         return {
             "full": self.full,
-            "mutants": [asdict(each) for each in self.mutants],
+            "mutants": [
+                asdict(each, filter=lambda field, _: with_times or field.name != "seconds") for each in self.mutants
+            ],
             "cases_that_kill_none": [*self.cases_that_kill_none],
         }
 

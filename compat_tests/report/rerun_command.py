@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from compat_tests.judge.result import Run
 
-_DROPPED = (
-    *("--only", "--skip"),  # they give way to the one case
-    *("--json", "--html", "--junit", "--badge", "--pcap", "--markdown"),  # nobody wants the reports overwritten
-)
+_REPORTS = ("--json", "--html", "--junit", "--badge", "--pcap", "--markdown")
+"""Nobody wants them overwritten."""
+
+_CHOICE = ("--only", "--skip")
+"""They give way to the one case."""
+
 _END_OF_OPTIONS = "--"
 """What follows is the command of a driver."""
 
@@ -21,21 +23,32 @@ def again(run: Run, case: str) -> str:
     words = shlex.split(run.command)
     if not words:
         return ""
-    at = words.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in words else len(words)
-    kept = list(_kept(words[:at]))
+    at = _end_of_options(words)
+    kept = list(_kept(words[:at], (*_CHOICE, *_REPORTS)))
     if not _names(kept, "--seed") and not _names(kept, "--address"):
         kept += ["--seed", str(run.seed)]
     return shlex.join([*kept, "--only", case, *words[at:]])
+
+
+def without_reports(command: str) -> str:
+    """Return the command of a run without the options that write reports."""
+    words = shlex.split(command)
+    at = _end_of_options(words)
+    return shlex.join([*_kept(words[:at], _REPORTS), *words[at:]])
+
+
+def _end_of_options(words: Sequence[str]) -> int:
+    return words.index(_END_OF_OPTIONS) if _END_OF_OPTIONS in words else len(words)
 
 
 def _names(words: Sequence[str], option: str) -> bool:
     return any(word == option or word.startswith(f"{option}=") for word in words)
 
 
-def _kept(words: Sequence[str]) -> Iterator[str]:
+def _kept(words: Sequence[str], dropped: Sequence[str]) -> Iterator[str]:
     left = iter(words)
     for word in left:
-        if word in _DROPPED:
+        if word in dropped:
             next(left, "")
-        elif word.partition("=")[0] not in _DROPPED:
+        elif word.partition("=")[0] not in dropped:
             yield word

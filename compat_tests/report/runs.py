@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from compat_tests.judge.result import Run
+from compat_tests.report import published
 
 
 class NotARun(ValueError):
@@ -19,9 +20,11 @@ def write_json(runs: Run | Sequence[Run], path: Path) -> None:
 
 
 def read_json(path: Path) -> list[Run]:
-    """Read a run, or a list of runs; raises :class:`NotARun`."""
+    """Read a run, a list of runs, or the published form of some; raises :class:`NotARun`."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(data, dict) and published.MARK in data:
+            return published.expanded(data)
         return [Run.from_json(each) for each in (data if isinstance(data, list) else [data])]
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}") from error

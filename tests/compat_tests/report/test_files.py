@@ -11,7 +11,7 @@ from compat_tests.judge.verdict import Verdict
 from compat_tests.report import badge
 from compat_tests.report.junit import write_junit
 from compat_tests.report.mutants import Mutant, Mutants, joined, read_mutants
-from compat_tests.report.rerun_command import again
+from compat_tests.report.rerun_command import again, without_reports
 from compat_tests.report.runs import NotARun, read_all, write_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
@@ -112,6 +112,11 @@ def test_one_case_again(command: str, expected: str) -> None:
     assert again(run([], [], command=command), "BKW-A-001") == expected
 
 
+def test_the_command_of_a_run_without_its_reports() -> None:
+    command = "x client --json /tmp/a.json --only READ --html=b.html -- ./d --json c"
+    assert without_reports(command) == "x client --only READ -- ./d --json c"
+
+
 def test_the_score_is_not_rounded_up() -> None:
     killed = [Mutant(str(number), "bookie", "", "", ("BKW-A-001",)) for number in range(1999)]
     assert Mutants([*killed, Mutant("survivor", "bookie", "", "", ())], ()).score == "99.9 %"
@@ -130,6 +135,8 @@ def test_mutants_are_read(tmp_path: Path) -> None:
     assert mutants.form.startswith("In the short form")
     path.write_text(json.dumps(mutants.to_json()), encoding="utf-8")
     assert read_mutants(path) == mutants
+    path.write_text(json.dumps(mutants.to_json(with_times=False)), encoding="utf-8")
+    assert read_mutants(path).mutants == [evolve(mutants.mutants[0], seconds=0.0)]
     other = Mutants([Mutant("n", "client", "", "", ("BKW-A-002",))], ("BKW-A-003",))
     assert joined([mutants, other]).killed == 2
     assert not joined([mutants, Mutants([], (), full=True)]).full
