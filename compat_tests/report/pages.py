@@ -15,10 +15,11 @@ from attrs import asdict
 
 from compat_tests.judge import catalogue, known
 from compat_tests.judge.case import Case, Role
-from compat_tests.report import publish
+from compat_tests.judge.result import Run
 from compat_tests.report.docs_sections import sections_of
 from compat_tests.report.markdown import cell, table, verdict_table
 from compat_tests.report.mutants import read_mutants
+from compat_tests.report.published import MUTANTS, REMARK, RUNS
 from compat_tests.report.runs import read_json
 from compat_tests.report.sections import FILE, Section
 from protocol_specs.rendering import command
@@ -40,7 +41,7 @@ def fresh(root: Path) -> dict[Path, str]:
         "cases": lambda: _cases(cases, sections),
         "sections": lambda: _sections(cases, sections),
         "divergences": lambda: _divergences(cases, sections),
-        "matrix": lambda: _matrix(root / publish.FOLDER),
+        "matrix": lambda: _matrix(cases, root),
     }
     found = {docs / "conformance" / f"{name}.md": "\n".join(make()) + "\n" for name, make in pages.items()}
     listed = {each.label: {name: value for name, value in asdict(each).items() if name != "label"} for each in sections}
@@ -173,28 +174,24 @@ def _span(divergence: known.Divergence) -> str:
 # The matrix ----------------------------------------------------------------------------------------------------------
 
 
-def _matrix(folder: Path) -> list[str]:
+def _matrix(cases: Sequence[Case], root: Path) -> list[str]:
     lines = [_MADE, "", "# The matrix", ""]
-    if not (folder / publish.RUNS).is_file():
+    if not (root / RUNS).is_file():
         return [*lines, "Not made yet: `python -m compat_tests.report.publish` makes it of runs."]
-    runs = read_json(folder / publish.RUNS)
-    page, data = (f"{publish.FOLDER.name}/{name}" for name in (publish.PAGE, publish.RUNS))
+    runs = read_json(root / RUNS)
     days = sorted({run.started[:10] for run in runs})
     lines += [
         f"What targets do with each case, as of {' and '.join(days)}. Counted are cases: one that was run in both"
-        " dialects counts by the worse of them. [What the verdicts mean](index.md#verdicts).",
+        " dialects counts by the worse of them. [What the verdicts mean](index.md#verdicts)."
+        f"{_since_then(cases, runs)}",
         "",
         *verdict_table(runs),
         "",
-        "```{raw} html",
-        f'<p><a href="{page}"><strong>The full matrix</strong></a>: every case and target, with the bytes that were'
-        f' exchanged. <a href="{data}">The same as JSON</a>, without the bytes.</p>',
-        "```",
-        "",
-        f"In a checkout the two are `{publish.FOLDER / publish.PAGE}` and `{publish.RUNS}` beside it.",
+        f"[The results that are not a plain pass]({RUNS.name}) are in the repository. The page of every case and target"
+        " is [built on demand](reports.md#the-matrix-of-these-pages).",
     ]
-    if (folder / publish.MUTANTS).is_file():
-        mutants = read_mutants(folder / publish.MUTANTS)
+    if (root / MUTANTS).is_file():
+        mutants = read_mutants(root / MUTANTS)
         lines += ["", "## Who watches the watchman", ""]
         lines.append(
             f"{mutants.killed} of {len(mutants.mutants)} deliberate defects of our bookie and our client are found by a"
@@ -206,6 +203,22 @@ def _matrix(folder: Path) -> list[str]:
             named = ", ".join(mutants.cases_that_kill_none)
             lines += ["", f"Cases that find none of them ({len(mutants.cases_that_kill_none)}): {named}."]
     return lines
+
+
+def _since_then(cases: Sequence[Case], runs: Sequence[Run]) -> str:
+    """Say how the suite has changed since the runs, if it has."""
+    ids, run = {case.id for case in cases}, {case["id"]: case for each in runs for case in each.cases}
+    changed = sum(REMARK in case for case_id, case in run.items() if case_id in ids)
+    said = [
+        f"{count} {'case' if count == 1 else 'cases'} {what}"
+        for count, what in (
+            (changed, "got another text"),
+            (len(ids - run.keys()), "came into the suite"),
+            (len(run.keys() - ids), "left it"),
+        )
+        if count
+    ]
+    return f" Since then {', '.join(said)}." if said else ""
 
 
 def main(arguments: list[str]) -> int:

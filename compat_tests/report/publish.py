@@ -1,40 +1,34 @@
 """Put the matrix of the docs up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]…``.
 
 The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients, at any
-time and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the page with all
-exchanges, and the runs without them, of which ``python -m compat_tests.report.pages`` makes the table of the docs.
+time and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the published form of
+the runs and of the trial of the suite, and the pages of ``compat_tests.report.pages``.  Of several runs of one target
+the last counts: ``docs/conformance/runs.json``, named first, keeps the targets that were not judged anew.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from compat_tests.judge.result import Run
-from compat_tests.report.html import write_html
+from compat_tests.report import pages
+from compat_tests.report.json_rows import json_rows
 from compat_tests.report.mutants import Mutants, joined, read_mutants
-from compat_tests.report.runs import NotARun, read_all, write_json
+from compat_tests.report.published import MUTANTS, RUNS, write_published
+from compat_tests.report.runs import NotARun, read_all
 
-FOLDER = Path("docs/_extra/conformance/full")
-"""Copied as it is: the page links to the reference beside it."""
-
-DOCS_URL = "../.."
-
-PAGE, RUNS, MUTANTS = "matrix.html", "matrix.json", "mutants.json"
+ROOT = Path(__file__).parent.parent.parent
 
 
-def publish(runs: Sequence[Run], folder: Path, mutants: Mutants | None = None) -> None:
-    """Write the page and the runs."""
-    write_html(runs, folder / PAGE, mutants, docs_url=DOCS_URL)
+def publish(runs: Sequence[Run], root: Path, mutants: Mutants | None = None) -> None:
+    """Write the published form; the mutants of before stay if none are given."""
+    write_published(runs, root / RUNS)
     if mutants is not None:
-        text = json.dumps(mutants.to_json(), ensure_ascii=False, indent=1)
-        (folder / MUTANTS).write_text(text + "\n", encoding="utf-8")
-    write_json([run.without_exchanges() for run in runs], folder / RUNS)
+        (root / MUTANTS).write_text(json_rows(mutants.to_json(with_times=False)), encoding="utf-8")
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     """Publish the runs that are named; return the exit code."""
-    root = Path(__file__).parent.parent.parent
     names, trials = list(arguments), list[Path]()
     while "--mutants" in names[:-1]:
         at = names.index("--mutants")
@@ -49,8 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     except NotARun as error:
         print(error, file=sys.stderr)
         return 2
-    publish(runs, root / FOLDER, mutants)
-    print(f"{FOLDER / PAGE}; now run python -m compat_tests.report.pages")
+    publish(runs, root, mutants)
+    for path in (RUNS, *([MUTANTS] if mutants else []), *(each.relative_to(root) for each in pages.write(root))):
+        print(path)
     return 0
 
 

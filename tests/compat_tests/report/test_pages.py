@@ -1,16 +1,21 @@
 """The pages that are made of the suite."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from compat_tests.judge import known
+from compat_tests.judge.result import describe
+from compat_tests.judge.verdict import Verdict
 from compat_tests.report import pages, publish
 from compat_tests.report.docs_sections import sections_of
 from compat_tests.report.markdown import cell, summary, write_markdown
 from compat_tests.report.mutants import Mutant, Mutants
+from compat_tests.report.published import RUNS
 from compat_tests.report.sections import section, sections
-from tests.compat_tests.report.sample import case, every_verdict, run
+from tests.compat_tests.report.sample import case, every_verdict, result, run
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -68,33 +73,46 @@ def test_a_section_knows_where_it_stands() -> None:
 # The matrix ----------------------------------------------------------------------------------------------------------
 
 
-def test_published_runs_become_a_table(tmp_path: Path) -> None:
-    runs = [every_verdict(), run([], [case(1)], "Java 4.18.0", not_checked="no JVM")]
-    publish.publish(runs, tmp_path / publish.FOLDER)
-    (tmp_path / "docs" / "index.md").write_text("# x\n", encoding="utf-8")
-    text = pages.fresh(tmp_path)[tmp_path / "docs/conformance/matrix.md"]
+@pytest.fixture
+def page_of(tmp_path: Path) -> Callable[..., str]:
+    """A function that publishes, and returns the page."""
+
+    def page_of(*published: Any) -> str:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "index.md").write_text("# x\n", encoding="utf-8")
+        publish.publish(*published[:1], tmp_path, *published[1:])
+        return pages.fresh(tmp_path)[tmp_path / "docs/conformance/matrix.md"]
+
+    return page_of
+
+
+def test_published_runs_become_a_table(page_of: Callable[..., str]) -> None:
+    text = page_of([every_verdict(), run([], [case(1)], "Java 4.18.0", not_checked="no JVM")])
     assert "as of 2026-01-02." in text
     assert "| bookie | ours | 1 | 1 | 1 |" in text
     assert "not checked: no JVM" in text
-    assert publish.PAGE in text
-    assert "exchange" not in (tmp_path / publish.FOLDER / publish.RUNS).read_text().replace('"exchange": []', "")
+    assert f"]({RUNS.name})" in text
 
 
-def test_who_watches_the_watchman_is_told(tmp_path: Path) -> None:
+def test_changes_of_the_suite_since_the_runs_are_counted(page_of: Callable[..., str]) -> None:
+    now = [describe(each) for each in pages.published_cases()]
+    cases = [{**now[0], "requirement": "A bookie MAY."}, case(1, "GONE"), case(2, "GONE"), *now[2:]]
+    text = page_of([run([result(each["id"], Verdict.PASS) for each in cases], cases)])
+    assert "Since then 1 case got another text, 1 case came into the suite, 2 cases left it." in text
+
+
+def test_a_suite_that_is_that_of_the_runs_is_not_said_to_have_changed(page_of: Callable[..., str]) -> None:
+    cases = [describe(each) for each in pages.published_cases()]
+    assert "Since then" not in page_of([run([result(each["id"], Verdict.PASS) for each in cases], cases)])
+
+
+def test_who_watches_the_watchman_is_told(page_of: Callable[..., str]) -> None:
     found = Mutant("a", "bookie", "It is broken.", "by hand", ("BKW-READ-003",))
     lost = Mutant("b", "bookie", "It is broken elsewhere.", "by hand", ())
-    publish.publish([every_verdict()], tmp_path / publish.FOLDER, Mutants((found, lost), ("BKW-READ-001",), full=True))
-    (tmp_path / "docs" / "index.md").write_text("# x\n", encoding="utf-8")
-    text = pages.fresh(tmp_path)[tmp_path / "docs/conformance/matrix.md"]
+    text = page_of([every_verdict()], Mutants((found, lost), ("BKW-READ-001",), full=True))
     assert "1 of 2 deliberate defects" in text
     assert "| b | It is broken elsewhere. |" in text
     assert "Cases that find none of them (1): BKW-READ-001." in text
-
-
-@pytest.mark.parametrize("arguments", [[], ["--html"], ["none.json"], ["--mutants", "x"]])
-def test_publishing_nothing_says_how(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert publish.main(arguments) == 2
-    assert capsys.readouterr().err
 
 
 def test_a_summary_is_appended(tmp_path: Path) -> None:

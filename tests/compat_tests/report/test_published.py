@@ -15,6 +15,8 @@ from compat_tests.report.published import CHANGED, GONE, REMARK, condensed, dige
 from compat_tests.report.runs import NotARun, read_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
+ROOT = Path(__file__).parents[3]
+
 
 def in_suite(number: int, **fields: Any) -> Case:
     values: dict[str, Any] = {"requirement": "A bookie MUST answer.", "sends": "A read.", "accepts": "EOK.", **fields}
@@ -200,3 +202,9 @@ def test_a_file_that_was_damaged_is_refused(tmp_path: Path, of: str, becomes: st
     path.write_text(text.replace(of, becomes, 1), encoding="utf-8")
     with pytest.raises(NotARun, match=r"runs\.json"):
         read_json(path)
+
+
+def test_the_published_files_stay_small() -> None:
+    files = [*(ROOT / "docs" / "conformance").glob("*.json")]
+    assert len(files) == 2
+    assert sum(path.stat().st_size for path in files) < 300_000

@@ -10,7 +10,7 @@ from compat_tests.bookie.state_requests import frame_of
 from compat_tests.judge.case import CATALOGUE, SHOULD, Dialect, Role
 from compat_tests.judge.catalogue import load
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.publish import FOLDER, RUNS
+from compat_tests.report.published import RUNS
 from compat_tests.report.runs import read_json
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire import v3_pb2
@@ -66,7 +66,7 @@ def test_how_much_a_request_without_its_part_binds_is_said_once() -> None:
 
 def test_what_is_said_to_be_seen_of_java_was_seen_of_it() -> None:
     """A case whose answer every release of Java gets wrong, or does not have, needs another source."""
-    runs = [run for run in read_json(ROOT / FOLDER / RUNS) if run.target.implementation == "java"]
+    runs = [run for run in read_json(ROOT / RUNS) if run.target.implementation == "java"]
     fine = {result.case for run in runs for result in run.results if result.verdict is Verdict.PASS}
     cases = [CATALOGUE[states.case_id(row)] for row in REACHABLE]
     said = {case.id for case in cases if "seen of Java" in case.provenance}
