@@ -17,8 +17,8 @@ from compat_tests.judge import catalogue
 from compat_tests.judge.case import Case
 from compat_tests.judge.result import Known, Result, Run, TargetInfo, describe
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.again import without_reports
 from compat_tests.report.json_rows import json_rows
+from compat_tests.report.rerun_command import without_reports
 
 RUNS, MUTANTS = Path("docs/conformance/runs.json"), Path("docs/conformance/mutants.json")
 """Where they are in a checkout."""
