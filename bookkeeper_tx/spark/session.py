@@ -8,10 +8,10 @@ from typing import Any
 
 SOURCES = {
     "bookkeeper": "source.LedgerSource",
-    "bookkeeper-ledgers": "ledgers_table.LedgersTable",
-    "bookkeeper-bookies": "bookies_table.BookiesTable",
-    "bookkeeper-replicas": "replicas_table.ReplicasTable",
-    "bookkeeper-entrylog": "entrylog_table.EntryLogTable",
+    "bookkeeper-ledgers": "cluster.ledgers_table.LedgersTable",
+    "bookkeeper-bookies": "cluster.bookies_table.BookiesTable",
+    "bookkeeper-replicas": "replicas.table.ReplicasTable",
+    "bookkeeper-entrylog": "entrylog.table.EntryLogTable",
 }
 """Each format, and the module and class of this room that it is."""
 
@@ -37,7 +37,7 @@ def register_all(spark: Any) -> None:
     It is needed where Spark does not find them by itself: with ``--py-files``, and in packages below another directory.
     """
     for where in SOURCES.values():
-        module, _, name = where.partition(".")
+        module, _, name = where.rpartition(".")
         spark.dataSource.register(getattr(import_module(f"bookkeeper_tx.spark.{module}"), name))
 
 

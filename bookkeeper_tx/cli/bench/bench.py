@@ -27,9 +27,9 @@ DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
 """What --sizes says: whether payloads vary, for each series of a payload size."""
 
 BENCHES: Final[dict[str, tuple[str, str]]] = {
-    "spark": ("bench_spark", "Measure Spark: reads, export, the sink, planning."),
+    "spark": ("spark", "Measure Spark: reads, export, the sink, planning."),
 }
-"""Bench → the file of this room it lives in, and its one line of help."""
+"""Bench → the module of this room that it lives in, and its one line of help."""
 
 
 class Benches(click.Group):
@@ -41,7 +41,7 @@ class Benches(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in BENCHES:
             return None
-        command = getattr(importlib.import_module(f"bookkeeper_tx.cli.{BENCHES[cmd_name][0]}"), cmd_name)
+        command = getattr(importlib.import_module(f"bookkeeper_tx.cli.bench.{BENCHES[cmd_name][0]}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
