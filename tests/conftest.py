@@ -8,11 +8,16 @@ from hypothesis import settings
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from compat_tests.targets.pytest_plugin import is_full
 from tests.scheduling import in_order, make_scheduler
 
 # Nothing is asserted about time: a busy machine breaks no promise of ours.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+settings.register_profile("full", deadline=None)
+settings.register_profile("sampled", deadline=None, max_examples=30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("full" if is_full(config) else "sampled")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,8 @@
 """A pytest plugin: cases by BookKeeper release, *not checked here* as an outcome, and the table of results.
 
-* A test that takes the argument ``java_release`` runs once for each release: on 4.16.6 and 4.18.0, with ``--full`` on
-  all. ``@pytest.mark.releases(since="4.17", until=..., every=True)`` says which releases it is for, and ``every`` that
-  it runs on all of these each time, ``newest`` in its place that it runs on 4.18.0 alone.
+* A test that takes the argument ``java_release`` runs on the newest release that it is for, with ``--full`` on each of
+  them. ``@pytest.mark.releases(since="4.17", until=..., main=True)`` says which releases it is for, and ``main`` that
+  it always runs on 4.16.6, which has no batch read, as well as on 4.18.0.
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
 * With ``--keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
@@ -43,6 +43,11 @@ def in_ci() -> bool:
     return must_be_there()
 
 
+def is_full(config: pytest.Config) -> bool:
+    """Whether this run has the long forms, too."""
+    return bool(config.getoption("--full", default=False)) or os.environ.get("BKTX_FULL") == "1"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options."""
     group = parser.getgroup("bookkeeper", "BookKeeper releases")
@@ -56,11 +61,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options and the environment."""
     config.addinivalue_line("markers", "one_row: one row of the table for all parameters but the release")
-    config.addinivalue_line("markers", "releases(since, until, every, newest): the BookKeeper releases a case is for")
-    full = config.getoption("--full", default=False) or os.environ.get("BKTX_FULL") == "1"
+    config.addinivalue_line("markers", "releases(since, until, main): the BookKeeper releases a case is for")
     text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
     try:
-        config.stash[_wanted] = Wanted(bool(full), parse_releases(text))
+        config.stash[_wanted] = Wanted(is_full(config), parse_releases(text))
     except ValueError as error:
         raise pytest.UsageError(f"--java-releases: {error}") from error
     config.stash[_table] = Table(config)
@@ -188,8 +192,8 @@ class Table:
 def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], Usual]:
     marker = node.get_closest_marker("releases")
     arguments = dict(marker.kwargs) if marker else {}
-    every, newest = arguments.pop("every", False), arguments.pop("newest", False)
-    return applicable(**arguments), Usual.EVERY if every else Usual.NEWEST if newest else Usual.MAIN
+    main = arguments.pop("main", False)
+    return applicable(**arguments), Usual.MAIN if main else Usual.NEWEST
 
 
 def _release(item: pytest.Item) -> str:

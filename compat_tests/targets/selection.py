@@ -9,16 +9,17 @@ import attrs
 
 from compat_tests.targets.lockfile import RELEASES, release_number
 
-#: On these every case runs each time: the newest before batch read, and the newest of all.
+#: The newest before batch read, and the newest of all.
 MAIN_RELEASES = ("4.16.6", "4.18.0")
 
 
 class Usual(Enum):
     """On which of the releases it is for a case runs when nothing else is asked for."""
 
-    MAIN = MAIN_RELEASES
-    NEWEST = MAIN_RELEASES[-1:]
-    EVERY = None
+    NEWEST = "newest"
+    """On the newest of them."""
+    MAIN = "main"
+    """On those of :data:`MAIN_RELEASES`."""
 
 
 @attrs.frozen
@@ -47,10 +48,10 @@ def applicable(since: str | None = None, until: str | None = None) -> tuple[str,
     return tuple(r for r in RELEASES if lowest <= release_number(r) and release_number(r)[: len(highest)] <= highest)
 
 
-def selected(case: Sequence[str], wanted: Wanted, usual: Usual = Usual.MAIN) -> tuple[str, ...]:
+def selected(case: Sequence[str], wanted: Wanted, usual: Usual = Usual.NEWEST) -> tuple[str, ...]:
     """The releases on which a case that is for the releases ``case`` runs now."""
     if wanted.releases:
         return tuple(release for release in case if release in wanted.releases)
-    if wanted.full or usual.value is None:
+    if wanted.full:
         return tuple(case)
-    return tuple(release for release in case if release in usual.value)
+    return tuple(case[-1:]) if usual is Usual.NEWEST else tuple(each for each in case if each in MAIN_RELEASES)

@@ -269,6 +269,7 @@ def test_a_payload_over_the_frame_limit_is_refused():
         world.sequence.append_many([b"x" * CONFIG.frame_size_max])
 
 
+@pytest.mark.slow
 def test_any_fault_plan_keeps_rows_and_order():
     """Random faults by seed: each run either ends with every row once, in order, or with an error."""
     ended = errors = rolled = 0

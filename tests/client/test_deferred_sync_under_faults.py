@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from attrs import define, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -81,6 +82,7 @@ def _known(failure: Any) -> None:
     failure.trap(BookKeeperError)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), min_size=5, max_size=80),

@@ -138,6 +138,7 @@ def check(history: History) -> None:
     assert set(history.acknowledged) == before
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(SIZES), ACTIONS)
 def test_nothing_acknowledged_is_lost(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> None:
@@ -154,6 +155,7 @@ def schedule(seed: int) -> tuple[tuple[int, int, int], list[tuple[str, int]]]:
     return random.choice(SIZES), [(random.choice(names), random.randrange(spread)) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first_seed", range(0, 1000, 250))
 def test_nothing_acknowledged_is_lost_in_long_runs(first_seed: int) -> None:
     for seed in range(first_seed, first_seed + 250):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
@@ -68,6 +69,7 @@ def _known(failure: Any) -> None:
     failure.trap(BookKeeperError)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), max_size=80),

@@ -35,6 +35,7 @@ def tools() -> Path:
         return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proto", compile_protos.proto_files())
 def test_checked_in_module_is_fresh(proto: str, tools: Path) -> None:
     checked_in = compile_protos.embedded_descriptor(compile_protos.generated_path(proto))

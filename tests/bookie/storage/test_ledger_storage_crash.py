@@ -33,6 +33,7 @@ def _flush_steps(ledgers: Sequence[int]) -> int:
     return 10_000 - bookie.disk.crash_at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scopes", "step"), [(scopes, step) for scopes in SCOPES for step in range(_flush_steps(SCOPES[scopes]) + 1)]
 )

@@ -185,7 +185,7 @@ class StorageMachine(RuleBasedStateMachine):
         self.bookie.check()
 
 
-TestStorageMachine = StorageMachine.TestCase
+TestStorageMachine = pytest.mark.slow(StorageMachine.TestCase)
 TestStorageMachine.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -132,6 +132,7 @@ def test_verdicts_of_both_dialects_are_one_if_they_agree() -> None:
     assert dict(matrix.columns[0].counts)[Verdict.PASS] == 1
 
 
+@pytest.mark.slow
 def test_a_long_exchange_is_cut_at_its_beginning() -> None:
     events = [Event(number, "main", SUITE, bytes.fromhex("0000000402630000")) for number in range(1)]
     events += exchange(*EXCHANGES * 20)
@@ -143,6 +144,7 @@ def test_a_long_exchange_is_cut_at_its_beginning() -> None:
     assert "frames before these" in page([long])
 
 
+@pytest.mark.slow
 def test_six_targets_with_300_cases_stay_small(tmp_path: Path) -> None:
     cases = [case(number, area) for number in range(1, 31) for area in ("ADD", "READ", "LAC", "POLL", "FENCE")]
     cases += [case(number, area) for number in range(1, 31) for area in ("LIST", "INFO", "AUTH", "TLS", "BATCH")]

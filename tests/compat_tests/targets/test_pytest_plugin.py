@@ -54,6 +54,7 @@ def run(pytester, monkeypatch):
     return run_with
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
 def test_a_usual_run(run, workers):
     result = run(*workers)
@@ -71,6 +72,7 @@ def test_a_usual_run(run, workers):
     assert "test_plain " not in result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
 def test_a_full_run_has_every_release_and_the_long_forms(run, workers):
     result = run("--full", *workers)

@@ -45,7 +45,7 @@ def answer_any_read_with_success(connection: socket.socket) -> None:
         connection.sendall(bytes.fromhex("00000018 02020000 00000000 0000000000000001 0000000000000002"))
 
 
-BAD = (say_nothing, close_at_once, answer_http, flood, promise_more, echo, answer_any_read_with_success)
+BAD = (close_at_once, answer_http, flood, promise_more, echo, answer_any_read_with_success, say_nothing)
 
 
 @contextmanager

@@ -1,10 +1,13 @@
 """Results of a run as the tests look at them."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from compat_tests.judge.case import Case
+import pytest
+
+from compat_tests.judge.case import Case, Role
 from compat_tests.judge.environment import Ground
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.known import of_implementation
@@ -19,6 +22,18 @@ Results = dict[str, list[Result]]
 
 _SEED = 1
 """Of runs that are kept: equal exchanges are then published once."""
+
+
+def chosen(session: pytest.Session, role: Role, release: str | None = None) -> list[Case]:
+    """The cases of a role that this run holds against a release of Java's, or against ours where none is named."""
+    parameters = [each.callspec.params for each in session.items if hasattr(each, "callspec")]
+    asked = [each["case"] for each in parameters if each.get("java_release") == release and _of(role, each)]
+    return [case for _, case in sorted({case.id: case for case in asked}.items())]
+
+
+def _of(role: Role, parameters: Mapping[str, Any]) -> bool:
+    case = parameters.get("case")
+    return isinstance(case, Case) and case.role is role
 
 
 def results_of(ground: Ground, cases: Sequence[Case], name: str, kept: Path | None) -> Results:

@@ -13,6 +13,7 @@ import pytest
 
 from compat_tests.targets.ports import choose_port
 from tests.integration.conformance import bad_servers
+from tests.sampling import one_in
 
 #: The first case is tried in both dialects, behind two probes; each wait is at most ten seconds.
 TIME_OUT_S = 180
@@ -46,7 +47,7 @@ def verdicts(results) -> set[str]:
     return {str(result["verdict"]) for key, result in results.items() if key[0] != "BKW-BASE-001"}
 
 
-@pytest.mark.parametrize("serve", bad_servers.BAD, ids=lambda serve: serve.__name__)
+@pytest.mark.parametrize("serve", one_in(5, bad_servers.BAD), ids=lambda serve: serve.__name__)
 def test_what_is_no_bookie(serve, tmp_path):
     with bad_servers.serving(serve) as port:
         results = judge(port, tmp_path / "run.json")
@@ -85,7 +86,7 @@ BAD_DRIVERS = {
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("code", BAD_DRIVERS.values(), ids=BAD_DRIVERS)
+@pytest.mark.parametrize("code", one_in(2, BAD_DRIVERS.values()), ids=BAD_DRIVERS)
 def test_what_is_no_driver(code, tmp_path):
     path = tmp_path / "run.json"
     assert ended(start("client", "--json", str(path), "--", sys.executable, "-c", code))[0] == 1
@@ -117,7 +118,7 @@ def ends_soon(pids: set[int]) -> bool:
 @pytest.mark.java
 @pytest.mark.parametrize(
     ("role", "name", "count"),
-    [("bookie", "INT", 2), ("bookie", "TERM", 1), ("client", "INT", 1), ("client", "TERM", 2)],
+    one_in(3, [("bookie", "INT", 2), ("bookie", "TERM", 1), ("client", "INT", 1), ("client", "TERM", 2)]),
 )
 def test_an_interrupted_run_leaves_nothing(role, name, count):
     """Interrupted while ZooKeeper starts, its first child, or the target does, its second."""

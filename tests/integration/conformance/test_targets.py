@@ -147,7 +147,7 @@ def test_a_launcher_that_fails(own_temporary_directory: Path) -> None:
     assert nothing_left_in(own_temporary_directory)
 
 
-@pytest.mark.releases(newest=True)
+@pytest.mark.full
 def test_java_by_its_jars(java_release: str, own_temporary_directory: Path) -> None:
     with parse(f"java:{java_release}") as target:
         serves_at_every_site(target)
@@ -157,6 +157,7 @@ def test_java_by_its_jars(java_release: str, own_temporary_directory: Path) -> N
     assert nothing_left_in(own_temporary_directory)
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.18")
 def test_java_with_another_storage(java_release: str, own_temporary_directory: Path) -> None:
     with parse(f"java:{java_release}/db") as target:
@@ -166,7 +167,6 @@ def test_java_with_another_storage(java_release: str, own_temporary_directory: P
 
 
 @pytest.mark.docker
-@pytest.mark.releases(newest=True)
 def test_java_in_docker(java_release: str, own_temporary_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sockets = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(daemon, "SOCKETS", sockets / "d")
@@ -273,8 +273,8 @@ MOMENTS = ["", "plain", "serving"]
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 INTERRUPTIONS = list(product(["ours", "java:4.18.0"], MOMENTS, SIGNALS))
-USUAL = [INTERRUPTIONS[index] for index in (0, 8, 13)]
-"""Each moment and each signal once."""
+USUAL = INTERRUPTIONS[:1]
+"""In the plain run."""
 
 
 def _mind_signals() -> None:

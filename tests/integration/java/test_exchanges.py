@@ -24,7 +24,7 @@ from tests.integration.java import (
 from tests.integration.java.comparison import differences
 from tests.integration.java.talk import Exchange, Outcome, Talk
 
-pytestmark = [pytest.mark.java, pytest.mark.releases(newest=True)]
+pytestmark = [pytest.mark.java, pytest.mark.full]
 
 PLAIN = [
     *v3_table_entries.TABLE.exchanges,
@@ -113,7 +113,7 @@ def test_answers_like_java(exchange, java_release, javas, ours):
     assert not differences(exchange, release_number(java_release), javas[exchange.name], ours[exchange.name])
 
 
-@pytest.mark.releases(since="4.17", newest=True)
+@pytest.mark.releases(since="4.17")
 @pytest.mark.parametrize("exchange", BATCHES, ids=lambda each: each.name)
 def test_reads_in_batches_like_java(exchange, java_release, javas, ours):
     assert not differences(exchange, release_number(java_release), javas[exchange.name], ours[exchange.name])

@@ -57,7 +57,7 @@ both_dialects = pytest.mark.parametrize("protocol", ["v2", "v3"])
 
 
 @both_dialects
-@pytest.mark.releases(every=True)
+@pytest.mark.releases(main=True)
 def test_writes_reads_and_fences(java):
     payloads = [*patterns(300, 100, seed=7), b"", b"last"]
     writer = java.create_ledger(password=b"secret", custom={"k": b"\0v"})

@@ -9,6 +9,7 @@ from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.support.our_client import poll
+from tests.sampling import only
 
 _FENCED = -101
 _NO_SUCH_LEDGER = (-7, -25)  # the second from 4.10, when the store itself has no such ledger
@@ -16,7 +17,7 @@ _NO_SUCH_LEDGER = (-7, -25)  # the second from 4.10, when the store itself has n
 pytestmark = pytest.mark.java
 
 
-@pytest.mark.releases(every=True)
+@pytest.mark.releases(main=True)
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_client_writes_reads_and_fences(java_release, protocol, java_bookie, java_client):
     java_bookie(java_release)
@@ -54,6 +55,7 @@ def test_batch_read_is_there_from_4_17(java_release, java_bookie, java_client):
         assert ledger.batch_read(5, 20) == patterns(50, 10)[5:25]
 
 
+@pytest.mark.full
 def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_bookie):
     bookie = java_bookie(java_release)
     for _ in range(3):
@@ -63,7 +65,7 @@ def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_b
         bookie.start()
 
 
-@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
+@pytest.mark.parametrize("storage", only("sorted", ["sorted", "interleaved", "db"]))
 def test_bookie_keeps_entries_over_kill_and_restart(java_release, storage, java_bookie, java_client):
     bookie = java_bookie(java_release, storage=storage)
     client = java_client(java_release)

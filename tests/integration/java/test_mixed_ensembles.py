@@ -24,6 +24,7 @@ def mixed(java_release, zookeeper, tmp_path_factory) -> Iterator[MixedCluster]:
         yield made
 
 
+@pytest.mark.full
 @quorums
 def test_ours_writes_and_java_reads(mixed, quorum):
     payloads = patterns(COUNT, 100, seed=5)

@@ -41,7 +41,7 @@ def ours(site: Site) -> Iterator[OurClient]:
         yield client
 
 
-@pytest.mark.releases(every=True)
+@pytest.mark.releases(main=True)
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_writes_reads_and_fences(site, protocol):
     payloads = [*patterns(300, 100, seed=3), b"", b"last"]

@@ -55,6 +55,7 @@ class LaidOutCluster(Cluster):
         return f"zk+{self.layout}://{self.zookeeper}{self.root}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", [HIERARCHICAL, pytest.param(LONG_HIERARCHICAL, marks=pytest.mark.full)])
 def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
     cluster = LaidOutCluster(zookeeper.hosts, f"/{uuid.uuid4()}/ledgers", layout)

@@ -85,7 +85,11 @@ class ZooKeeperCluster(RealCluster):
 
 
 @pytest.fixture(
-    params=["sqlite", *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL))]
+    params=[
+        "sqlite",
+        pytest.param(HIERARCHICAL, marks=pytest.mark.java),
+        pytest.param(LONG_HIERARCHICAL, marks=[pytest.mark.java, pytest.mark.full]),
+    ]
 )
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":

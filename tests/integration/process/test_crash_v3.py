@@ -23,7 +23,7 @@ from tests.integration.support.our_client import OurClient, append, poll, read, 
 
 pytestmark = pytest.mark.crash
 
-KILLS, KILLS_FULL = 10, 150
+KILLS, KILLS_FULL = 4, 60
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
 
 
@@ -196,11 +196,11 @@ def test_a_bookie_killed_before_the_force_cannot_be_forced_afterwards(ordeal):
 
 
 @pytest.mark.timeout(300)
-def test_what_was_told_of_any_scope_survives_10_kills(ordeal):
+def test_what_was_told_of_any_scope_survives_kills(ordeal):
     survive(ordeal, KILLS)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-def test_what_was_told_of_any_scope_survives_150_kills(ordeal):
+def test_what_was_told_of_any_scope_survives_many_kills(ordeal):
     survive(ordeal, KILLS_FULL)

@@ -78,6 +78,7 @@ def readings(executed: Executed) -> int:
     return entries
 
 
+@pytest.mark.full
 def test_every_cell_has_run(executed: Executed) -> None:
     assert [cell.execution_count for cell in executed.cells.values()] == [*range(1, len(executed.cells) + 1)]
 

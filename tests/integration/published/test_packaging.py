@@ -29,6 +29,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return finished.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("editable", [False, True], ids=["wheel", "editable"])
 def test_an_installed_package_has_its_commands_and_files(source: Path, tmp_path: Path, editable: bool) -> None:
     environment = tmp_path / "environment"

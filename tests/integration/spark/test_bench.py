@@ -17,6 +17,7 @@ ENTRIES = 20_000
 COUNT = 1100
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_json_has_every_figure_of_every_run() -> None:
     options = ("--entries", str(ENTRIES), "--runs", "2", "--ledgers", "300", "--json")

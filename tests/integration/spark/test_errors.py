@@ -15,6 +15,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.spark.queries import PATIENCE_S, come_up
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.support.planted_damage import stopped
+from tests.sampling import only
 
 pytestmark = pytest.mark.spark
 
@@ -85,7 +86,7 @@ def said(run: Callable[[], Any], *texts: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", only("bookkeeper", SOURCES))
 def test_an_option_that_a_format_does_not_know(load: Any, name: str) -> None:
     known = "batchRows" if name != "bookkeeper-bookies" else "metadataTimeoutMs"
     wrong = known.replace("t", "tt", 1)
@@ -117,7 +118,7 @@ def test_a_sink_without_a_name(spark: Any, site: Site, tmp_path: Path) -> None:
     said(stream, text)
 
 
-@pytest.mark.parametrize("name", [each for each in SOURCES if each != "bookkeeper-entrylog"])
+@pytest.mark.parametrize("name", only("bookkeeper", [each for each in SOURCES if each != "bookkeeper-entrylog"]))
 def test_a_metadata_store_that_is_not_there(load: Any, name: str, tmp_path: Path) -> None:
     named = {"ledger": 1} if name == "bookkeeper" else {}
     path = f"sqlite://{tmp_path}/none.db"
@@ -140,6 +141,7 @@ def test_a_metadata_uri_that_makes_no_sense(load: Any) -> None:
     said(lambda: load(ledger=1, uri="zoo://x").count(), text)
 
 
+@pytest.mark.full
 def test_a_bookie_that_is_not_there(load: Any, site: Site) -> None:
     (bookie,) = site.cluster.bookie_ids
     site.cluster.kill(0)
@@ -176,6 +178,7 @@ def test_a_ledger_that_was_deleted(load: Any, site: Site) -> None:
     assert {row.ledger_id for row in lenient.select("ledger_id").collect()} == {site.plain}
 
 
+@pytest.mark.full
 def test_an_entry_that_is_corrupt_everywhere(load: Any, site: Site) -> None:
     what = f"entry {CORRUPT} of ledger {site.damaged} is corrupt on all of its bookies"
     said(load(ledger=site.damaged).count, what, "failOnDataLoss=false", "includeDigest=true")
@@ -204,6 +207,7 @@ def test_metadata_without_a_digest_type(load: Any, site: Site) -> None:
             store.delete_ledger(ledger_id)
 
 
+@pytest.mark.full
 @pytest.mark.java
 def test_a_ledger_of_java_s_is_read_with_its_password_only(
     load: Any, cluster: Any, java_bookie: Any, java_client: Any, tmp_path: Path

@@ -100,6 +100,7 @@ def test_reading(guides: Guides, capfd: pytest.CaptureFixture[str]) -> None:
     assert (row.n, sorted(row.ledgers)) == (2 * COUNT, [LEDGER, ORDERS])
 
 
+@pytest.mark.full
 def test_writing(guides: Guides, create: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     uri = guides.cluster.metadata_uri
     leftover = SinkMark("clicks", EpochKey("batch-nightly", 20261122), partition=1, attempt=2, task_attempt_id=3)
@@ -115,6 +116,7 @@ def test_writing(guides: Guides, create: Callable[..., None], capsys: pytest.Cap
     assert sorted(payloads) == [b"entry"] * COUNT + [b"line"] * COUNT
 
 
+@pytest.mark.full
 def test_streaming(guides: Guides) -> None:
     names = guides.run("spark-streaming.md")
     finish(names["query"])

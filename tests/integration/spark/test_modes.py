@@ -150,6 +150,7 @@ def test_the_package_may_come_with_the_program(site: Site, tmp_path: Path) -> No
     assert "formats.zip" in executor
 
 
+@pytest.mark.full
 def test_a_client_of_connect_reads_and_is_told_what_is_wrong(site: Site, tmp_path: Path) -> None:
     """The short form, with a server that the client itself starts."""
     with spark_driver(tmp_path, site, remote="local[2]") as driver:

@@ -19,6 +19,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.support.payloads import payloads
 from tests.integration.support.planted_damage import stopped
+from tests.sampling import only
 
 pytestmark = pytest.mark.spark
 
@@ -98,6 +99,7 @@ def scrubbed(spark: Any, site: Site, path: Path, **options: str) -> tuple[Summar
     return summary, sorted(map(tuple, rows), key=str)
 
 
+@pytest.mark.full
 def test_nothing_is_found_in_a_healthy_cluster(spark: Any, site: Site, tmp_path: Path) -> None:
     summary, found = scrubbed(spark, site, tmp_path / "findings")
     assert found == sorted(site.orphans(), key=str)
@@ -157,7 +159,7 @@ def planted(site: Site) -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("part", [PART, 1_000_000], ids=["several parts", "one part"])
+@pytest.mark.parametrize("part", only(PART, [PART, 1_000_000]), ids=["several parts", "one part"])
 def test_what_was_planted_is_found_and_no_more(
     spark: Any, site: Site, planted: list[Finding], tmp_path: Path, part: int
 ) -> None:
@@ -166,6 +168,7 @@ def test_what_was_planted_is_found_and_no_more(
     assert (summary.exit_code, summary.text) == (ExitCode.FOUND, f"damage: {len(planted)} findings")
 
 
+@pytest.mark.full
 def test_a_bookie_that_cannot_be_reached_is_found(
     spark: Any, site: Site, planted: list[Finding], tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_tables(load: Any, site: Site) -> None:
     assert {row.verdict for row in replicas} == {"ok"}
 
 
+@pytest.mark.full
 def test_what_goes_wrong_is_said(load: Any, site: Site, tmp_path: Path) -> None:
     def error(**changed: str | None) -> str:
         keys = {f"bookkeeper__client__{key}": value for key, value in changed.items()}

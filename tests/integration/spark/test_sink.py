@@ -111,6 +111,7 @@ def test_what_cannot_be_written_is_said(sink: Sink, columns: list[str], mode: st
     assert sink.manifest() == []
 
 
+@pytest.mark.full
 def test_the_password_of_a_sink_is_written_down_nowhere(sink: Sink) -> None:
     sink.write()
     sink.stream()
@@ -154,6 +155,7 @@ def test_a_write_that_fails_publishes_nothing(sink: Sink) -> None:
     assert sink.ledgers() == {}
 
 
+@pytest.mark.full
 def test_workers_killed_in_a_stream(sink: Sink) -> None:
     assert len(sink.stream("kill")) == FILES
     assert sink.noted("killed", "1")
@@ -179,6 +181,7 @@ def test_a_repeated_epoch_changes_nothing(sink: Sink, fault: str) -> None:
     assert set(sink.ledgers()) == set(sink.published_ids())
 
 
+@pytest.mark.full
 def test_a_driver_that_died_between_write_and_commit(sink: Sink) -> None:
     with driver(sink, {**sink.stream_of_its_own(), "options": sink.options("hang in commit")}) as child:
         wait_until(lambda: bool(sink.noted("commit")), child)

@@ -269,6 +269,7 @@ def test_passwords_are_needed_and_not_shown(load: Any, site: Site, spark: Any, c
     assert not any(SECRET.decode() in each for each in shown)
 
 
+@pytest.mark.full
 def test_planning_reads_no_entries_and_reading_needs_bookies(load: Any, site: Site) -> None:
     ledger = closed(site.ours, site.payloads[:10], 1, 1, 1)
     (bookie,) = site.ours.metadata(ledger).fragments[0].ensemble
@@ -317,6 +318,7 @@ def test_formats_can_be_registered_by_hand(spark: Any, load: Any, site: Site) ->
     assert load(ledger=site.guarded, passwordFile=site.password_file).count() == 100
 
 
+@pytest.mark.full
 def test_the_formats_load_from_a_zip_file(tmp_path: Path) -> None:
     """As ``spark-submit --py-files`` brings them."""
     archive = make_archive(tmp_path / "formats.zip")

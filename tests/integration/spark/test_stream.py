@@ -122,6 +122,7 @@ def test_batches_are_as_large_as_was_asked(create: Callable[[], LedgerWriter], s
     assert json.loads(sources.latestOffset)["closed"] == {str(writer.ledger_id): 100}
 
 
+@pytest.mark.full
 def test_batches_are_as_large_in_bytes_as_was_asked(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream]
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_query_goes_on_from_its_checkpoint(
     assert query.run() == []
 
 
+@pytest.mark.full
 def test_a_closed_ledger_is_followed_by_the_next(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream]
 ) -> None:
@@ -205,6 +207,7 @@ def test_a_stream_from_the_latest_has_what_comes_later(
     running.stop()
 
 
+@pytest.mark.full
 def test_a_ledger_that_was_deleted(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream], client: OurClient
 ) -> None:
@@ -221,6 +224,7 @@ def test_a_ledger_that_was_deleted(
     assert query.run() == []  # it is on record that nothing of the ledger follows
 
 
+@pytest.mark.full
 def test_a_named_ledger_that_was_read_and_deleted(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream], client: OurClient
 ) -> None:
@@ -238,6 +242,7 @@ def test_a_named_ledger_that_was_read_and_deleted(
     assert query.run() == []
 
 
+@pytest.mark.full
 def test_ids_of_128_bits(client: OurClient, stream: Callable[..., Stream]) -> None:
     scoped = LedgerId(-3, 17)
     writer = wait_for(client.bookkeeper.create_ledger, 1, 1, 1, ledger_id=-3, scope_id=17)
@@ -247,6 +252,7 @@ def test_ids_of_128_bits(client: OurClient, stream: Callable[..., Stream]) -> No
     assert json.loads(query.last_progress[0].sources[0].endOffset)["open"] == {str(int(scoped)): 3}
 
 
+@pytest.mark.full
 def test_what_a_sink_publishes_is_read_in_the_order_of_its_epochs(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream], cluster: LocalCluster, app: str, tmp_path: Path
 ) -> None:
@@ -277,6 +283,7 @@ def test_what_a_sink_publishes_is_read_in_the_order_of_its_epochs(
     assert copies.run() == []
 
 
+@pytest.mark.full
 def test_a_ledger_is_tailed_while_a_process_writes_it(
     spark: Any,  # noqa: F811
     cluster: LocalCluster,

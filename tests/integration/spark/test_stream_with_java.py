@@ -17,6 +17,7 @@ RELEASE = "4.18.0"
 OPEN_COUNT, COUNT = 7, 40
 
 
+@pytest.mark.full
 def test_what_java_has_confirmed_comes_once(
     spark: Any,  # noqa: F811
     cluster: Cluster,

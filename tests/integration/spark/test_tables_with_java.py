@@ -57,6 +57,7 @@ def table(spark: Any, javas: JavasCluster) -> Callable[..., Any]:  # noqa: F811
     return load
 
 
+@pytest.mark.full
 def test_metadata_that_java_has_written(javas: JavasCluster, table: Callable[..., Any]) -> None:
     found = {row.ledger_id: row for row in table("ledgers", minPartitions=2).collect()}
     row = found.pop(javas.ledger)

@@ -106,6 +106,7 @@ def metadatas(draw: st.DrawFn) -> LedgerMetadata:
     )
 
 
+@pytest.mark.slow
 @given(metadatas())
 def test_round_trip(metadata: LedgerMetadata) -> None:
     data = serialize(metadata)

@@ -173,6 +173,7 @@ def run(dialect: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]
     assert connection.expire(1e9) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_completes_once_whatever_comes(dialect: str) -> None:
     @settings(max_examples=400, deadline=None)

@@ -16,6 +16,7 @@ from tests.integration.spark.jobs.filled import Filled
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.full
 def test_the_command_line_ends_with_the_exit_code(
     spark: Any,
     filled: Filled,
@@ -41,6 +42,7 @@ def test_the_command_line_ends_with_the_exit_code(
     assert run_command(["spark", "export", *metadata]) == ExitCode.USAGE
 
 
+@pytest.mark.full
 def test_errors_of_tasks_are_one_line_and_no_stack(filled: Filled, tmp_path: Path) -> None:
     """In a process of its own, for what the JVM writes to standard error is not ours to catch."""
     output = tmp_path / "there"
@@ -60,6 +62,7 @@ def test_errors_of_tasks_are_one_line_and_no_stack(filled: Filled, tmp_path: Pat
     assert all(line.startswith(("[", "error: ")) for line in lines), ended.stderr
 
 
+@pytest.mark.full
 def test_the_same_file_runs_under_spark_submit(filled: Filled) -> None:
     import pyspark
 

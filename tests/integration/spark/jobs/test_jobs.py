@@ -54,6 +54,7 @@ def test_every_entry_is_exported_and_counted(
     assert [bytes(row.payload) for row in found] == payloads(COUNT)
 
 
+@pytest.mark.full
 def test_ranges_passwords_and_scopes_may_be_exported_to_any_format(
     filled: Filled, do: Callable[..., Summary], tmp_path: Path
 ) -> None:
@@ -128,6 +129,7 @@ def test_rows_are_imported_once(
         do(import_files, evolve(settings, column="payload"))
 
 
+@pytest.mark.full
 def test_ledgers_are_copied_once_and_compared(
     spark: Any,
     filled: Filled,
@@ -173,6 +175,7 @@ def test_a_copy_that_is_another_is_found(
 # Stats, sweep, entry logs --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_stats(spark: Any, filled: Filled, do: Callable[..., Summary], tmp_path: Path) -> None:
     output = Output(str(tmp_path / "stats"), "json")
     summary = do(cluster_stats, cluster_stats.StatsSettings(filled.source(), output))
@@ -186,6 +189,7 @@ def test_stats(spark: Any, filled: Filled, do: Callable[..., Summary], tmp_path:
     assert spark.read.json(output.path).where("section = 'bookie' AND free_bytes > 0").count() == 3
 
 
+@pytest.mark.full
 def test_entry_logs(filled: Filled, do: Callable[..., Summary], tmp_path: Path) -> None:
     logs = str(filled.cluster.directory / "bookie-*" / "data" / "current" / "*.log")
     settings = entry_logs.EntryLogSettings(filled.cluster.metadata_uri, (logs,))
@@ -233,6 +237,7 @@ def test_a_step_says_how_many_tasks_are_done(spark: Any, tmp_path: Path) -> None
 # Conformance ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_conformance_runs_beside_each_other(
     spark: Any,
     do: Callable[..., Summary],

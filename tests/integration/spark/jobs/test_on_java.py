@@ -24,6 +24,7 @@ pytestmark = pytest.mark.spark
 RELEASE = "4.18.0"
 
 
+@pytest.mark.full
 @pytest.mark.java
 def test_ledgers_of_the_java_client(
     spark: Any,

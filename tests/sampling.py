@@ -1,0 +1,21 @@
+"""Which parameters of a test the plain run takes, where ``tox -e full`` takes them all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def one_in(count: int, values: Iterable[Any]) -> list[Any]:
+    """The first of ``values`` and every ``count``-th after it in the plain run; all of them under ``--full``."""
+    return [each if index % count == 0 else _full(each) for index, each in enumerate(values)]
+
+
+def only(chosen: Any, values: Iterable[Any]) -> list[Any]:
+    """``chosen`` in the plain run; all of ``values`` under ``--full``."""
+    return [each if each == chosen else _full(each) for each in values]
+
+
+def _full(value: Any) -> Any:
+    values = value if isinstance(value, tuple) else (value,)
+    return pytest.param(*values, marks=pytest.mark.full)
