@@ -203,3 +203,16 @@ def test_too_few_bookies_that_know_scopes() -> None:
     cluster.result(client.create_ledger())  # scope 0 goes anywhere
     with pytest.raises(NotEnoughBookies):
         cluster.result(client.create_ledger(9, 9, 9, scope_id=SCOPE_ID))
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 2), (3, 3, 0), (2, 3, 1), (3, 2, 3)])
+def test_quorum_sizes_are_checked(sizes: tuple[int, int, int]) -> None:
+    cluster = Cluster()
+    with pytest.raises(InvalidArgument, match="does not hold"):
+        cluster.result(cluster.client().create_ledger(*sizes))
+
+
+def test_too_few_bookies_for_a_ledger() -> None:
+    cluster = Cluster(["b1", "b2"])
+    with pytest.raises(NotEnoughBookies, match="3 bookies are needed"):
+        cluster.result(cluster.client().create_ledger())

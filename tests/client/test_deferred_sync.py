@@ -6,38 +6,19 @@ import pytest
 from attrs import evolve
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     ClientClosed,
     IllegalOperation,
-    LedgerClosed,
     LedgerFenced,
     ReadOnlyBookie,
     RequestTimedOut,
 )
 from bookkeeper_tx.model import DigestType, LedgerState
+from tests.client.deferring import V3, append, deferring
 from tests.client.puppet_bookie import lac_of
 from tests.client.puppets import Cluster
-
-V3 = ClientConfig(protocol="v3")
-
-
-def deferring(sizes: tuple[int, int, int] = (3, 3, 2), config: ClientConfig = V3) -> tuple[Cluster, LedgerWriter]:
-    """A cluster and a writer that defers syncs."""
-    cluster = Cluster()
-    client = cluster.client(config)
-    plain = cluster.result(client.create_ledger(*sizes))
-    versioned = cluster.state.ledgers[plain.ledger_id]
-    digest = EntryDigest(DigestType.CRC32C, b"")
-    return cluster, LedgerWriter(client._context, plain.ledger_id, versioned, digest, deferred_sync=True)
-
-
-def append(cluster: Cluster, writer: LedgerWriter, count: int = 1) -> None:
-    for _ in range(count):
-        cluster.result(writer.append(b"payload"))
-    cluster.network.run()
 
 
 def test_only_a_force_moves_the_last_add_confirmed() -> None:
@@ -61,20 +42,6 @@ def test_a_force_confirms_what_was_acknowledged_before_it_and_no_more() -> None:
     cluster.result(appended)
     cluster.result(forcing)
     assert writer.last_add_confirmed == 0
-
-
-def test_forces_may_overtake_each_other() -> None:
-    cluster, writer = deferring((1, 1, 1))
-    append(cluster, writer)
-    first = writer.force()
-    cluster.network.run(until=lambda: cluster.network.messages[0].text.startswith("reply"))
-    held = cluster.network.messages.pop(0)
-    append(cluster, writer)
-    cluster.result(writer.force())
-    assert writer.last_add_confirmed == 1
-    held.arrive()
-    cluster.result(first)
-    assert writer.last_add_confirmed == 1
 
 
 def test_closing_forces_first() -> None:
@@ -186,53 +153,6 @@ def test_v2_has_no_deferred_sync() -> None:
     versioned = cluster.state.ledgers[plain.ledger_id]
     with pytest.raises(IllegalOperation, match="v3"):
         LedgerWriter(client._context, plain.ledger_id, versioned, EntryDigest(DigestType.CRC32C, b""), True)
-
-
-# Force of any ledger -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("protocol", ["v2", "v3"])
-def test_any_ledger_can_be_forced(protocol: str) -> None:
-    cluster = Cluster()
-    writer = cluster.result(cluster.client(ClientConfig(protocol=protocol)).create_ledger(3, 2, 2))
-    append(cluster, writer)
-    cluster.result(writer.force())
-    forced = [each for bookie in cluster.bookies.values() for each in bookie.requests if "force" in each]
-    assert len(forced) == 3, "the whole ensemble"
-
-
-def test_a_force_fails_with_the_first_bookie_that_fails() -> None:
-    cluster, writer = deferring()
-    append(cluster, writer)
-    bookie = writer.metadata.last_fragment.ensemble[2]
-    forcing = writer.force()
-    cluster.network.lose(cluster.network.find(f"request {bookie} force"))
-    with pytest.raises(RequestTimedOut, match=f"bookie {bookie} did not force ledger 0"):
-        cluster.result(forcing)
-    cluster.network.run()
-    assert writer.last_add_confirmed == -1
-    cluster.result(writer.force())
-    assert writer.last_add_confirmed == 0
-
-
-def test_a_force_can_be_cancelled() -> None:
-    cluster, writer = deferring()
-    append(cluster, writer)
-    forcing = writer.force()
-    failed: list[Any] = []
-    forcing.addErrback(failed.append)
-    forcing.cancel()
-    cluster.network.run()
-    assert len(failed) == 1
-    assert writer.last_add_confirmed == -1
-
-
-def test_a_closed_writer_forces_nothing() -> None:
-    cluster, writer = deferring()
-    cluster.result(writer.close())
-    with pytest.raises(LedgerClosed):
-        cluster.result(writer.force())
-    assert not any("force" in each for bookie in cluster.bookies.values() for each in bookie.requests)
 
 
 def test_a_closed_client_ends_the_writer() -> None:

@@ -4,81 +4,15 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
     InvalidArgument,
-    MetadataUnavailable,
     NoSuchEntry,
     RequestTimedOut,
     Unauthorized,
 )
-from bookkeeper_tx.model import Entry
-from tests.client.puppets import Cluster
-
-
-def tailed(sizes: tuple[int, int, int] = (3, 3, 2), entries: int = 5) -> tuple[Cluster, LedgerWriter, LedgerReader]:
-    """Return a cluster, a writer that has appended ``entries``, and a reader opened without recovery."""
-    cluster = Cluster()
-    writer = cluster.result(cluster.client().create_ledger(*sizes, password=b"pw"))
-    for index in range(entries):
-        cluster.result(writer.append(b"entry %d" % index))
-    cluster.network.run()
-    reader = cluster.result(cluster.client().open_ledger_no_recovery(writer.ledger_id, b"pw"))
-    return cluster, writer, reader
-
-
-@pytest.mark.parametrize("protocol", ["v2", "v3"])
-def test_the_last_add_confirmed_trails_by_what_no_entry_tells_yet(protocol: str) -> None:
-    cluster, writer, _ = tailed()
-    client = cluster.client(ClientConfig(protocol=protocol))
-    reader = cluster.result(client.open_ledger_no_recovery(writer.ledger_id, b"pw"))
-    for entry_id in range(5, 8):
-        cluster.result(writer.append(b"more"))
-        cluster.network.run()
-        assert cluster.result(reader.read_last_add_confirmed()) == entry_id - 1
-    assert not reader.closed
-    with pytest.raises(InvalidArgument, match="entry_id 7"):
-        cluster.result(reader.read_entry(7))
-    assert cluster.result(reader.read_entry(6)) == Entry(0, 6, b"more", 5, 43)
-    assert cluster.result(reader.read_unconfirmed(5, 7)).payloads == [b"more"] * 3
-    assert cluster.result(reader.read_batch_unconfirmed(5)).payloads == [b"more"] * 3
-    with pytest.raises(NoSuchEntry):
-        cluster.result(reader.read_unconfirmed(8, 9))
-
-
-def test_a_reader_notices_that_the_ledger_was_closed() -> None:
-    cluster, writer, reader = tailed()
-    cluster.result(writer.append(b"last"))
-    cluster.result(writer.close())
-    assert cluster.result(reader.read_last_add_confirmed()) == 5
-    assert reader.closed
-    assert reader.length == writer.length
-    with pytest.raises(InvalidArgument):
-        cluster.result(reader.read_unconfirmed(5, 6))
-
-
-def test_a_closed_ledger_tells_its_end_without_its_bookies() -> None:
-    cluster, writer, reader = tailed()
-    cluster.result(writer.close())
-    for bookie in cluster.bookies.values():
-        bookie.down = True
-    assert cluster.result(reader.read_last_add_confirmed()) == 4
-    assert reader.closed
-
-
-def test_a_change_that_could_not_be_read_is_read_the_next_time() -> None:
-    cluster, writer, reader = tailed()
-    cluster.result(writer.close())
-    reading = reader.read_last_add_confirmed()
-    cluster.network.lose(cluster.network.find("store read"))
-    with pytest.raises(MetadataUnavailable):
-        cluster.result(reading)
-    assert cluster.result(reader.read_last_add_confirmed()) == 4
-    assert reader.closed
+from tests.client.open_ledgers import tailed
 
 
 @pytest.mark.parametrize("batch", [True, False])
@@ -93,46 +27,6 @@ def test_a_reader_finds_entries_that_were_written_to_other_bookies_since(batch: 
         bookie.down = False
     assert cluster.result(reader.read(0, 9, batch=batch)).payloads[5:] == [b"y"] * 5
     assert len(reader.metadata.fragments) == 2
-
-
-def test_a_single_read_finds_them_too() -> None:
-    cluster, writer, reader = tailed((2, 2, 2))
-    for bookie in writer.metadata.last_fragment.ensemble:
-        cluster.bookies[bookie].down = True
-    cluster.result(writer.append_many([b"y"] * 5))
-    reader._last_add_confirmed = 9
-    assert cluster.result(reader.read_entry(7)).payload == b"y"
-
-
-@pytest.mark.parametrize("down", [1, 2])
-def test_the_last_add_confirmed_needs_a_covering_set(down: int) -> None:
-    cluster, writer, reader = tailed()
-    for bookie in writer.metadata.last_fragment.ensemble[:down]:
-        cluster.bookies[bookie].down = True
-    if down == 1:
-        assert cluster.result(reader.read_last_add_confirmed()) == 3
-    else:
-        with pytest.raises(BookieUnavailable, match="too few bookies answered"):
-            cluster.result(reader.read_last_add_confirmed())
-
-
-@pytest.mark.parametrize("error", [BookieUnavailable(), RequestTimedOut()])
-def test_a_bookie_that_failed_is_asked_last_for_a_while(error: BookKeeperError) -> None:
-    cluster, writer, _ = tailed()
-    cluster.result(writer.append(b"x"))
-    cluster.result(writer.close())
-    client = cluster.client()
-    reader = cluster.result(client.open_ledger(writer.ledger_id, b"pw"))
-    first = reader.metadata.last_fragment.ensemble[0]
-    cluster.bookies[first].fails = error
-    for _ in range(3):
-        assert cluster.result(reader.read_entry(0)).payload == b"entry 0"
-    asked = [each for each in cluster.bookies[first].requests if "read 0/0" in each]
-    assert len(asked) == 1
-    cluster.clock.advance(31)
-    cluster.result(reader.read_entry(0))
-    asked = [each for each in cluster.bookies[first].requests if "read 0/0" in each]
-    assert len(asked) == 2
 
 
 def test_striped_ledgers_read_the_same() -> None:

@@ -1,0 +1,38 @@
+"""Reading one entry: which bookie is asked, and in which order."""
+
+import pytest
+
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    RequestTimedOut,
+)
+from tests.client.open_ledgers import tailed
+
+
+def test_a_single_read_finds_them_too() -> None:
+    cluster, writer, reader = tailed((2, 2, 2))
+    for bookie in writer.metadata.last_fragment.ensemble:
+        cluster.bookies[bookie].down = True
+    cluster.result(writer.append_many([b"y"] * 5))
+    reader._last_add_confirmed = 9
+    assert cluster.result(reader.read_entry(7)).payload == b"y"
+
+
+@pytest.mark.parametrize("error", [BookieUnavailable(), RequestTimedOut()])
+def test_a_bookie_that_failed_is_asked_last_for_a_while(error: BookKeeperError) -> None:
+    cluster, writer, _ = tailed()
+    cluster.result(writer.append(b"x"))
+    cluster.result(writer.close())
+    client = cluster.client()
+    reader = cluster.result(client.open_ledger(writer.ledger_id, b"pw"))
+    first = reader.metadata.last_fragment.ensemble[0]
+    cluster.bookies[first].fails = error
+    for _ in range(3):
+        assert cluster.result(reader.read_entry(0)).payload == b"entry 0"
+    asked = [each for each in cluster.bookies[first].requests if "read 0/0" in each]
+    assert len(asked) == 1
+    cluster.clock.advance(31)
+    cluster.result(reader.read_entry(0))
+    asked = [each for each in cluster.bookies[first].requests if "read 0/0" in each]
+    assert len(asked) == 2
