@@ -1,0 +1,31 @@
+from typing import Any
+
+import pytest
+
+from tests.sampling import one_in, only
+
+
+def _plain(parameters: list[Any]) -> list[Any]:
+    """Those that are not marked ``full``."""
+    return [each for each in parameters if not isinstance(each, type(pytest.param()))]
+
+
+def _all(parameters: list[Any]) -> list[Any]:
+    return [each.values[0] if isinstance(each, type(pytest.param())) else each for each in parameters]
+
+
+def test_one_in_three_begins_with_the_first() -> None:
+    values = list(range(8))
+    assert _plain(one_in(3, values)) == [0, 3, 6]
+    assert _all(one_in(3, values)) == values
+
+
+def test_only_what_is_chosen() -> None:
+    assert _plain(only("b", ["a", "b", "c"])) == ["b"]
+    assert _all(only("b", ["a", "b", "c"])) == ["a", "b", "c"]
+
+
+def test_left_out_values_run_in_the_full_run_with_all_their_parts() -> None:
+    _, left_out = one_in(2, [("bookie", 1), ("client", 2)])
+    assert left_out.values == ("client", 2)
+    assert [mark.name for mark in left_out.marks] == ["full"]
