@@ -13,6 +13,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 NOW = datetime.datetime.now(datetime.UTC)
 DAY = datetime.timedelta(days=1)
 PASSWORD = b"key password"
+SIGNS_CERTIFICATES = x509.KeyUsage(
+    key_cert_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    crl_sign=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @frozen
@@ -38,6 +49,7 @@ class Authority:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         certificate = self._builder(self._name, self._key.public_key(), NOW + 30 * DAY)
         certificate = certificate.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        certificate = certificate.add_extension(SIGNS_CERTIFICATES, critical=True)
         self.path = directory / f"{name.replace(' ', '-')}.pem"
         self.path.write_bytes(_pem(certificate.sign(self._key, hashes.SHA256())))
 
@@ -56,7 +68,8 @@ class Authority:
         builder = builder.add_extension(x509.SubjectAlternativeName([_name(host) for host in hosts]), critical=False)
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-        certificate = builder.sign(self._key, hashes.SHA256())
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        certificate = builder.add_extension(authority, critical=False).sign(self._key, hashes.SHA256())
         paths = self._directory / f"{name}.pem", self._directory / f"{name}.key", self._directory / f"{name}.password"
         paths[0].write_bytes(_pem(certificate))
         encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
@@ -78,6 +91,7 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(NOW - 10 * DAY)
             .not_valid_after(until)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         )
 
 

@@ -25,6 +25,19 @@ _HOSTS = ("127.0.0.1", "localhost")
 #: Longer than any run, shorter than anybody could keep them in use.
 _DAYS_VALID = 7
 
+#: What a key may be used for.
+_KEY_USAGES = (
+    "digital_signature",
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "key_cert_sign",
+    "crl_sign",
+    "encipher_only",
+    "decipher_only",
+)
+
 
 @attrs.frozen
 class Secrets:
@@ -75,6 +88,8 @@ class Secrets:
 
 
 class _Authority:
+    """It signs what RFC 5280 wants of certificates: clients that hold peers to that are judged as well."""
+
     def __init__(self, directory: Path) -> None:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -86,6 +101,8 @@ class _Authority:
         self._name = self._named("conformance authority")
         builder = self._builder(self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        usages = {usage: usage == "key_cert_sign" for usage in _KEY_USAGES}
+        builder = builder.add_extension(x509.KeyUsage(**usages), critical=True)
         self._write("authority.pem", builder.sign(self._key, hashes.SHA256()))
 
     def issue(self, name: str) -> None:
@@ -96,6 +113,8 @@ class _Authority:
         builder = self._builder(self._named(name), key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage.SERVER_AUTH, usage.CLIENT_AUTH]), critical=False)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(authority, critical=False)
         self._write(f"{name}.pem", builder.sign(self._key, self._hashes.SHA256()))
         encoding, form = self._serialization.Encoding.PEM, self._serialization.PrivateFormat.PKCS8  # Netty's only one
         text = key.private_bytes(encoding, form, self._serialization.NoEncryption())
@@ -117,4 +136,5 @@ class _Authority:
             .serial_number(self._x509.random_serial_number())
             .not_valid_before(now - day)  # clocks of containers and of this machine may differ
             .not_valid_after(now + _DAYS_VALID * day)
+            .add_extension(self._x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         )
