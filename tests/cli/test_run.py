@@ -14,6 +14,10 @@ import click
 from twisted.internet import defer, task
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
 
+# As a terminal has them: whoever runs the tests in the background may have them ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 async def returns(reactor):
     await task.deferLater(reactor, 0)
     return 7
