@@ -38,10 +38,10 @@ MAKE_LEDGERS = """
 import sys
 from twisted.internet.task import react
 from bookkeeper_tx.errors import MetadataConflict
-from bookkeeper_tx.metadata import sqlite_tables
+from bookkeeper_tx.metadata.sqlite import tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
-sqlite_tables.BUSY_TIMEOUT_S = 120.0  # who waits has no turn, and the disk may be slow
+tables.BUSY_TIMEOUT_S = 120.0  # who waits has no turn, and the disk may be slow
 async def main(reactor, uri):
     store = open_metadata_store(uri, reactor)
     await store.start()
