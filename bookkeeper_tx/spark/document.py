@@ -28,6 +28,7 @@ _USED = {
     "ledgers": Use.LEDGERS,
     "bookies": Use.BOOKIES,
     "replicas": Use.REPLICAS,
+    "orphans": Use.ORPHANS,
     "entry logs": Use.ENTRYLOG,
 }
 

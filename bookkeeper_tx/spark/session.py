@@ -3,17 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
-
-SOURCES = {
-    "bookkeeper": "source.LedgerSource",
-    "bookkeeper-ledgers": "cluster.ledgers_table.LedgersTable",
-    "bookkeeper-bookies": "cluster.bookies_table.BookiesTable",
-    "bookkeeper-replicas": "replicas.table.ReplicasTable",
-    "bookkeeper-entrylog": "entrylog.table.EntryLogTable",
-}
-"""Each format, and the module and class of this room that it is."""
 
 RECOMMENDED_SETTINGS = {"spark.python.unix.domain.socket.enabled": "true"}
 """What makes any session read faster: no waits on TCP between JVM and Python."""
@@ -32,13 +22,15 @@ LOCAL_SETTINGS = {
 
 
 def register_all(spark: Any) -> None:
-    """Make the formats known to a session.
+    """Make format ``bookkeeper`` known to a session, and each of its tables as a format, as ``bookkeeper-replicas``.
 
-    It is needed where Spark does not find them by itself: with ``--py-files``, and in packages below another directory.
+    The first is needed where Spark does not find it by itself: with ``--py-files``, and in packages below another
+    directory.  The others have no other way.
     """
-    for where in SOURCES.values():
-        module, _, name = where.rpartition(".")
-        spark.dataSource.register(getattr(import_module(f"bookkeeper_tx.spark.{module}"), name))
+    from bookkeeper_tx.spark.tables import TABLES, BookKeeperSource, table_class
+
+    for source in (BookKeeperSource, *map(table_class, TABLES)):
+        spark.dataSource.register(source)
 
 
 def local_session(

@@ -1,4 +1,4 @@
-"""Format ``bookkeeper``: entries of ledgers as rows, and rows as entries (docs/guides/spark.md)."""
+"""Table ``entries``: entries of ledgers as rows, and rows as entries (docs/guides/spark.md)."""
 
 from contextlib import suppress
 from typing import Any
@@ -37,7 +37,7 @@ class LedgerSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return "bookkeeper"
+        return "bookkeeper-entries"
 
     @property
     def snapshot(self) -> Snapshot:

@@ -2,14 +2,14 @@
 
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from bookkeeper_tx.spark.session import SOURCES, register_all, use_this_interpreter
+from bookkeeper_tx.spark.session import register_all, use_this_interpreter
+from bookkeeper_tx.spark.tables import TABLES, BookKeeperSource
 
 
 class _Registered:
@@ -29,13 +29,9 @@ class _Registered:
 def test_all_formats_are_registered_under_their_names() -> None:
     session = _Registered()
     register_all(session)
-    assert {source.name() for source in session.found} == set(SOURCES)
-
-
-@pytest.mark.parametrize("name", SOURCES)
-def test_spark_finds_a_module_for_each(name: str) -> None:
-    module = import_module("pyspark_" + name.replace("-", "_"))
-    assert module.DefaultSource.name() == name
+    assert session.found[0] is BookKeeperSource
+    names = ["bookkeeper", *(f"bookkeeper-{each}" for each in TABLES)]
+    assert [source.name() for source in session.found] == names
 
 
 def test_the_workers_run_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The format ``bookkeeper-bookies``: the bookies of a cluster, up or down (docs/guides/spark-tables.md)."""
+"""Table ``bookies``: the bookies of a cluster, up or down (docs/guides/spark-tables.md)."""
 
 from collections.abc import Iterator
 from typing import Any, Final

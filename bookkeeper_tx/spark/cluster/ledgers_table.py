@@ -1,4 +1,4 @@
-"""The format ``bookkeeper-ledgers``: the metadata of every ledger (docs/guides/spark-tables.md)."""
+"""Table ``ledgers``: the metadata of every ledger (docs/guides/spark-tables.md)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,7 +1,7 @@
-"""What bookies store of ledgers that have no metadata: asked of each bookie, ledger id by ledger id.
+"""Table ``orphans``: what bookies store of ledgers that have no metadata, asked of each bookie, ledger id by ledger id.
 
-Bookies have no request that lists their ledgers, so somebody has to say which ids may be orphans.  It is no format of
-its own: the job ``scrub`` registers it.
+Bookies have no request that lists their ledgers, so somebody has to say which ids may be orphans
+(docs/guides/spark-tables.md).
 """
 
 import time
@@ -29,14 +29,11 @@ from bookkeeper_tx.spark.cluster.bookies_table import DOWN, find_bookies
 from bookkeeper_tx.spark.options.channels import rate_limit
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.id_ranges import IdRanges
-from bookkeeper_tx.spark.options.option import LEDGERS, LedgerSpan, Use
+from bookkeeper_tx.spark.options.option import LedgerSpan, Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.ledger_chunks import open_store
 from bookkeeper_tx.spark.table_rows import Row, batches_of
-from bookkeeper_tx.spark.table_schema import spark_schema
-
-IDS: Final = "ids"
-"""The option that says which ids are looked at; the others are those of ``Use.ORPHANS``."""
+from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 
 COLUMNS: Final = pa.schema(
     [
@@ -74,11 +71,11 @@ class OrphansTable(DataSource):
         return "bookkeeper-orphans"
 
     def schema(self) -> Any:
+        Options.from_spark(self.options, Use.ORPHANS)
         return spark_schema(COLUMNS)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        given = {key: value for key, value in self.options.items() if key.lower() != IDS}
-        return OrphansReader(Options.from_spark(given, Use.ORPHANS), LEDGERS.parse(self.options[IDS]))
+        return OrphansReader(Options.from_spark(self.options, Use.ORPHANS), wanted_columns(COLUMNS, schema))
 
 
 class OrphansInput(InputPartition):
@@ -91,14 +88,14 @@ class OrphansInput(InputPartition):
 class OrphansReader(DataSourceReader):
     """Lists the ledgers that have metadata where the query is planned; tasks ask bookies for the others."""
 
-    def __init__(self, options: Options, spans: tuple[LedgerSpan, ...]) -> None:
+    def __init__(self, options: Options, names: list[str]) -> None:
         self._options = options
-        self._spans = spans
+        self._names = names
 
     def partitions(self) -> list[InputPartition]:
         client_config(self._options)  # raises for a wrong key before anybody is asked
         with open_store(self._options) as store:
-            ids = ids_without_metadata(store.list_ledgers(), self._spans)
+            ids = ids_without_metadata(store.list_ledgers(), self._options.ids)
             bookies = [each.bookie_id for each in find_bookies(store) if each.state != DOWN]
         return [OrphansInput(bookie, chunk) for chunk in chunks_of(ids, CHUNK_MAX) for bookie in bookies]
 
@@ -115,7 +112,7 @@ class OrphansReader(DataSourceReader):
                 return EntryListChannel(info.host, info.port, config)
 
             rows = list(orphans_on(bookie, ids, store, connect, rate_limit(self._options)))
-        yield from batches_of(rows, COLUMNS, COLUMNS.names, ROWS_MAX)
+        yield from batches_of(rows, COLUMNS, self._names, ROWS_MAX)
 
 
 def ids_without_metadata(listed: Iterable[int], spans: Iterable[LedgerSpan]) -> IdRanges:

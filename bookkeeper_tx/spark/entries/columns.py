@@ -1,4 +1,4 @@
-"""The columns of format ``bookkeeper``: which there are, and which are asked for."""
+"""The columns of table ``entries``: which there are, and which are asked for."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""The format ``bookkeeper-entrylog``: the records of entry logs, ours or Java's (docs/guides/spark-tables.md)."""
+"""Table ``entrylog``: the records of entry logs, ours or Java's (docs/guides/spark-tables.md)."""
 
 import os
 from collections.abc import Iterator, Sequence

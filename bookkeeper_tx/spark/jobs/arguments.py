@@ -46,23 +46,29 @@ class Cluster:
                 raise InvalidConfig(f"option {name}: this job does nothing with it, leave it out")
 
     def load(self, spark: Any, use: Use, **more: str) -> Any:
-        """Return the table of ``use`` as a DataFrame; options that do nothing there are left out."""
+        """Return the table of ``use`` as a DataFrame; options that do nothing there are left out.
+
+        Raises InvalidConfig where they name a table.
+        """
+        if any(name.lower() == "table" for name in self.options):
+            raise InvalidConfig("option table: a job reads the tables that it needs, leave it out")
         options = {**options_of(use, {**self.options, **more}), "metadataServiceUri": self.metadata_uri}
-        return spark.read.format(FORMATS[use]).options(**options).load()
+        return spark.read.format("bookkeeper").options(**options, table=TABLE_OF[use]).load()
 
 
-FORMATS = {
-    Use.READ: "bookkeeper",
-    Use.LEDGERS: "bookkeeper-ledgers",
-    Use.BOOKIES: "bookkeeper-bookies",
-    Use.REPLICAS: "bookkeeper-replicas",
+TABLE_OF = {
+    Use.READ: "entries",
+    Use.LEDGERS: "ledgers",
+    Use.BOOKIES: "bookies",
+    Use.REPLICAS: "replicas",
+    Use.ORPHANS: "orphans",
 }
 
 
 def load_entry_logs(spark: Any, paths: Sequence[str]) -> Any:
     """Return the records of entry logs as a DataFrame, without payloads."""
     options = {"paths": ",".join(paths), "includePayload": "false"}
-    return spark.read.format("bookkeeper-entrylog").options(**options).load()
+    return spark.read.format("bookkeeper").options(**options, table="entrylog").load()
 
 
 @frozen

@@ -19,7 +19,6 @@ from bookkeeper_tx.spark.jobs.arguments import (
     cluster_arguments,
     is_selector,
     load_entry_logs,
-    options_of,
     output_arguments,
 )
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
@@ -53,6 +52,8 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
     settings.cluster.check_used(Use.REPLICAS | Use.ORPHANS)
     if any(name.lower() == "perentry" for name in settings.cluster.options):
         raise InvalidConfig("option perEntry: single entries are looked at where copies differ, leave it out")
+    if any(name.lower() == "ids" for name in settings.cluster.options):
+        raise InvalidConfig("option ids: --orphans-in names the ledgers that bookies are asked for, leave it out")
     with progress.step("reading all replicas"):
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)
@@ -72,7 +73,7 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
         found.append(findings.orphans(records, live))
     if settings.orphans_in is not None:
         with progress.step(f"asking bookies for orphans among the ledgers {settings.orphans_in}"):
-            strays = _strays(spark, settings.cluster, settings.orphans_in).cache()
+            strays = settings.cluster.load(spark, Use.ORPHANS, ids=settings.orphans_in).cache()
             frames.append(strays)
             strays.count()
         found.append(findings.orphans_on_bookies(strays))
@@ -125,15 +126,6 @@ def _entries(spark: Any, settings: ScrubSettings, ranges: EntryRanges) -> Any:
     kept = {name: value for name, value in cluster.options.items() if not is_selector(name)}
     named = {"ledgers": spans_of(ranges.of_ledger), "entries": str(ranges), "perEntry": "true"}
     return evolve(cluster, options=kept | named).load(spark, Use.REPLICAS)
-
-
-def _strays(spark: Any, cluster: Cluster, ids: str) -> Any:
-    """Return what bookies store of ledgers without metadata."""
-    from bookkeeper_tx.spark.cluster.orphans_table import IDS, OrphansTable
-
-    spark.dataSource.register(OrphansTable)
-    options = {**options_of(Use.ORPHANS, cluster.options), "metadataServiceUri": cluster.metadata_uri, IDS: ids}
-    return spark.read.format(OrphansTable.name()).options(**options).load()
 
 
 def summarise(settings: ScrubSettings, read: Any, everything: Any) -> Summary:

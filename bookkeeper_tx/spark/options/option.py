@@ -21,23 +21,23 @@ class Use(Flag):
     """What a format is used for; an option names the uses in which it does something."""
 
     READ = auto()
-    """Batch read of ``bookkeeper``."""
+    """Batch read of table ``entries``."""
     STREAM = auto()
-    """Streaming read of ``bookkeeper``."""
+    """Streaming read of table ``entries``."""
     WRITE = auto()
-    """Batch write to ``bookkeeper``."""
+    """Batch write of table ``entries``."""
     STREAM_WRITE = auto()
-    """Streaming write to ``bookkeeper``."""
+    """Streaming write of table ``entries``."""
     LEDGERS = auto()
-    """``bookkeeper-ledgers``."""
+    """Table ``ledgers``."""
     BOOKIES = auto()
-    """``bookkeeper-bookies``."""
+    """Table ``bookies``."""
     REPLICAS = auto()
-    """``bookkeeper-replicas``."""
+    """Table ``replicas``."""
     ENTRYLOG = auto()
-    """``bookkeeper-entrylog``."""
+    """Table ``entrylog``."""
     ORPHANS = auto()
-    """What the job ``scrub`` asks bookies about ledgers without metadata."""
+    """Table ``orphans``."""
 
     ENTRIES = READ | STREAM
     SINK = WRITE | STREAM_WRITE

@@ -83,6 +83,15 @@ class Options:
         "Where `ledgers` and `ledgerMetadata.` look (BP-34): 0 is what Java knows",
         0,
     )
+    ids: tuple[LedgerSpan, ...] = option(
+        LEDGERS,
+        Use.ORPHANS,
+        "Which ledgers every bookie is asked for, those that have metadata left out. `0-` ends at the highest id that"
+        " has metadata",
+        default=(),
+        shown="required",
+        required=Use.ORPHANS,
+    )
     path: str | None = option(TEXT, Use.ENTRYLOG, "A file, a directory or a pattern of them")
     paths: tuple[str, ...] = option(PATHS, Use.ENTRYLOG, "Several of them", default=(), shown="")
 

@@ -1,4 +1,4 @@
-"""The format ``bookkeeper-replicas``: what each bookie really has of each ledger (docs/guides/spark-tables.md)."""
+"""Table ``replicas``: what each bookie really has of each ledger (docs/guides/spark-tables.md)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Format ``bookkeeper`` as a stream: what Spark asks while a query runs (docs/guides/spark-streaming.md)."""
+"""Table ``entries`` as a stream: what Spark asks while a query runs (docs/guides/spark-streaming.md)."""
 
 import logging
 import time

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from bookkeeper_tx.spark.jobs.failure import one_line
 from bookkeeper_tx.spark.session import register_all
+from bookkeeper_tx.spark.tables import TABLES
 from tests.integration.support.payloads import payloads
 
 COUNT: Final = 3000
@@ -45,9 +46,9 @@ class Site:
     """Processes that share the work."""
 
 
-def load(spark: Any, site: Site, fmt: str = "bookkeeper", **options: Any) -> Any:
+def load(spark: Any, site: Site, **options: Any) -> Any:
     """Return a DataFrame of the cluster."""
-    return spark.read.format(fmt).options(metadataServiceUri=site.uri, **options).load()
+    return spark.read.format("bookkeeper").options(metadataServiceUri=site.uri, **options).load()
 
 
 def error_of(run: Callable[[], Any]) -> Exception:
@@ -68,14 +69,23 @@ def formats_are_found(spark: Any, site: Site, directory: Path) -> None:
     assert frame.dtypes == [("ledger_id", "bigint"), ("entry_id", "bigint"), ("payload", "binary")], frame.dtypes
     assert frame.count() == COUNT
     for name, column in (("ledgers", "custom_metadata"), ("bookies", "free_bytes"), ("replicas", "sha256")):
-        assert column in load(spark, site, f"bookkeeper-{name}").columns
-    assert "log_id" in spark.read.format("bookkeeper-entrylog").option("path", str(directory)).load().columns
+        assert column in load(spark, site, table=name).columns
+        assert column in load(spark, site, path=name).columns
+    records = spark.read.format("bookkeeper").option("table", "entrylog")
+    assert "log_id" in records.option("path", str(directory)).load().columns
 
 
 def formats_are_registered(spark: Any, site: Site, directory: Path) -> None:
     register_all(spark)
     guarded = load(spark, site, ledger=site.guarded, passwordFile=site.password_file)
     assert [bytes(row.payload) for row in guarded.orderBy("entry_id").collect()] == payloads(GUARDED_COUNT)
+    for name in TABLES:
+        ids = {"ledger": site.guarded} if name == "entries" else {"ids": "0-"} if name == "orphans" else {}
+        where = {"path": str(directory)} if name == "entrylog" else {"metadataServiceUri": site.uri}
+        options = {**ids, **where}
+        long = spark.read.format(f"bookkeeper-{name}").options(**options).load()
+        short = spark.read.format("bookkeeper").options(**options, table=name).load()
+        assert long.dtypes == short.dtypes, name
 
 
 def every_entry_is_counted(spark: Any, site: Site, directory: Path) -> None:
@@ -93,7 +103,7 @@ def every_entry_is_counted(spark: Any, site: Site, directory: Path) -> None:
             F.sum(F.octet_length("payload")).alias("size"),
         )
     )
-    rows = load(spark, site, "bookkeeper-ledgers", ledgers=ids).join(found, "ledger_id").collect()
+    rows = load(spark, site, table="ledgers", ledgers=ids).join(found, "ledger_id").collect()
     assert {row.ledger_id for row in rows} == {site.whole, site.striped}
     for row in rows:
         assert (row.ids, row.rows, row["first"], row["last"]) == (COUNT, COUNT, 0, COUNT - 1)
@@ -131,17 +141,17 @@ def filters_decide_what_is_read(spark: Any, site: Site, directory: Path) -> None
 
 
 def tables_show_the_cluster(spark: Any, site: Site, directory: Path) -> None:
-    states = load(spark, site, "bookkeeper-ledgers", ledgers=f"{site.whole},{site.open}").select("ledger_id", "state")
+    states = load(spark, site, table="ledgers", ledgers=f"{site.whole},{site.open}").select("ledger_id", "state")
     assert {row.ledger_id: row.state for row in states.collect()} == {site.whole: "closed", site.open: "open"}
-    replicas = load(spark, site, "bookkeeper-replicas", ledgers=f"{site.whole},{site.striped}")
+    replicas = load(spark, site, table="replicas", ledgers=f"{site.whole},{site.striped}")
     rows = replicas.groupBy("ledger_id", "verdict").agg({"present": "sum", "missing": "sum"}).collect()
     found = {(row.ledger_id, row.verdict): (row["sum(present)"], row["sum(missing)"]) for row in rows}
     assert found == {(site.whole, "ok"): (2 * COUNT, 0), (site.striped, "ok"): (COUNT, 0)}
-    assert load(spark, site, "bookkeeper-bookies").where("reachable AND state = 'writable'").count() == 2
+    assert load(spark, site, table="bookies").where("reachable AND state = 'writable'").count() == 2
 
 
 def entry_logs_are_read(spark: Any, site: Site, directory: Path) -> None:
-    records = spark.read.format("bookkeeper-entrylog").option("path", site.logs).load()
+    records = spark.read.format("bookkeeper").options(table="entrylog", path=site.logs).load()
     of_one = records.where(f"kind = 'entry' AND ledger_id = {site.whole}")
     rows = of_one.groupBy("path").agg({"entry_id": "max", "payload": "count"}).collect()
     assert [(row["max(entry_id)"], row["count(payload)"]) for row in rows] == [(COUNT - 1, COUNT)] * 2
@@ -193,7 +203,7 @@ def batches_are_written_once(spark: Any, site: Site, directory: Path) -> None:
         publish(spark, site, sink_id, 0, 500, version=0)
     publish(spark, site, sink_id, 500, 600, version=1)
     assert published(spark, site, sink_id) == sorted(payloads(600))
-    ledgers = load(spark, site, "bookkeeper-ledgers", manifest=sink_id)
+    ledgers = load(spark, site, table="ledgers", manifest=sink_id)
     assert sorted(row.last_entry_id + 1 for row in ledgers.collect()) == [50, 50, 250, 250]
 
 
@@ -223,7 +233,7 @@ def a_stream_is_written_once(spark: Any, site: Site, directory: Path) -> None:
     assert run() == [1200, 1200, 600]
     assert run() == []
     assert published(spark, site, sink_id) == sorted(payloads(COUNT))
-    ledgers = load(spark, site, "bookkeeper-ledgers", manifest=sink_id)
+    ledgers = load(spark, site, table="ledgers", manifest=sink_id)
     epochs = {row.epoch for row in ledgers.selectExpr("cast(custom_metadata['epoch'] AS STRING) AS epoch").collect()}
     assert epochs == {"0", "1", "2"}
 
@@ -235,6 +245,7 @@ def errors_say_what_to_do(spark: Any, site: Site, directory: Path) -> None:
     """Errors of where the query is defined, of where it is planned, of tasks, of a sink and of a stream."""
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: load(spark, site, ledgrs="1").count(), "option ledgrs is not known; did you mean ledgers"),
+        (lambda: load(spark, site, table="ledger").count(), "option table names 'ledger', and there is no such table:"),
         (lambda: load(spark, site, ledger="one").count(), "option ledger = 'one': 'one' is no ledger id; write"),
         (lambda: load(spark, site, ledger=site.guarded).count(), "wrong password; option passwordFile names the file"),
         (

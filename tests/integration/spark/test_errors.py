@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.spark.jobs.failure import one_line
-from bookkeeper_tx.spark.session import SOURCES
+from bookkeeper_tx.spark.tables import TABLES
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.spark.queries import PATIENCE_S, come_up
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
@@ -62,9 +62,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def load(spark: Any, site: Site) -> Callable[..., Any]:
-    def loaded(*, name: str = "bookkeeper", uri: str | None = None, **options: Any) -> Any:
-        where = {} if name == "bookkeeper-entrylog" else {"metadataServiceUri": uri or site.uri}
-        return spark.read.format(name).options(**where, **options).load()
+    def loaded(*, table: str = "entries", uri: str | None = None, **options: Any) -> Any:
+        where = {} if table == "entrylog" else {"metadataServiceUri": uri or site.uri}
+        return spark.read.format("bookkeeper").options(**where, **options).load(table, table=table)
 
     return loaded
 
@@ -86,12 +86,44 @@ def said(run: Callable[[], Any], *texts: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", only("bookkeeper", SOURCES))
-def test_an_option_that_a_format_does_not_know(load: Any, name: str) -> None:
-    known = "batchRows" if name != "bookkeeper-bookies" else "metadataTimeoutMs"
+NAMED = {"entries": {"ledger": 1}, "orphans": {"ids": 1}}
+"""What tables want to be named."""
+
+
+@pytest.mark.parametrize("table", only("entries", TABLES))
+def test_an_option_that_a_table_does_not_know(load: Any, table: str) -> None:
+    known = "batchRows" if table not in ("bookies", "orphans") else "metadataTimeoutMs"
     wrong = known.replace("t", "tt", 1)
-    named = {"ledger": 1} if name == "bookkeeper" else {}
-    said(lambda: load(name=name, **named, **{wrong: 5}).count(), f"option {wrong.lower()} is not known", known)
+    named = NAMED.get(table, {})
+    said(lambda: load(table=table, **named, **{wrong: 5}).count(), f"option {wrong.lower()} is not known", known)
+
+
+def test_a_table_that_there_is_not(spark: Any, load: Any, site: Site, tmp_path: Path) -> None:
+    text = "names 'replica', and there is no such table: tables are entries, ledgers, bookies, replicas, orphans"
+    read = spark.read.format("bookkeeper").option("metadataServiceUri", site.uri)
+    said(lambda: read.load("replica").count(), f"load() {text}")
+    # With a schema Spark does not ask for that of the table.
+    said(lambda: read.schema("ledger_id BIGINT").load("replica").count(), f"load() {text}")
+    said(lambda: read.option("table", "replica").load().count(), f"option table {text}")
+    said(lambda: read.option("table", "ledgers").load("bookies").count(), "option table names ledgers, and load()")
+    said(lambda: read.option("table", "ledgers").load(str(tmp_path)).count(), f"load() names '{tmp_path}'")
+
+
+def test_what_only_entries_can_be(spark: Any, site: Site, tmp_path: Path) -> None:
+    options = {"metadataServiceUri": site.uri, "table": "ledgers"}
+    frame = spark.range(3).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload")
+    written = frame.write.format("bookkeeper").options(**options).mode("append")
+    said(written.save, "table ledgers cannot be written, only entries can")
+
+    def stream() -> None:
+        read = spark.readStream.format("bookkeeper").options(**options).load()
+        written = read.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(once=True)
+        assert come_up(written.start).awaitTermination(PATIENCE_S)
+
+    with pytest.raises(Exception, match=r"(?s).") as caught:
+        stream()
+    # Spark wraps what the reader of a stream raises in an error of its own.
+    assert one_line(caught.value).startswith("table ledgers cannot be read as a stream, only entries can")
 
 
 def test_an_option_that_the_sink_does_not_know(spark: Any, site: Site) -> None:
@@ -118,13 +150,13 @@ def test_a_sink_without_a_name(spark: Any, site: Site, tmp_path: Path) -> None:
     said(stream, text)
 
 
-@pytest.mark.parametrize("name", only("bookkeeper", [each for each in SOURCES if each != "bookkeeper-entrylog"]))
-def test_a_metadata_store_that_is_not_there(load: Any, name: str, tmp_path: Path) -> None:
-    named = {"ledger": 1} if name == "bookkeeper" else {}
+@pytest.mark.parametrize("table", only("entries", [each for each in TABLES if each != "entrylog"]))
+def test_a_metadata_store_that_is_not_there(load: Any, table: str, tmp_path: Path) -> None:
+    named = NAMED.get(table, {})
     path = f"sqlite://{tmp_path}/none.db"
-    said(lambda: load(name=name, uri=path, **named).count(), f"no metadata store at {tmp_path}", CHECK_THE_STORE)
+    said(lambda: load(table=table, uri=path, **named).count(), f"no metadata store at {tmp_path}", CHECK_THE_STORE)
     nobody = {"uri": "zk://127.0.0.1:1/ledgers", "metadataTimeoutMs": 500}
-    said(lambda: load(name=name, **nobody, **named).count(), "no ZooKeeper at 127.0.0.1:1 answered", CHECK_THE_STORE)
+    said(lambda: load(table=table, **nobody, **named).count(), "no ZooKeeper at 127.0.0.1:1 answered", CHECK_THE_STORE)
 
 
 def test_a_sink_whose_metadata_store_is_not_there(spark: Any, tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def load(spark: Any, site: Site) -> Callable[..., Any]:
     """``load(ledger=1, …)``: with the options of the site, but for those that are None."""
 
-    def loaded(name: str = "bookkeeper", /, **options: Any) -> Any:
+    def loaded(**options: Any) -> Any:
         given = {key.replace("__", "."): value for key, value in options.items()}
         kept = {key: str(value) for key, value in {**site.options, **given}.items() if value is not None}
-        return spark.read.format(name).options(**kept).load()
+        return spark.read.format("bookkeeper").options(**kept).load()
 
     return loaded
 
@@ -97,12 +97,12 @@ def test_writes(spark: Any, load: Any, site: Site) -> None:
 
 
 def test_tables(load: Any, site: Site) -> None:
-    rows = load("bookkeeper-bookies").select("reachable", "error", "total_bytes").collect()
+    rows = load(table="bookies").select("reachable", "error", "total_bytes").collect()
     assert [(row.reachable, row.error, row.total_bytes > 0) for row in rows] == [(True, None, True)] * 2
-    rows = load("bookkeeper-bookies", bookkeeper__client__saslJaasClientSectionName="Wrong").collect()
+    rows = load(table="bookies", bookkeeper__client__saslJaasClientSectionName="Wrong").collect()
     assert all(row.reachable for row in rows)
     assert all("may be wrong" in row.error or "refused the credentials" in row.error for row in rows)
-    replicas = load("bookkeeper-replicas", ledger=site.ledger).collect()
+    replicas = load(table="replicas", ledger=site.ledger).collect()
     assert {row.verdict for row in replicas} == {"ok"}
 
 

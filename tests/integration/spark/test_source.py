@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerId
-from bookkeeper_tx.spark.session import SOURCES, register_all
+from bookkeeper_tx.spark.session import register_all
+from bookkeeper_tx.spark.tables import TABLES
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
 from tests.integration.spark.archive import make_archive
@@ -193,7 +194,7 @@ def test_an_open_ledger_to_what_is_confirmed(load: Any, site: Site) -> None:
     assert payloads_of(confirmed) == site.payloads[:200]
     assert confirmed.count() == 200, "what was loaded stays as it was"
     assert load(ledger=writer.ledger_id, readMode="closed").count() == 0
-    replicas = load(name="bookkeeper-replicas", ledger=writer.ledger_id)
+    replicas = load(table="replicas", ledger=writer.ledger_id)
     assert {row.verdict for row in replicas.collect()} == {"ok"}
     append(writer, site.payloads[300:310])  # who writes was not fenced by any of this
     assert load(ledger=writer.ledger_id, allowRecovery=True).count() == 310
@@ -315,7 +316,10 @@ def test_neither_planner_nor_tasks_load_twisted(spark: Any, load: Any, site: Sit
 
 def test_formats_can_be_registered_by_hand(spark: Any, load: Any, site: Site) -> None:
     register_all(spark)
-    assert load(ledger=site.guarded, passwordFile=site.password_file).count() == 100
+    guarded = {"ledger": site.guarded, "passwordFile": site.password_file}
+    assert load(**guarded).count() == load(name="bookkeeper-entries", **guarded).count() == 100
+    (row,) = load(name="bookkeeper-ledgers", ledger=site.guarded).collect()
+    assert (row.ledger_id, row.last_entry_id) == (site.guarded, 99)
 
 
 @pytest.mark.full
@@ -336,7 +340,8 @@ assert not any(name.startswith("twisted") for name in sys.modules)
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert {name for name, _ in lines} == set(SOURCES), done.stderr
+    names = ["bookkeeper", *(f"bookkeeper-{each}" for each in TABLES)]
+    assert [name for name, _ in lines] == names, done.stderr
     assert all(path.startswith(str(archive)) for _, path in lines)
 
 

@@ -96,7 +96,7 @@ def table(spark: Any, filled: Filled) -> Table:  # noqa: F811
 
     def load(name: str, **options: Any) -> Any:
         all_options = {"metadataServiceUri": filled.cluster.metadata_uri, **options}
-        return spark.read.format(f"bookkeeper-{name}").options(**all_options).load()
+        return spark.read.format("bookkeeper").options(**all_options).load(name)
 
     return load
 
@@ -270,6 +270,19 @@ def test_a_bookie_that_is_down_leaves_its_copies_unknown(filled: Filled, table: 
     assert down.error
 
 
+# Orphans -------------------------------------------------------------------------------------------------------------
+
+
+def test_orphans_are_what_bookies_have_without_metadata(filled: Filled, spark: Any, table: Table) -> None:  # noqa: F811
+    ids = f"0-{ORPHAN_LEDGER + 10}"
+    (row,) = table("orphans", ids=ids).collect()
+    assert (row.scope_id, row.ledger_id, row.bookie, row.error) == (0, ORPHAN_LEDGER, filled.bookies[0], None)
+    assert (row.first_entry, row.last_entry, row.entries) == (0, 2, 3)
+    read = spark.read.schema("bookie STRING, ledger_id BIGINT").format("bookkeeper")
+    fewer = read.options(metadataServiceUri=filled.cluster.metadata_uri, ids=ids).load("orphans")
+    assert [tuple(row) for row in fewer.collect()] == [(filled.bookies[0], ORPHAN_LEDGER)]
+
+
 # The guide -----------------------------------------------------------------------------------------------------------
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "spark-tables.md"
@@ -279,7 +292,7 @@ def test_the_sql_of_the_guide_runs(filled: Filled, spark: Any, table: Table) -> 
     for name in ("ledgers", "bookies", "replicas"):
         table(name).createOrReplaceTempView(name)
     data = str(filled.cluster.bookies[0].directory / "data")
-    spark.read.format("bookkeeper-entrylog").load(data).createOrReplaceTempView("entrylog")
+    spark.read.format("bookkeeper").option("table", "entrylog").load(data).createOrReplaceTempView("entrylog")
     blocks = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.S)
     found = [spark.sql(each).collect() for block in blocks for each in block.split(";") if each.strip()]
     assert len(found) == 8
@@ -299,7 +312,7 @@ def test_the_sql_of_the_guide_runs(filled: Filled, spark: Any, table: Table) -> 
 
 def test_entry_logs_show_what_no_ledger_has(filled: Filled, spark: Any, table: Table) -> None:  # noqa: F811
     data = filled.cluster.bookies[0].directory / "data"
-    log = spark.read.format("bookkeeper-entrylog").load(str(data))
+    log = spark.read.format("bookkeeper").option("table", "entrylog").load(str(data))
     entries = log.filter("kind = 'entry'")
     assert log.filter("kind = 'problem'").count() == 0
     orphans = entries.join(table("ledgers", scope="all"), ["scope_id", "ledger_id"], "left_anti")
@@ -312,7 +325,7 @@ def test_entry_logs_show_what_no_ledger_has(filled: Filled, spark: Any, table: T
 
 def test_entry_logs_tell_which_entry_was_flipped(filled: Filled, spark: Any) -> None:  # noqa: F811
     data = filled.cluster.bookies[2].directory / "data"
-    log = spark.read.format("bookkeeper-entrylog").option("includeDigest", "true").load(str(data))
+    log = spark.read.format("bookkeeper").option("table", "entrylog").option("includeDigest", "true").load(str(data))
     bad = log.filter(f"digest_ok = false and ledger_id <> {filled.mac}").collect()
     assert [(row.ledger_id, row.entry_id, row.kind) for row in bad] == [(filled.damaged, FLIPPED, "entry")]
 
@@ -325,8 +338,9 @@ def test_a_torn_entry_log_gives_what_is_whole(filled: Filled, spark: Any, tmp_pa
     (tmp_path / "1.log").write_bytes(data[:-3])
     (tmp_path / "2.log").write_bytes(b"no log")
     several = [str(tmp_path / "1.log"), str(tmp_path / "2.log")]
-    assert spark.read.format("bookkeeper-entrylog").load(several).filter("problem is not null").count() == 2
-    frame = spark.read.format("bookkeeper-entrylog").option("includePayload", "false").load(str(tmp_path))
+    read = spark.read.format("bookkeeper").option("table", "entrylog")
+    assert read.load(several).filter("problem is not null").count() == 2
+    frame = read.option("includePayload", "false").load(str(tmp_path))
     assert "payload" not in frame.columns
     counts = {
         row.log_id: (row.entries, row.problems)

@@ -52,7 +52,7 @@ def javas(zookeeper: ZooKeeper, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def table(spark: Any, javas: JavasCluster) -> Callable[..., Any]:  # noqa: F811
     def load(name: str, **options: Any) -> Any:
-        return spark.read.format(f"bookkeeper-{name}").options(metadataServiceUri=javas.uri, **options).load()
+        return spark.read.format("bookkeeper").options(metadataServiceUri=javas.uri, **options).load(name)
 
     return load
 
@@ -92,7 +92,7 @@ def test_copies_on_bookies_of_both_kinds(javas: JavasCluster, table: Callable[..
 
 def test_entry_logs_that_java_has_written(javas: JavasCluster, spark: Any, tmp_path: Path) -> None:  # noqa: F811
     javas.bookie.stop()
-    frame = spark.read.format("bookkeeper-entrylog").load(str(javas.bookie.ledger_dir))
+    frame = spark.read.format("bookkeeper").option("table", "entrylog").load(str(javas.bookie.ledger_dir))
     assert frame.filter("problem is not null").collect() == []
     entries = frame.filter(f"kind = 'entry' and ledger_id = {javas.ledger}").orderBy("entry_id").collect()
     assert [bytes(row.payload) for row in entries] == PAYLOADS
@@ -100,6 +100,6 @@ def test_entry_logs_that_java_has_written(javas: JavasCluster, spark: Any, tmp_p
     log = Path(entries[-1].path)
     torn = tmp_path / log.name
     torn.write_bytes(log.read_bytes()[: entries[-1].offset + 7])
-    kinds = [row.kind for row in spark.read.format("bookkeeper-entrylog").load(str(torn)).collect()]
+    kinds = [row.kind for row in spark.read.format("bookkeeper").option("table", "entrylog").load(str(torn)).collect()]
     assert kinds.count("problem") == 1
     assert kinds[-1] == "problem"

@@ -40,32 +40,36 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def name(spark: Any, source: str) -> str:  # noqa: F811
-    """The format of ``bookkeeper_tx.spark`` that is watched."""
-    from bookkeeper_tx.spark.session import SOURCES
+def name(spark: Any) -> str:  # noqa: F811
+    """The format that is watched."""
+    from bookkeeper_tx.spark.tables import BookKeeperSource
     from tests.integration.spark.spies import watched
 
-    module, _, kind = SOURCES[source].partition(".")
-    found = watched(getattr(__import__(f"bookkeeper_tx.spark.{module}", fromlist=[kind]), kind))
+    found = watched(BookKeeperSource)
     spark.dataSource.register(found)
     return found.name()
 
 
 @pytest.mark.parametrize(
-    ("source", "count"), [("bookkeeper-ledgers", 1), ("bookkeeper-bookies", 1), ("bookkeeper-replicas", 1)]
+    ("table", "options", "count"),
+    [
+        ("ledgers", {"ledger": "{ledger}"}, 1),
+        ("bookies", {}, 1),
+        ("replicas", {"ledger": "{ledger}"}, 1),
+        ("orphans", {"ids": "0-100"}, 0),
+    ],
 )
-def test_tables(spark: Any, site: Site, name: str, count: int) -> None:  # noqa: F811
-    options = {"metadataServiceUri": site.uri} | ({} if "bookies" in name else {"ledger": site.ledger})
-    assert len(spark.read.format(name).options(**options).load().collect()) == count
+def test_tables(spark: Any, site: Site, name: str, table: str, options: dict[str, str], count: int) -> None:  # noqa: F811
+    given = {key: value.format(ledger=site.ledger) for key, value in options.items()}
+    frame = spark.read.format(name).options(metadataServiceUri=site.uri, **given).load(table)
+    assert len(frame.collect()) == count
 
 
-@pytest.mark.parametrize("source", ["bookkeeper-entrylog"])
 def test_entry_logs(spark: Any, site: Site, name: str) -> None:  # noqa: F811
-    frame = spark.read.format(name).options(path=site.logs).load()
+    frame = spark.read.format(name).option("table", "entrylog").load(site.logs)
     assert frame.where(f"ledger_id = {site.ledger} AND entry_id >= 0").count() == COUNT
 
 
-@pytest.mark.parametrize("source", ["bookkeeper"])
 def test_sinks(spark: Any, site: Site, name: str, tmp_path: Path) -> None:  # noqa: F811
     options = {"metadataServiceUri": site.uri, "sinkId": "watched", **QUORUMS}
     rows(spark, COUNT, 2).write.format(name).mode("append").options(**options).save()
@@ -78,7 +82,6 @@ def test_sinks(spark: Any, site: Site, name: str, tmp_path: Path) -> None:  # no
     assert written.count() == 2 * COUNT
 
 
-@pytest.mark.parametrize("source", ["bookkeeper"])
 def test_streams(spark: Any, site: Site, name: str, tmp_path: Path) -> None:  # noqa: F811
     options = {"metadataServiceUri": site.uri, "ledger": site.ledger, "startingOffsets": "earliest"}
     read = spark.readStream.format(name).options(**options).load()

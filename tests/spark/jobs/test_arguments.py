@@ -74,6 +74,11 @@ def test_options_go_to_the_formats_that_know_them() -> None:
     assert (options_of(Use.WRITE, sink), options_of(Use.READ, sink)) == (sink, {})
 
 
+def test_a_job_says_itself_which_table_it_reads() -> None:
+    with pytest.raises(InvalidConfig, match="option table: a job reads the tables that it needs"):
+        Cluster("zk://a", {"Table": "ledgers"}).load(None, Use.READ)
+
+
 def test_what_is_no_pair_is_wrong_usage() -> None:
     command = importlib.import_module("bookkeeper_tx.spark.jobs.cluster_stats").command
     result = CliRunner().invoke(command, ["--metadata", "zk://a", "-O", "batch"])

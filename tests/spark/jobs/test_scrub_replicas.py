@@ -1,6 +1,11 @@
-"""What scrub looks at entry by entry, in goes of a size that an option can name."""
+"""What scrub looks at entry by entry, in goes of a size that an option can name; and options that it sets itself."""
 
-from bookkeeper_tx.spark.jobs.scrub_replicas import in_goes
+import pytest
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.spark.jobs.arguments import Cluster
+from bookkeeper_tx.spark.jobs.scrub_replicas import ScrubSettings, in_goes, run
+from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.options.entry_ranges import EntryRanges
 
 
@@ -12,3 +17,9 @@ def test_ranges_are_shared_out_and_a_ledger_stays_whole() -> None:
     assert goes == [[1, 2], [3]]
     assert [list(go.of_ledger) for go in in_goes(ranges, 3)] == [[1], [2], [3]]
     assert list(in_goes(EntryRanges({}), 3)) == []
+
+
+@pytest.mark.parametrize("name", ["perEntry", "ids", "IDS"])
+def test_an_option_that_scrub_sets_itself_is_refused(name: str) -> None:
+    with pytest.raises(InvalidConfig, match=f"option {name}: .* leave it out".replace("IDS", "ids")):
+        run(None, ScrubSettings(Cluster("zk://a", {name: "1"})), Progress())
