@@ -1,4 +1,4 @@
-"""Our client as the conformance suite drives it: ``python -m bookkeeper_tx.testing.conformance_driver``.
+"""The process of the driver: requests from standard input, replies to standard output.
 
 A request a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests begin
 in the order of their lines, and are answered as they end.  When standard input ends so does the process, and no ledger
@@ -12,8 +12,8 @@ from typing import Any, TextIO
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.testing.conformance_lines import Request, error_line, reply_line
-from bookkeeper_tx.testing.conformance_session import Session
+from bookkeeper_tx.testing.conformance_driver.lines import Request, error_line, reply_line
+from bookkeeper_tx.testing.conformance_driver.session import Session
 
 
 async def answer(session: Session, line: str, replies: TextIO) -> None:

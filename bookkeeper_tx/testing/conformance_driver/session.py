@@ -7,7 +7,7 @@ from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.testing.conformance_lines import (
+from bookkeeper_tx.testing.conformance_driver.lines import (
     OK,
     Request,
     Unsupported,
