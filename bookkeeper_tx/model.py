@@ -179,13 +179,6 @@ class LedgerMetadata:
     def last_fragment(self) -> Fragment:
         return self.fragments[-1]
 
-    def fragment_of(self, entry_id: int) -> Fragment:
-        """Return the fragment that holds ``entry_id``."""
-        for fragment in reversed(self.fragments):
-            if fragment.first_entry_id <= entry_id:
-                return fragment
-        raise InvalidArgument(f"entry {entry_id} lies before the first fragment")
-
     def with_state(self, state: LedgerState) -> "LedgerMetadata":
         return evolve(self, state=state)
 

@@ -134,23 +134,6 @@ class BlockingChannel:
 
     # One at a time ---------------------------------------------------------------------------------------------------
 
-    def add_entries(
-        self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, flags: int = 0
-    ) -> None:
-        """Add sealed entries with ids from ``first_entry_id`` on, all in flight at once.
-
-        Raises the first error that the bookie answers, once every entry is answered.
-        """
-        tokens = []
-        for entry_id, entry in enumerate(entries, first_entry_id):
-            token = self._new_token(ledger_id)
-            self._connection.add_entry(token, math.inf, ledger_id, entry_id, entry, master_key, flags)
-            tokens.append(token)
-        self._wait(tokens, self._config.add_timeout_s)
-        errors = [error for error, _ in map(self._done.pop, tokens) if error is not None]
-        if errors:
-            raise errors[0]
-
     def read_entry(self, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> bytes:
         """Return one entry, not verified."""
         return bytes(self.result(self.start_read(ledger_id, entry_id, flags, master_key)))

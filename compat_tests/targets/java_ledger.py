@@ -94,10 +94,6 @@ class JavaLedger:
         """What the handle knows, without asking any bookie."""
         return self._last_add_confirmed("handle")
 
-    def last_add_pushed(self) -> int:
-        """The last entry that this writer has sent."""
-        return self._last_add_confirmed("pushed")
-
     def read_last_add_confirmed(self, how: str = "quorum") -> int:
         """Ask the bookies: ``quorum`` (all, with coverage), ``any`` (the first to answer) or ``explicit``."""
         return self._last_add_confirmed(how)

@@ -23,7 +23,7 @@ from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType, Fragment
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from bookkeeper_tx.transport.blocking import BlockingChannel
+from tests.integration.support.adding_channel import AddingChannel
 
 SCHEMA = pa.schema([("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary())])
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
@@ -54,7 +54,7 @@ class Measured:
 def store(address: tuple[str, int], ledger_id: int, size_of: Callable[[int], int], entries: int) -> None:
     """Add entries of these sizes."""
     length = 0
-    with BlockingChannel(*address, ClientConfig(add_timeout_s=60)) as channel:
+    with AddingChannel(*address, ClientConfig(add_timeout_s=60)) as channel:
         for first in range(0, entries, ADDED_AT_ONCE):
             sealed = []
             for entry_id in range(first, min(first + ADDED_AT_ONCE, entries)):

@@ -122,7 +122,8 @@ def check(history: History) -> None:
     assert reader.length == sum(map(len, history.payloads[: last + 1]))
     # AllCommittedEntriesReachAckQuorum.
     for entry_id in range(last + 1):
-        ensemble = reader.metadata.fragment_of(entry_id).ensemble
+        fragments = [each for each in reader.metadata.fragments if each.first_entry_id <= entry_id]
+        ensemble = fragments[-1].ensemble
         write_set = {ensemble[index] for index in history.quorum.write_set(entry_id)}
         copies = len(write_set & cluster.holders(ledger_id, entry_id))
         assert copies >= history.quorum.ack_quorum_size, f"entry {entry_id} has {copies} copies"

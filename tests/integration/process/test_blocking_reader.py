@@ -23,6 +23,7 @@ from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.java_targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import patterns
+from tests.integration.support.adding_channel import AddingChannel
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
 
 SCHEMA = pa.schema([("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary())])
@@ -211,7 +212,7 @@ class Planted:
 
     def store(self) -> LedgerRange:
         for bookie, entries in self.stored.items():
-            with BlockingChannel(*self.addresses[bookie], ClientConfig(add_timeout_s=30)) as channel:
+            with AddingChannel(*self.addresses[bookie], ClientConfig(add_timeout_s=30)) as channel:
                 for stretch in stretches(sorted(entries)):
                     together = [entries[entry_id] for entry_id in stretch]
                     channel.add_entries(self.ledger_id, stretch[0], together, DIGEST.master_key)

@@ -16,7 +16,7 @@ from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, ReadOnlyBookie, StorageFailed
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.transport.blocking import BlockingChannel
+from tests.integration.support.adding_channel import AddingChannel
 from tests.reactor_thread import run_in_reactor
 
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
@@ -108,9 +108,9 @@ class RunningBookie:
         self.start()
 
     @property
-    def channel(self) -> BlockingChannel:
+    def channel(self) -> AddingChannel:
         assert self.service.address is not None
-        return BlockingChannel("127.0.0.1", self.service.address.port)
+        return AddingChannel("127.0.0.1", self.service.address.port)
 
     def registered_writable(self) -> bool:
         async def ask() -> bool:
@@ -128,16 +128,16 @@ def entry(entry_id: int, size: int = 1000) -> bytes:
     return DIGEST.seal(1, entry_id, entry_id - 1, size, entry_id.to_bytes(8, "big") * (size // 8))
 
 
-def add(channel: BlockingChannel, first: int, count: int) -> None:
+def add(channel: AddingChannel, first: int, count: int) -> None:
     channel.add_entries(1, first, [entry(first + i) for i in range(count)], KEY)
 
 
-def assert_stored(channel: BlockingChannel, count: int) -> None:
+def assert_stored(channel: AddingChannel, count: int) -> None:
     expected: list[Any] = [entry(i) for i in range(count)]
     assert list(channel.read_range(1, 0, count - 1)) == expected
 
 
-def add_until_read_only(channel: BlockingChannel) -> int:
+def add_until_read_only(channel: AddingChannel) -> int:
     """Add entries until they are refused; return how many were not."""
     for stored in range(0, 10_000, 10):
         try:

@@ -22,9 +22,9 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie, LocalCluster
-from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.operations import Flag
+from tests.integration.support.adding_channel import AddingChannel
 from tests.reactor_thread import run_in_reactor
 
 KEY = master_key(b"secret")
@@ -37,11 +37,11 @@ def entry(ledger_id: int, entry_id: int, size: int = 100) -> bytes:
     return DIGEST.seal(ledger_id, entry_id, entry_id - 1, size * (entry_id + 1), payload)
 
 
-def add(channel: BlockingChannel, ledger_id: int, first: int, count: int, size: int = 100, flags: int = 0) -> None:
+def add(channel: AddingChannel, ledger_id: int, first: int, count: int, size: int = 100, flags: int = 0) -> None:
     channel.add_entries(ledger_id, first, [entry(ledger_id, first + i, size) for i in range(count)], KEY, flags)
 
 
-def assert_stored(channel: BlockingChannel, ledger_id: int, count: int, size: int = 100) -> None:
+def assert_stored(channel: AddingChannel, ledger_id: int, count: int, size: int = 100) -> None:
     for first in range(0, count, 500):
         last = min(first + 500, count) - 1
         expected: list[Any] = [entry(ledger_id, i, size) for i in range(first, last + 1)]
@@ -50,7 +50,7 @@ def assert_stored(channel: BlockingChannel, ledger_id: int, count: int, size: in
         assert list(run) == expected[: run.count]
 
 
-def fence(channel: BlockingChannel, ledger_id: int, key: bytes = KEY) -> bytes | None:
+def fence(channel: AddingChannel, ledger_id: int, key: bytes = KEY) -> bytes | None:
     try:
         return channel.read_entry(ledger_id, LAST_ENTRY, Flag.FENCING, key)
     except NoSuchEntry:
@@ -64,11 +64,11 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def connect(cluster: LocalCluster) -> Callable[[], BlockingChannel]:
-    return lambda: BlockingChannel("127.0.0.1", cluster.bookies[0].port)
+def connect(cluster: LocalCluster) -> Callable[[], AddingChannel]:
+    return lambda: AddingChannel("127.0.0.1", cluster.bookies[0].port)
 
 
-Connect = Callable[[], BlockingChannel]
+Connect = Callable[[], AddingChannel]
 
 
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "stopped"])
@@ -140,7 +140,7 @@ def test_a_negative_entry_id_is_refused_and_the_bookie_starts_again(
 def test_more_than_the_caches_hold_over_log_rolls_and_journal_files(tmp_path: Path) -> None:
     settings = {"skipListSizeLimit": 400_000, "logSizeLimit": 1_500_000, "journalMaxSizeMB": 1, "journalMaxBackups": 0}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:
-        channel = BlockingChannel("127.0.0.1", cluster.bookies[0].port)
+        channel = AddingChannel("127.0.0.1", cluster.bookies[0].port)
         for first in range(0, 6000, 500):
             add(channel, 1, first, 500, 1000)
             add(channel, 2, first, 100, 1000)
@@ -150,7 +150,7 @@ def test_more_than_the_caches_hold_over_log_rolls_and_journal_files(tmp_path: Pa
         assert len(list(current.glob("*.txn"))) <= 3
         cluster.kill(0)
         cluster.restart(0)
-        assert_stored(BlockingChannel("127.0.0.1", cluster.bookies[0].port), 1, 6000, 1000)
+        assert_stored(AddingChannel("127.0.0.1", cluster.bookies[0].port), 1, 6000, 1000)
 
 
 def test_a_bookie_that_imitates_4_16_closes_on_batch_read_and_serves_the_rest(
@@ -167,7 +167,7 @@ def test_a_bookie_that_imitates_4_16_closes_on_batch_read_and_serves_the_rest(
 
 def test_a_read_only_bookie_takes_recovery_adds_only(tmp_path: Path) -> None:
     with LocalCluster(tmp_path, 1, settings={"forceReadOnlyBookie": "true"}) as cluster:
-        channel = BlockingChannel("127.0.0.1", cluster.bookies[0].port)
+        channel = AddingChannel("127.0.0.1", cluster.bookies[0].port)
         with pytest.raises(ReadOnlyBookie):
             add(channel, 1, 0, 1)
         add(channel, 1, 0, 1, flags=Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY)

@@ -138,7 +138,6 @@ final class Session {
         LedgerHandle ledger = handle(request);
         switch (request.text("from")) {
             case "handle": return ledger.getLastAddConfirmed();
-            case "pushed": return ledger.getLastAddPushed();
             case "quorum": return ledger.readLastConfirmed();
             case "any": return ledger.tryReadLastConfirmed();
             case "explicit": return ledger.readExplicitLastConfirmed();
