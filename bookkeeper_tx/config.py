@@ -21,12 +21,14 @@ class WireProtocol(Enum):
     """The dialect of a client."""
 
     V2 = "v2"
+    """Fixed fields (docs/protocol/v2.md)."""
     V3 = "v3"
+    """Protobuf messages (docs/protocol/v3.md)."""
 
 
 @frozen(kw_only=True)
 class ClientConfig:
-    """Settings of a client."""
+    """Settings of a client.  ``_s`` in a name means seconds, ``_bytes`` and ``_size`` mean bytes."""
 
     protocol: WireProtocol = field(default=WireProtocol.V2, converter=WireProtocol)
     """The dialect for adds and reads.  What V2 lacks goes over a second, V3 connection either way."""
@@ -64,7 +66,10 @@ class ClientConfig:
 
 @frozen(kw_only=True)
 class BookieConfig:
-    """Settings of a bookie.  Defaults are Java's unless the text says otherwise."""
+    """Settings of a bookie.  Defaults are Java's unless the text says otherwise; Java's key stands in brackets.
+
+    ``_s`` in a name means seconds, ``_bytes`` and ``_size`` mean bytes.
+    """
 
     metadata_uri: str
     """Where the cluster's metadata is: ``sqlite:///PATH`` or ``zk+hierarchical://HOST:PORT/ledgers``."""
@@ -134,4 +139,5 @@ class BookieConfig:
 
     @property
     def serves_batch_read(self) -> bool:
+        """Whether batch read is served: not when an older release is imitated."""
         return not self.wire_compat

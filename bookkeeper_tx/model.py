@@ -97,17 +97,24 @@ class DigestType(Enum):
     """How an entry is protected against corruption; the value is the declaration in ``protocol_specs.entry.digest``."""
 
     CRC32 = digests.CRC32
+    """8 bytes; against errors of disks and networks."""
     MAC = digests.MAC
+    """20 bytes, HMAC-SHA1 keyed with the password; against bookies that lie."""
     CRC32C = digests.CRC32C
+    """4 bytes; as CRC32, and faster.  The default."""
     DUMMY = digests.DUMMY
+    """No digest at all."""
 
 
 class LedgerState(Enum):
     """State of a ledger; the value is its number in the metadata."""
 
     OPEN = 1
+    """Being written."""
     IN_RECOVERY = 2
+    """Being taken over by another client than its writer."""
     CLOSED = 3
+    """Complete: it never changes any more."""
 
 
 def _bookie_ids(values: Iterable[BookieId]) -> tuple[BookieId, ...]:
@@ -119,7 +126,9 @@ class Fragment:
     """The bookies that store the entries from ``first_entry_id`` up to the next fragment."""
 
     first_entry_id: int
+    """Id of the first entry that these bookies store."""
     ensemble: tuple[BookieId, ...] = field(converter=_bookie_ids)
+    """The bookies, in the order that decides which of them an entry goes to."""
 
 
 def _fragments(values: Iterable[Fragment]) -> tuple[Fragment, ...]:
@@ -135,19 +144,27 @@ class LedgerMetadata:
     """
 
     ensemble_size: int
+    """Bookies that store a fragment."""
     write_quorum_size: int
+    """Bookies that each entry goes to."""
     ack_quorum_size: int
+    """Bookies that must have an entry before it is acknowledged."""
     fragments: tuple[Fragment, ...] = field(converter=_fragments)
+    """In the order of their first entries."""
     digest_type: DigestType | None = None
     """None when the stored form names no password: the opener must know the digest type."""
     password: bytes | None = field(default=b"", repr=False)
+    """None when the stored form has none."""
     state: LedgerState = LedgerState.OPEN
+    """Open, in recovery, or closed."""
     last_entry_id: int = fields.NO_ENTRY
+    """Id of the last entry; NO_ENTRY unless closed, and of a closed ledger without entries."""
     length: int = 0
     """Payload bytes of the whole ledger; 0 unless closed."""
     custom_metadata: Mapping[str, bytes] = field(factory=dict)
+    """What the creator wanted to be kept with it."""
     ctime_ms: int | None = None
-    """Creation time if the stored form has it."""
+    """Creation time, in milliseconds since 1970, if the stored form has it."""
     create_token: int | None = None
     """Random number of the create attempt (``cToken``); 0 after an update."""
     format_version: int = 3
@@ -173,16 +190,20 @@ class LedgerMetadata:
 
     @property
     def closed(self) -> bool:
+        """Whether nothing will be appended any more."""
         return self.state is LedgerState.CLOSED
 
     @property
     def last_fragment(self) -> Fragment:
+        """The fragment that appends go to."""
         return self.fragments[-1]
 
     def with_state(self, state: LedgerState) -> "LedgerMetadata":
+        """Return the metadata in another state."""
         return evolve(self, state=state)
 
     def with_close(self, last_entry_id: int, length: int) -> "LedgerMetadata":
+        """Return the metadata of the ledger closed at this entry and with this many payload bytes."""
         return evolve(self, state=LedgerState.CLOSED, last_entry_id=last_entry_id, length=length)
 
     def with_fragment(self, fragment: Fragment) -> "LedgerMetadata":
@@ -216,8 +237,11 @@ class Entry(NamedTuple):
     """One entry as a reader gets it."""
 
     ledger_id: int
+    """The whole id; see :class:`LedgerId`."""
     entry_id: int
+    """From 0 on."""
     payload: bytes
+    """What the writer appended."""
     last_add_confirmed: int
     """Last add confirmed at the time the entry was written."""
     length: int

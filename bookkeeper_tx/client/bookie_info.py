@@ -16,8 +16,9 @@ class BookieDisk:
     """What a bookie says of its ledger directories."""
 
     total_bytes: int | None
+    """Of all of them; None if it did not say."""
     free_bytes: int | None
-    """None, as the total, if it did not say."""
+    """None if it did not say."""
 
 
 class _InfoChannel(Protocol):

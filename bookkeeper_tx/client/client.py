@@ -32,8 +32,7 @@ T = TypeVar("T")
 class BookKeeper:
     """A client of one BookKeeper cluster, on one Twisted reactor.
 
-    ``metadata`` is the URI of the cluster's metadata (``sqlite:///path``, ``zk+hierarchical://host:port/ledgers``) or a
-    store that is not started yet.  Every method that asks the cluster returns a Deferred, which can be awaited::
+    Every method that asks the cluster returns a Deferred, which can be awaited::
 
         bk = BookKeeper("sqlite:////var/lib/cluster/metadata.db")
         await bk.start()
@@ -42,7 +41,13 @@ class BookKeeper:
         await writer.close()
         await bk.close()
 
-    ``channels`` and ``random`` replace the connections and the source of placement in tests.
+    :param metadata: URI of the cluster's metadata (``sqlite:///path``, ``zk+hierarchical://host:port/ledgers``), or a
+        store that is not started yet (docs/guides/metadata-stores.md)
+    :param config: settings; those of ``ClientConfig()`` if not given
+    :param reactor: Twisted's own if not given
+    :param channels: connections to the bookies, for tests
+    :param random: source of placement, for tests
+    :raises InvalidConfig: the URI names no store
     """
 
     def __init__(
@@ -80,7 +85,7 @@ class BookKeeper:
         return self._context.store
 
     def start(self) -> Deferred[None]:
-        """Connect to the metadata store.  Fails with MetadataUnavailable."""
+        """Connect to the metadata store, before all else.  Fails with :exc:`.MetadataUnavailable`."""
         return self._run(self._start)
 
     def close(self) -> Deferred[None]:
@@ -105,22 +110,26 @@ class BookKeeper:
     ) -> Deferred[LedgerWriter]:
         """Create a ledger and fire with its writer.
 
-        Each entry goes to ``write_quorum_size`` of ``ensemble_size`` bookies and is acknowledged when
-        ``ack_quorum_size`` have it on disk; batch read needs an ensemble no larger than the write quorum.
-        ``digest_type`` protects the entries, ``password`` (bytes) is asked of those who open the ledger, and
-        ``custom_metadata`` (text to bytes) is kept with the ledger's metadata, for whoever wants it.
+        :param ensemble_size: bookies that store the ledger; batch read needs no more of them than the write quorum
+        :param write_quorum_size: bookies that each entry goes to
+        :param ack_quorum_size: of these, how many must have an entry on disk before it is acknowledged
+        :param digest_type: protects the entries against corruption
+        :param password: bytes that those who open the ledger must know
+        :param custom_metadata: text to bytes, kept with the ledger's metadata for whoever wants it
+        :param ledger_id: the id to take, an integer or a :class:`~bookkeeper_tx.model.LedgerId`;
+            without it the cluster's generator gives one
+        :param scope_id: other than 0: no generator is asked, the id is the one given in that scope, or a random one;
+            ``ledger_id=LedgerId.random()`` has a scope of its own.  Needs protocol V3, and bookies that know scopes
+        :param deferred_sync: an append fires when bookies have the entry, on disk or not; it is durable, and the last
+            add confirmed passes it, only after :meth:`LedgerWriter.force`.  Needs protocol V3
+        :raises InvalidArgument: sizes, id or custom metadata are out of range
+        :raises NotEnoughBookies: fewer bookies can be written to than the ensemble has
+        :raises LedgerExists: ``ledger_id`` is taken
+        :raises IllegalOperation: protocol V2 cannot say this; nothing was sent or stored
+        :raises LedgerScopeNotSupported: too few bookies know scopes; nothing was sent or stored
+        :raises MetadataUnavailable: the store cannot be reached
 
-        ``ledger_id`` is the id to take, an integer or a :class:`~bookkeeper_tx.model.LedgerId`; without it the
-        cluster's generator gives one.  In a ``scope_id`` other than 0 no generator is asked: the id is the one given in
-        that scope, or a random one; ``ledger_id=LedgerId.random()`` has a scope of its own.  Scoped ledgers need
-        protocol V3 and bookies that know scopes.
-
-        With ``deferred_sync`` an append fires when bookies have the entry, on disk or not; only after
-        :meth:`LedgerWriter.force` it is durable, and the last add confirmed passes it.  That needs V3 too.
-
-        Fails with InvalidArgument, NotEnoughBookies or MetadataUnavailable; with LedgerExists when ``ledger_id`` is
-        taken; with IllegalOperation for what protocol V2 cannot say, and with LedgerScopeNotSupported when too few
-        bookies know scopes, both before anything is sent or stored.
+        Protocol: docs/protocol/quorums.md, docs/formats/ledger-metadata.md, docs/protocol/ledger-scopes.md.
         """
 
         async def create() -> LedgerWriter:
@@ -145,9 +154,16 @@ class BookKeeper:
         """Take a ledger over and fire with its reader.
 
         Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
-        ``digest_type`` is needed only when the metadata names none.  Fails with NoSuchLedger, with Unauthorized for a
-        wrong password, and with the error of a bookie when the last entry cannot be told: then try again later.
-        ``ledger_id`` is the whole id, or the lower half of one in ``scope_id``.
+
+        :param ledger_id: the whole id, or the lower half of one in ``scope_id``
+        :param password: the one it was created with
+        :param digest_type: needed only when the metadata names none
+        :raises NoSuchLedger: there is none
+        :raises Unauthorized: the password is wrong
+        :raises DigestMismatch: the ledger is protected by another digest type
+        :raises RemoteError: of a bookie, when the last entry cannot be told: try again later
+
+        Protocol: docs/protocol/recovery.md, docs/protocol/fencing.md.
         """
 
         async def open_it() -> LedgerReader:
@@ -158,7 +174,12 @@ class BookKeeper:
     def open_ledger_no_recovery(
         self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
     ) -> Deferred[LedgerReader]:
-        """Fire with a reader of a ledger that may still be written, up to its last add confirmed."""
+        """Fire with a reader of a ledger that may still be written, up to its last add confirmed.
+
+        Its writer is not disturbed.  Arguments and errors are those of :meth:`open_ledger`.
+
+        Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
+        """
 
         async def open_it() -> LedgerReader:
             return await open_ledger_no_recovery(
@@ -168,7 +189,7 @@ class BookKeeper:
         return self._run(open_it)
 
     def delete_ledger(self, ledger_id: int, *, scope_id: int = 0) -> Deferred[None]:
-        """Delete a ledger.  Fails with NoSuchLedger."""
+        """Delete a ledger's metadata, so that nobody can open it.  Fails with :exc:`.NoSuchLedger`."""
 
         async def delete() -> None:
             await delete_ledger(self._context, require_ledger_id(ledger_id, scope_id))
@@ -176,9 +197,10 @@ class BookKeeper:
         return self._run(delete)
 
     def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
-        """Fire with the ids of all ledgers of a scope, ascending; ``None`` lists all scopes.
+        """Fire with the ids of all ledgers of a scope, ascending.
 
-        The ids of other scopes than 0 are each a :class:`~bookkeeper_tx.model.LedgerId`.
+        :param scope_id: ``None`` lists all scopes; an id of another scope than 0 is a
+            :class:`~bookkeeper_tx.model.LedgerId`
         """
 
         async def list_them() -> list[int]:
@@ -189,7 +211,7 @@ class BookKeeper:
         return self._run(list_them)
 
     def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> Deferred[LedgerMetadata]:
-        """Fire with what the metadata store knows of a ledger.  Fails with NoSuchLedger."""
+        """Fire with what the metadata store knows of a ledger.  Fails with :exc:`.NoSuchLedger`."""
 
         async def read() -> LedgerMetadata:
             versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
@@ -200,9 +222,14 @@ class BookKeeper:
     def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Deferred[EntryList]:
         """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
 
-        Over V3, whatever the dialect of this client; but a V2 client is refused scopes (IllegalOperation).  Java has it
-        since 4.10, though not on DbLedgerStorage, which never answers.  Fails with NoSuchLedger when the bookie has
-        nothing of the ledger, and with the error of the bookie.
+        Over V3, whatever the dialect of this client.  Java has it since 4.10, though not on DbLedgerStorage, which
+        never answers.
+
+        :raises NoSuchLedger: the bookie has nothing of the ledger
+        :raises IllegalOperation: this client speaks V2, and the ledger is of another scope than 0
+        :raises RemoteError: of the bookie
+
+        Protocol: docs/protocol/list-entries.md, docs/protocol/entry-list.md.
         """
 
         async def list_them() -> EntryList:
@@ -211,7 +238,10 @@ class BookKeeper:
         return self._run(list_them)
 
     def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieDisk]:
-        """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3."""
+        """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3.
+
+        Protocol: docs/protocol/bookie-info.md.
+        """
 
         async def ask() -> BookieDisk:
             return await bookie_info(self._context, bookie_id)

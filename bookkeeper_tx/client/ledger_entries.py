@@ -12,8 +12,9 @@ from bookkeeper_tx.model import Entry, ledger_name
 class LedgerEntries(Sequence[Entry]):
     """Verified entries ``first_entry_id`` … ``last_entry_id`` of one ledger.
 
-    :attr:`payloads` is what was read; :class:`Entry` objects are made when asked for.  Whoever wants the payloads only
-    keeps ``entries.payloads`` and lets the rest go.
+    A sequence: ``entries[0]`` is the :class:`Entry` of ``first_entry_id``.  :attr:`payloads` is what was read;
+    :class:`Entry` objects are made when asked for.  Whoever wants the payloads only keeps ``entries.payloads`` and lets
+    the rest go.
     """
 
     __slots__ = ("_metadata", "_runs", "_starts", "first_entry_id", "ledger_id", "payloads")
@@ -22,7 +23,9 @@ class LedgerEntries(Sequence[Entry]):
         self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], runs: Sequence[EntryRun]
     ) -> None:
         self.ledger_id = ledger_id
+        """Of the ledger that they are of."""
         self.first_entry_id = first_entry_id
+        """Id of the first of these entries."""
         self.payloads = payloads
         """One ``bytes`` an entry."""
         self._runs = runs
@@ -31,6 +34,7 @@ class LedgerEntries(Sequence[Entry]):
 
     @property
     def last_entry_id(self) -> int:
+        """Id of the last of these entries."""
         return self.first_entry_id + len(self.payloads) - 1
 
     def __len__(self) -> int:

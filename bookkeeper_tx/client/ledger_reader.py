@@ -24,7 +24,14 @@ class LedgerReader(LedgerView):
     """
 
     def read_entry(self, entry_id: int) -> Deferred[Entry]:
-        """Read one entry.  Fails with InvalidArgument for one past the last add confirmed."""
+        """Read one entry.
+
+        :param entry_id: from 0 to :attr:`last_add_confirmed`
+        :raises InvalidArgument: it is none of these
+        :raises RemoteError: as for :meth:`read`
+
+        Protocol: docs/protocol/read-entry.md#sec-read-entry-client.
+        """
         if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
             return fail(self.out_of_range("entry_id", entry_id))
         current = self._current
@@ -39,13 +46,18 @@ class LedgerReader(LedgerView):
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
         """Read all entries from ``first_entry_id`` to ``last_entry_id``, both included.
 
-        By batch reads where ledger, configuration and bookies have them, else by pipelined single reads; ``batch``
-        False uses single reads only.  The result and the errors are the same either way.
+        :param batch: use batch reads where ledger, configuration and bookies have them, else pipelined single reads;
+            False uses single reads only.  The result and the errors are the same either way
+        :raises InvalidArgument: an id is past the last add confirmed, or the range is empty
+        :raises RemoteError: the most telling error of an entry's bookies, when all have failed: DigestMismatch,
+            Unauthorized, BookieUnavailable, RequestTimedOut, …; NoSuchEntry when all say so
+
+        Protocol: docs/protocol/read-entry.md#sec-read-entry-client, docs/protocol/batch-read.md#sec-batch-read-client.
         """
         return read_range(self, first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
-        """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
+        """Do as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
         return read_range(self, first_entry_id, last_entry_id, batch, self._unconfirmed_end)
 
     def read_batch(
@@ -53,31 +65,42 @@ class LedgerReader(LedgerView):
     ) -> Deferred[LedgerEntries]:
         """Read entries from ``start_entry_id`` on with one request: at least one entry, possibly fewer than asked for.
 
-        ``max_count`` and ``max_size`` (bytes, as in BP-62: 36 and, for each entry, 4 more than its stored size) bound
-        the result, 0 means no limit; the first entry comes whatever its size.  Where batch read is not to be had,
-        single reads give a result of the same kind, or with ``fallback`` False it fails with BatchReadNotSupported.
+        :param max_count: entries at most; 0 is no limit
+        :param max_size: bytes at most, counted as BP-62 does: 36, and for each entry 4 more than its stored size;
+            0 is no limit, and the first entry comes whatever its size
+        :param fallback: where batch read is not to be had, give a result of the same kind by single reads
+        :raises BatchReadNotSupported: batch read is not to be had, and ``fallback`` is False
+        :raises InvalidArgument: the start is past the last add confirmed, or a limit is negative
+        :raises RemoteError: as for :meth:`read`
+
+        Protocol: docs/protocol/batch-read.md#sec-batch-read-client.
         """
         return read_batch(self, start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
 
     def read_batch_unconfirmed(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
     ) -> Deferred[LedgerEntries]:
-        """The same, past the last add confirmed as well: such entries may be missing, and may never be confirmed."""
+        """Do as :meth:`read_batch`, past the last add confirmed as well: entries may be missing or never confirmed."""
         end = self._unconfirmed_end
         return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
 
     def entries(self, first_entry_id: int = 0, last_entry_id: int | None = None) -> AsyncGenerator[LedgerEntries, None]:
         """Iterate over ``first_entry_id`` … ``last_entry_id`` (default: the last add confirmed now) in pieces.
 
-        The next piece is read while the caller works on this one.
+        The next piece is read while the caller works on this one.  Raises the errors of :meth:`read`.
         """
         return read_pieces(self, first_entry_id, last_entry_id)
 
     def read_last_add_confirmed(self, explicit: bool | None = None) -> Deferred[int]:
         """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on.
 
-        ``explicit`` asks for what writers publish between appends too, over a V3 connection (default: if the client
-        speaks V3).  A closed ledger answers from its metadata.
+        A closed ledger answers from its metadata.
+
+        :param explicit: ask for what writers publish between appends too, over a V3 connection; default: if the client
+            speaks V3
+        :raises RemoteError: of a bookie, when too few have answered
+
+        Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
         """
         if self.closed:
             return succeed(self._last_add_confirmed)
@@ -88,8 +111,14 @@ class LedgerReader(LedgerView):
     def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Deferred[int]:
         """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
 
-        Fires with the last add confirmed, after ``timeout_s`` with what is known then; cancel it to give up.  Fails
-        with the error of a bookie when none has answered until then, and with NoSuchLedger for one that was deleted.
+        Fires with the last add confirmed; cancel it to give up.
+
+        :param timeout_s: seconds, after which it fires with what is known then
+        :raises InvalidArgument: an argument is out of range
+        :raises NoSuchLedger: the ledger was deleted
+        :raises RemoteError: of a bookie, when none has answered in the time
+
+        Protocol: docs/protocol/long-poll.md.
         """
         return wait_last_add_confirmed(self, self._last_add_confirmed if beyond is None else beyond, timeout_s)
 
@@ -98,14 +127,19 @@ class LedgerReader(LedgerView):
     ) -> Deferred[tuple[int, Entry | None]]:
         """Wait in the same way until ``entry_id`` is confirmed; fires with the last add confirmed and the entry.
 
-        The entry is None when the time is over, or the ledger closed, before there is such an entry.
+        The entry is None when the time is over, or the ledger closed, before there is such an entry.  Arguments and
+        errors are those of :meth:`wait_last_add_confirmed`.  Protocol: docs/protocol/long-poll.md.
         """
         return read_when_confirmed(self, entry_id, timeout_s)
 
     def tail(self, first_entry_id: int | None = None) -> AsyncGenerator[Entry, None]:
         """Iterate over entries as they are confirmed, from ``first_entry_id`` on (default: the next one), to the end.
 
-        The end is that of the closed ledger.  Raises the error of a bookie when none answers for a minute.
+        The end is that of the closed ledger.
+
+        :raises RemoteError: of a bookie, when none answers for a minute
+
+        Protocol: docs/protocol/message-flow.md#sec-flow-tailing.
         """
         return tail(self, self._last_add_confirmed + 1 if first_entry_id is None else first_entry_id)
 

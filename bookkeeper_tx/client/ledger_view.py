@@ -27,6 +27,7 @@ class LedgerView:
         self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest, last_add_confirmed: int
     ) -> None:
         self.ledger_id = ledger_id
+        """The whole id; see :class:`~bookkeeper_tx.model.LedgerId`."""
         self.context = context
         self._digest = digest
         self.verify = digest.verify

@@ -47,6 +47,7 @@ class LedgerWriter:
             require_deferred_sync(context.config)
         metadata = versioned.metadata
         self.ledger_id = ledger_id
+        """The whole id; see :class:`LedgerId`."""
         self._context = context
         self._versioned = versioned
         self._digest = digest
@@ -97,7 +98,15 @@ class LedgerWriter:
     def append(self, payload: bytes) -> Deferred[int]:
         """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
 
-        Fails with LedgerFenced when another client took the ledger over: the entry may exist or not.
+        :param payload: what fits a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
+        :raises InvalidArgument: the payload is larger, or is not bytes
+        :raises TooManyOutstandingAdds: too many appends wait already
+        :raises LedgerClosed: this writer was closed
+        :raises LedgerFenced: another client took the ledger over; the entry may exist or not
+        :raises NotEnoughBookies: a bookie failed, and there is none to take its place; the ledger takes no more
+        :raises RemoteError: of a bookie, as AuthenticationFailed; the ledger takes no more
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
         if type(payload) is not bytes or len(payload) > self._payload_size_max:
             try:
@@ -118,7 +127,11 @@ class LedgerWriter:
     def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
 
-        When it fails, a prefix of them may have been stored.
+        :param payloads: one for each entry, as for :meth:`append`; without any, the range is empty
+        :raises BookKeeperError: the errors of :meth:`append`; a prefix of the entries may have been stored, but for
+            InvalidArgument and TooManyOutstandingAdds, which store nothing
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
         try:
             checked = [
@@ -133,7 +146,11 @@ class LedgerWriter:
         """Fire when what was acknowledged before this call is durable on every bookie of the ensemble.
 
         That is what moves the last add confirmed of a ledger with deferred sync; other entries are durable when they
-        are acknowledged.  Fails with the error of the first bookie that does not answer well.
+        are acknowledged.
+
+        :raises RemoteError: of the first bookie that does not answer well
+
+        Protocol: docs/protocol/force-ledger.md#sec-force-ledger-client.
         """
         error = self._refusal or self._adds.error
         return fail(error) if error is not None else Deferred.fromCoroutine(self._adds.force())
@@ -142,6 +159,7 @@ class LedgerWriter:
         """Publish the last add confirmed without an append; fires with it when readers cannot overlook it.
 
         ``ClientConfig.explicit_lac_interval_s`` has that done every so often.
+        Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
         """
         return self._explicit.write()
 
@@ -150,9 +168,13 @@ class LedgerWriter:
 
         With deferred sync it is forced first, unless this writer has failed: then it ends with what was forced before.
 
-        Fires at once when this handle has closed it.  Fails with LedgerFenced when another client is recovering the
-        ledger, and with LedgerClosed when one has closed it elsewhere: entries that were not acknowledged may exist or
-        not.  After MetadataUnavailable the ledger may be closed or not; close again to know.
+        Fires at once when this handle has closed it.
+
+        :raises LedgerFenced: another client is recovering the ledger
+        :raises LedgerClosed: another client has closed it elsewhere; what was not acknowledged may exist or not
+        :raises MetadataUnavailable: the ledger may be closed or not; close again to know
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-close, docs/formats/ledger-metadata.md#sec-ledger-states.
         """
         answer: Deferred[None] = Deferred()
         self._closing.append(answer)

@@ -9,7 +9,7 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Ver
 
 
 class MetadataStore(Protocol):
-    """The part of :class:`~bookkeeper_tx.metadata.interfaces.IMetadataStore` that a client uses, with types."""
+    """The part of ``bookkeeper_tx.metadata.interfaces.IMetadataStore`` that a client uses, with types."""
 
     def start(self) -> Deferred[None]: ...
 

@@ -102,8 +102,11 @@ class EntryDigest:
 
     def __init__(self, digest_type: DigestType, password: bytes) -> None:
         self.digest_type = digest_type
+        """Which digest entries have."""
         self.size = digest_type.value.size
+        """Bytes of a digest."""
         self.master_key = master_key(password)
+        """The 20 bytes by which bookies know the writers and fencers of such ledgers."""
         self._v1 = SealedFormat(V1, digest_type)
         self._v2 = SealedFormat(V2, digest_type)
         self._flags = v2.flags_of(digest_type.value.number)
@@ -150,7 +153,7 @@ class EntryDigest:
     def verify(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
         """Return entry id, last add confirmed, length and payload of ``entry``.
 
-        ``entry_id`` None accepts any id (a read of the last entry).  Raises :class:`DigestMismatch` for an entry that
+        ``entry_id`` None accepts any id (a read of the last entry).  Raises :class:`.DigestMismatch` for an entry that
         is too short, of another id, format or digest type, or whose digest does not match.
         """
         if ledger_id >= SCOPED_MIN:
@@ -181,7 +184,7 @@ class EntryDigest:
         return found_entry, last_add_confirmed, length, payload
 
     def verify_last_add_confirmed(self, ledger_id: int, body: bytes) -> int:
-        """Return the last add confirmed in the body of a WRITE_LAC request; raises :class:`DigestMismatch`."""
+        """Return the last add confirmed in the body of a WRITE_LAC request; raises :class:`.DigestMismatch`."""
         codec = LAC_METADATA if ledger_id < SCOPED_MIN else V2.explicit_lac
         metadata = body[: codec.size]
         if len(metadata) < codec.size or self._compute(metadata, b"") != body[codec.size :]:

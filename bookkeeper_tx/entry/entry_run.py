@@ -63,10 +63,12 @@ class EntryRun:
 
     @property
     def count(self) -> int:
+        """How many entries there are."""
         return len(self.offsets) - 1
 
     @property
     def last_entry_id(self) -> int:
+        """Id of the last of these entries."""
         return self.first_entry_id + len(self.offsets) - 2
 
     @property

@@ -75,10 +75,12 @@ class SaslBookieProvider:
 
 @frozen
 class SaslClient:
-    """The plugin of a client."""
+    """The plugin of a client: DIGEST-MD5 with a name and a password (docs/protocol/authentication.md)."""
 
     username: str
+    """A user of the bookies."""
     password: str = field(repr=False)
+    """It is never sent."""
     random: Random = field(default=os.urandom, repr=False)
     """Source of nonces."""
 

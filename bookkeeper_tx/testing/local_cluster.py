@@ -72,6 +72,7 @@ class LocalBookie:
 
     @property
     def running(self) -> bool:
+        """Whether its process is there."""
         return self._process is not None and self._process.poll() is None
 
     @property
@@ -169,10 +170,14 @@ class LocalBookie:
 
 
 class LocalCluster:
-    """``bookie_count`` bookies with their directories and metadata below ``directory``.
+    """Bookies in processes of their own; a context manager that starts and stops them.
 
-    ``settings`` are keys of Java's ``bk_server.conf`` for every bookie, ``options`` more of the command line;
-    ``metadata_uri`` names another store than an SQLite file in ``directory``.  A context manager.
+    :param directory: what the bookies write lies below it, and their metadata
+    :param bookie_count: how many bookies
+    :param metadata_uri: of another store than an SQLite file in ``directory``
+    :param settings: keys of Java's ``bk_server.conf`` for every bookie (docs/guides/configuration.md)
+    :param options: more options of ``twistd bookie`` for every bookie
+    :raises BookieFailed: on entering, when a bookie does not start; no method that starts one returns before it serves
     """
 
     def __init__(
@@ -186,7 +191,9 @@ class LocalCluster:
     ) -> None:
         self.directory = Path(directory).absolute()
         self.metadata_uri = metadata_uri or f"sqlite://{self.directory / 'metadata.db'}"
+        """What a client is given."""
         self.bookies: list[LocalBookie] = []
+        """By index."""
         self._held_ports: list[socket.socket] = []
         self._settings = settings or {}
         self._options = options
@@ -200,6 +207,7 @@ class LocalCluster:
 
     @property
     def bookie_ids(self) -> list[str]:
+        """Names of the bookies, in the order of their indexes."""
         return [bookie.bookie_id for bookie in self.bookies]
 
     def start(self) -> "LocalCluster":

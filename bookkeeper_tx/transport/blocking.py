@@ -38,6 +38,9 @@ Token: TypeAlias = int
 class BlockingChannel:
     """Sends requests to the bookie at ``host:port`` and waits for their replies, in the dialect of ``config.protocol``.
 
+    A ``master_key`` is the 20 bytes of :attr:`EntryDigest.master_key`, ``flags`` are those of
+    docs/protocol/add-entry.md#sec-add-entry-flags and docs/protocol/read-entry.md#sec-read-entry-flags.
+
     Not thread-safe: one channel a thread.  After BookieUnavailable, RequestTimedOut or ProtocolViolation the channel is
     closed; make another.
 
@@ -48,7 +51,10 @@ class BlockingChannel:
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
         """Connect, with TLS and authentication if ``config`` asks for them.
 
-        Raises CannotConnect, TlsFailed, AuthenticationFailed, and InvalidConfig for a file that cannot be used.
+        :raises CannotConnect: nobody listens there, or not in time
+        :raises TlsFailed: no TLS, or a certificate that is not trusted
+        :raises AuthenticationFailed: the bookie does not accept the credentials
+        :raises InvalidConfig: a file cannot be used
         """
         self._config = config or ClientConfig()
         self._peer = f"{host}:{port}"
@@ -68,6 +74,7 @@ class BlockingChannel:
 
     @property
     def closed(self) -> bool:
+        """Whether it was closed, by :meth:`close` or by an error."""
         return self._socket.fileno() < 0
 
     # Requests in flight ----------------------------------------------------------------------------------------------
@@ -135,7 +142,7 @@ class BlockingChannel:
     # One at a time ---------------------------------------------------------------------------------------------------
 
     def read_entry(self, ledger_id: int, entry_id: int, flags: int = 0, master_key: bytes | None = None) -> bytes:
-        """Return one entry, not verified."""
+        """Return one entry, not verified.  Protocol: docs/protocol/read-entry.md."""
         return bytes(self.result(self.start_read(ledger_id, entry_id, flags, master_key)))
 
     def read_range(self, ledger_id: int, first: int, last: int) -> EntryRun:
@@ -152,7 +159,7 @@ class BlockingChannel:
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> EntryRun:
-        """Return a run of entries, not verified."""
+        """Return a run of entries, not verified.  Protocol: docs/protocol/batch-read.md."""
         token = self.start_batch_read(ledger_id, start_entry_id, max_count, max_size, flags, master_key)
         run: EntryRun = self.result(token)
         return run

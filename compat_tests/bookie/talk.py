@@ -61,7 +61,7 @@ class Talk(Attempt):
         return self.answered((on or self.main).receive_for(frame))
 
     def expect(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
-        """Send a request and want this status, and these fields of the :class:`Reply`, or of its part."""
+        """Send a request and want this status, and these fields of the :class:`.Reply`, or of its part."""
         return self.check_reply(self.ask(frame, on), status, **fields)
 
     def expect_answer(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:

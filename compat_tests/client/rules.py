@@ -54,7 +54,7 @@ class Exchange:
         return frame
 
     def frame(self, **fields: Any) -> bytes:
-        """The frame of a reply with these fields of :class:`Answer`; nothing is carried out."""
+        """The frame of a reply with these fields of :class:`.answers.Answer`; nothing is carried out."""
         frame: bytes = self._connection.frame(self.asked, Answer(**fields))
         return frame
 
@@ -161,7 +161,7 @@ class Rule:
         return self
 
     def answer(self, status: Status | int | None = None, **fields: Any) -> Rule:
-        """This status, or these fields of an :class:`Answer`; nothing is carried out."""
+        """This status, or these fields of an :class:`.answers.Answer`; nothing is carried out."""
         if status is not None:
             fields["status"] = status
         return self.do(lambda exchange: exchange.send(exchange.frame(**fields)))

@@ -33,10 +33,11 @@ class ScriptedBookie:
         self.name = name
         self.host = host
         self.stored = Stored()
+        """What it has been given, and not refused."""
         self.troubles: list[str] = []
         """What went wrong in its own rules, which is no fault of the client."""
         self.tls: ssl.SSLContext | None = None
-        """With it START_TLS is agreed to, and what follows is inside TLS; see :mod:`compat_tests.wire.tls`."""
+        """With it START_TLS is agreed to, and what follows is inside TLS; see ``compat_tests.wire.tls``."""
         self.certificates: list[bytes | None] = []
         """What clients have shown in their TLS handshakes, DER."""
         self.lock = threading.RLock()

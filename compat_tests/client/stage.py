@@ -131,7 +131,7 @@ class Stage(Attempt):
         """Put a ledger there: its entries on the bookies of their write sets, its record in the metadata.
 
         ``fragments`` (first entry to bookies) instead of ``bookies`` for more than one; ``lag`` is how far behind
-        each entry the last add confirmed in it is; ``record`` are further fields of :class:`LedgerRecord`, as
+        each entry the last add confirmed in it is; ``record`` are further fields of :class:`.LedgerRecord`, as
         ``custom`` or ``format_version``.
         """
         parts = fragments or {0: bookies}

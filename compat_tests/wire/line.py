@@ -36,7 +36,7 @@ class Line:
     """A connection of a case.
 
     :param name: for the record
-    :param connection: a connected socket, see :meth:`to`
+    :param connection: a connected socket
     :param deadline: ``time.monotonic()`` when the case must have ended; no call waits longer
     :param stopped: whether the run is being stopped
     """

@@ -2,7 +2,7 @@
 
 They are what failed, killed, speculative and repeated attempts leave behind.  A ledger goes when its epoch is published
 without it, or when it is older than a grace time and its epoch is not published; then its epoch gives it up first
-(:func:`bookkeeper_tx.spark.sink.manifest.abandon`), so that a driver that is only slow is refused and publishes
+(``abandon`` of ``bookkeeper_tx.spark.sink.manifest``), so that a driver that is only slow is refused and publishes
 nothing that is not there.  The grace time is a matter of not disturbing work, then, not of correctness: let it be
 longer than a micro-batch or a batch write takes.  What is published is never deleted.
 """
@@ -41,7 +41,9 @@ class Leftover:
 
     ledger_id: int
     mark: SinkMark
+    """Sink, epoch, partition and attempt that it was written for."""
     state: LedgerState
+    """When it was found."""
     reason: Reason
     digest_type: DigestType
     password: bytes = field(repr=False)
@@ -49,6 +51,7 @@ class Leftover:
     error: str = ""
     """Why it could not be fenced or deleted; empty if it is gone."""
     deleted: bool = False
+    """Whether it is gone."""
 
 
 @frozen
@@ -77,11 +80,18 @@ def sweep(
     config: ClientConfig | None = None,
     recover: Recover | None = None,
 ) -> SweepReport:
-    """Delete the leftovers of one sink, or of all sinks of the cluster; ``dry_run`` only finds them.
+    """Delete the leftovers of one sink, or of all sinks of the cluster.
 
     Ledgers that are still open are fenced first, by recovery: their writer, if there is one, fails at once.  One that
-    cannot be fenced, for its bookies are gone, is deleted all the same, and says why.  ``config`` is how bookies are
-    spoken to for that; nothing else here asks them.
+    cannot be fenced, for its bookies are gone, is deleted all the same, and says why.
+
+    :param uri: of the cluster's metadata
+    :param sink_id: of the sink; None for all sinks
+    :param grace_s: how old, in seconds, a ledger of an epoch that is not published must be
+    :param dry_run: find the leftovers only
+    :param timeout_s: how long the metadata store may take to answer, in seconds
+    :param config: how bookies are spoken to when a ledger is fenced; nothing else here asks them
+    :raises MetadataUnavailable: the store cannot be reached
     """
     recover = recover or partial(recover_ledgers, config=config)
     now_ms = (time.time() if now_s is None else now_s) * 1000
