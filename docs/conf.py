@@ -1,18 +1,41 @@
 """How Sphinx builds these pages: ``tox -e docs``, into ``build/docs``.  Nothing is fetched, not by a reader either."""
 
+import sys
+from pathlib import Path
+
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Number, Text
 from sphinx.application import Sphinx
 
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]  # the docstrings are those of this checkout
+
 project = "bookkeeper_tx"
 author = "the bookkeeper_tx authors"
 
-extensions = ["myst_nb"]  # myst_parser with notebooks
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "docstrings",
+]  # myst_nb is myst_parser with notebooks
 nb_execution_mode = "off"  # tests/integration/published/test_notebook.py executes them
 nb_ipywidgets_js = {}  # by default they come from elsewhere, and there are none
-exclude_patterns = ["diagrams/*.flow", "_extra"]
+exclude_patterns = ["diagrams/*.flow", "_extra", "_extensions"]
 html_extra_path = ["_extra"]
 myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 88
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+# Types of others: written down here, since nothing is fetched.  A name that is missing fails the build.
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", "_inventories/python.inv"),
+    "twisted": ("https://docs.twisted.org/en/stable/api", "_inventories/twisted.inv"),
+}
+nitpick_ignore = [("py:class", "compat_tests.judge.attempt.T")]  # a type variable
 
 html_theme = "furo"
 html_title = "bookkeeper_tx"

@@ -1,0 +1,97 @@
+"""The pages of the API: every public name is on one of them, and operations name their page of the protocol."""
+
+import inspect
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+import bookkeeper_tx
+from bookkeeper_tx import BookKeeper, LedgerReader, LedgerWriter
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs/api").glob("*.md"))
+SOURCES = sorted(path for room in ("bookkeeper_tx", "compat_tests") for path in (ROOT / room).rglob("*.py"))
+HANDLES = (BookKeeper, LedgerWriter, LedgerReader)
+
+SECTION = re.compile(r"\bdocs/([\w/-]+)\.md#(sec-[a-z0-9-]+)")
+METADATA_ONLY = {"start", "close", "delete_ledger", "list_ledgers", "ledger_metadata", "writable_bookies"}
+"""Methods of the client that ask no bookie."""
+AS_ANOTHER = {"read_unconfirmed", "read_batch_unconfirmed", "entries"}
+"""Methods of a reader whose docstring refers to another one."""
+
+
+def _documented() -> set[str]:
+    directives = re.compile(r"^\.\. auto\w+:: ([\w.]+)", re.MULTILINE)
+    return {name for page in PAGES for name in directives.findall(page.read_text(encoding="utf-8"))}
+
+
+def _operations() -> list[Any]:
+    found = []
+    for handle in HANDLES:
+        for name, value in vars(handle).items():
+            if isinstance(value, FunctionType) and not name.startswith("_"):
+                if (name in METADATA_ONLY and handle is BookKeeper) or name in AS_ANOTHER:
+                    continue
+                found.append(pytest.param(value, id=value.__qualname__))
+    return found
+
+
+def _extension() -> ModuleType:
+    spec = spec_from_file_location("docstrings", ROOT / "docs/_extensions/docstrings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", bookkeeper_tx.__all__)
+def test_every_public_name_is_on_a_page(name: str) -> None:
+    if name != "BookKeeperError":  # all errors are there, as members of their module
+        assert f"bookkeeper_tx.{name}" in _documented()
+
+
+def test_the_page_of_errors_is_made_of_their_module() -> None:
+    assert "bookkeeper_tx.errors" in _documented()
+
+
+@pytest.mark.parametrize("operation", _operations())
+def test_every_operation_names_its_page_of_the_protocol(operation: FunctionType) -> None:
+    assert re.search(r"docs/(protocol|formats)/[\w-]+\.md", inspect.getdoc(operation) or "")
+
+
+def test_sections_stand_on_the_pages_that_docstrings_say() -> None:
+    cited = {each for source in SOURCES for each in SECTION.findall(source.read_text(encoding="utf-8"))}
+    assert len(cited) > 5
+    for page, section in sorted(cited):
+        assert f"({section})=" in (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+
+
+def test_the_first_page_lists_the_others() -> None:
+    index = (ROOT / "docs/api/index.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if page.stem != "index" and f"({page.name})" not in index] == []
+
+
+def test_a_citation_becomes_a_link() -> None:
+    lines = ["Protocol: docs/protocol/v2.md, docs/protocol/add-entry.md#sec-add-entry-client."]
+    _extension().link_citations(None, "method", "", None, None, lines)
+    assert lines == ["Protocol: :doc:`/protocol/v2`, :doc:`/protocol/add-entry` (:ref:`sec-add-entry-client`)."]
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("ClientConfig.frame_size_max", "Default: ``5242880``, which is 5 MiB."),
+        ("ClientConfig.protocol", "Default: ``'v2'``."),
+        ("ClientConfig.explicit_lac_interval_s", "Default: ``0.0``."),
+        ("BookieConfig.metadata_uri", "Required."),
+    ],
+)
+def test_a_field_says_its_default(field: str, said: str) -> None:
+    lines = ["What it is.", ""]
+    _extension().add_default(None, "attribute", f"bookkeeper_tx.{field}", None, None, lines)
+    assert lines == [f"What it is.  {said}", ""]
