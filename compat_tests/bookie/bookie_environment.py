@@ -18,7 +18,7 @@ _PROBE_LEDGER = 1 << 61
 _NO_METADATA = "no: this run has no ZooKeeper to look into; --metadata names one"
 
 
-class BookieGround:
+class BookieEnvironment:
     """A target that was entered, as the schedule sees it."""
 
     role = Role.BOOKIE

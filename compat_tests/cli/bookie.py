@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from compat_tests.bookie.bookie_environment import BookieGround
+from compat_tests.bookie.bookie_environment import BookieEnvironment
 from compat_tests.cli.finish import judge_and_report
 from compat_tests.cli.options import order_of, read_features, run_options
 from compat_tests.judge.case import Role
@@ -70,4 +70,4 @@ def bookie(address: str | None, target: str | None, feature_file: Path | None, *
     except BadTarget as error:
         raise click.UsageError(str(error)) from None
     order = order_of(Role.BOOKIE, said, judged.implementation, options)
-    judge_and_report(judged, BookieGround, order, options)
+    judge_and_report(judged, BookieEnvironment, order, options)

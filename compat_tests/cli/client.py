@@ -8,7 +8,7 @@ import click
 
 from compat_tests.cli.finish import judge_and_report
 from compat_tests.cli.options import order_of, read_features, run_options
-from compat_tests.client.client_environment import ClientGround
+from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import of_command, parse_client
 from compat_tests.client.listen import Listen
 from compat_tests.judge.case import Role
@@ -47,10 +47,10 @@ def client(
     said = read_features(feature_file)
     try:
         judged = parse_client(target) if target else of_command(driver, said.implementation, said.release)
-        ground = ClientGround(judged, metadata, Listen.parse(listen))
+        environment = ClientEnvironment(judged, metadata, Listen.parse(listen))
     except (BadTarget, ValueError) as error:
         raise click.UsageError(str(error)) from None
     order = order_of(Role.CLIENT, said, judged.info.implementation, options)
     if driver and shutil.which(driver[0]) is None:
         raise click.UsageError(f"{driver[0]}: there is no such command, or it may not be executed")
-    judge_and_report(ground, lambda entered: entered, order, options)
+    judge_and_report(environment, lambda entered: entered, order, options)

@@ -10,7 +10,7 @@ import click
 
 from compat_tests.cli.signals import ended_by_signals
 from compat_tests.cli.writing import check_writers, write_reports
-from compat_tests.judge.environment import Ground
+from compat_tests.judge.environment import Environment
 from compat_tests.judge.result import Run
 from compat_tests.judge.run import Order, Progress, perform
 from compat_tests.judge.verdict import Verdict
@@ -23,24 +23,28 @@ Judged = TypeVar("Judged", bound=AbstractContextManager[Any])
 
 
 def judge_and_report(
-    target: Judged, ground_of: Callable[[Any], Ground], order: Order, options: Mapping[str, Any]
+    target: Judged, environment_of: Callable[[Any], Environment], order: Order, options: Mapping[str, Any]
 ) -> None:
     """Judge the target and exit; it is entered and left, whatever happens."""
     check_writers(options)
     with ended_by_signals() as stop:
-        run, left = judged(target, ground_of, order, Console(bool(options.get("verbose"))), stop)
+        run, left = judged(target, environment_of, order, Console(bool(options.get("verbose"))), stop)
     write_reports([run], options)
     sys.exit(exit_code(run) or (FAULT if left else CONFORMS))
 
 
 def judged(
-    target: Judged, ground_of: Callable[[Any], Ground], order: Order, progress: Progress, stop: threading.Event
+    target: Judged,
+    environment_of: Callable[[Any], Environment],
+    order: Order,
+    progress: Progress,
+    stop: threading.Event,
 ) -> tuple[Run, bool]:
     """Judge a target that is entered and left; also give whether something of it was left behind, which is said."""
     run = None
     try:
         with target as entered:
-            run = perform(ground_of(entered), order, progress, stop)
+            run = perform(environment_of(entered), order, progress, stop)
     except LeftBehind as trouble:
         click.echo(f"left behind: {trouble}", err=True)
         if run is None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from compat_tests.bookie.bookie_environment import BookieGround
+from compat_tests.bookie.bookie_environment import BookieEnvironment
 from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judged
 from compat_tests.cli.signals import ended_by_signals
 from compat_tests.cli.writing import NotWritten, check_writers, write_page
-from compat_tests.client.client_environment import ClientGround
+from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import ClientTarget, parse_client
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
@@ -103,10 +103,10 @@ def _judge(role: Role, name: str, stop: threading.Event) -> tuple[Run, bool]:
         return Order(load(role), Measure(divergences=of_implementation(implementation)), _SEED, command=command)
 
     if role is Role.CLIENT:
-        client = ClientGround(_client(name))
+        client = ClientEnvironment(_client(name))
         return judged(client, lambda entered: entered, order_for(client.info.implementation), Console(), stop)
     target = parse(name, TargetOptions(with_metadata=True))
-    return judged(target, BookieGround, order_for(target.implementation), Console(), stop)
+    return judged(target, BookieEnvironment, order_for(target.implementation), Console(), stop)
 
 
 def _client(name: str) -> ClientTarget:

@@ -39,7 +39,7 @@ _PROBE_S = 20.0
 """For a JVM on a busy machine to start and connect."""
 
 
-class ClientGround:
+class ClientEnvironment:
     """A client that is judged; a context manager.
 
     ``metadata`` is the URI of the ZooKeeper to use, of which only the hosts count: the cases have roots of their own,

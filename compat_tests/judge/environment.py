@@ -10,7 +10,7 @@ from compat_tests.judge.case import Role
 from compat_tests.judge.result import TargetInfo
 
 
-class Ground(Protocol):
+class Environment(Protocol):
     """One target, ready to be judged in one role."""
 
     @property

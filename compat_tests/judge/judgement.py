@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import MUST
-from compat_tests.judge.environment import Ground
+from compat_tests.judge.environment import Environment
 from compat_tests.judge.known import Divergence, lookup, within
 from compat_tests.judge.result import Result, TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
@@ -31,10 +31,10 @@ class Measure:
     """What is on record for the target."""
 
 
-def judge(ground: Ground, brief: Brief, measure: Measure) -> Result:
+def judge(environment: Environment, brief: Brief, measure: Measure) -> Result:
     """Try the case and return its result; never raises but for what ends the whole program."""
     started = time.monotonic()
-    result = evolve(_result(ground, brief, measure), duration_s=time.monotonic() - started)
+    result = evolve(_result(environment, brief, measure), duration_s=time.monotonic() - started)
     return evolve(result, exchange=brief.recording.events)
 
 
@@ -52,20 +52,20 @@ def unsupported(brief: Brief, info: TargetInfo) -> Result | None:
     return None
 
 
-def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
-    lacking = unsupported(brief, ground.info)
+def _result(environment: Environment, brief: Brief, measure: Measure) -> Result:
+    lacking = unsupported(brief, environment.info)
     if lacking is not None:
         return lacking
     try:
-        with ground.attempt(brief) as attempt:
+        with environment.attempt(brief) as attempt:
             brief.case.script(attempt)
             attempt.finish()
-            return _passed(attempt, ground, brief, measure)
+            return _passed(attempt, environment, brief, measure)
     except Mismatch as wrong:
-        return _failed(wrong, ground, brief, measure)
+        return _failed(wrong, environment, brief, measure)
     except Malformed as broken:  # the suite takes nothing apart but what the target has made
         wrong = Mismatch("what the target has made", "of the documented form", str(broken))
-        return _failed(wrong, ground, brief, measure)
+        return _failed(wrong, environment, brief, measure)
     except (Unsupported, NotOffered) as absent:
         return _of(brief, Verdict.UNSUPPORTED, str(absent))
     except Unavailable as missing:
@@ -76,14 +76,14 @@ def _result(ground: Ground, brief: Brief, measure: Measure) -> Result:
         return _of(brief, Verdict.NOT_REACHED, str(reason))
     except StartFailed as failed:
         wrong = Mismatch(f"the {brief.case.role}", "that it starts", str(failed))
-        return _failed(wrong, ground, brief, measure)
+        return _failed(wrong, environment, brief, measure)
     except Exception as fault:  # whatever it is, it is the suite's own fault, and one case's alone
         return _of(brief, Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc())
 
 
-def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) -> Result:
+def _passed(attempt: Attempt, environment: Environment, brief: Brief, measure: Measure) -> Result:
     note = "; ".join(attempt.notes)
-    release = ground.info.release
+    release = environment.info.release
     on_record = lookup(measure.divergences, brief.case.id, brief.dialect, release)
     known = next((each for each in on_record if each.certain(release)), None)
     if known is not None:
@@ -94,9 +94,9 @@ def _passed(attempt: Attempt, ground: Ground, brief: Brief, measure: Measure) ->
     return _of(brief, Verdict.PASS)
 
 
-def _failed(wrong: Mismatch, ground: Ground, brief: Brief, measure: Measure) -> Result:
+def _failed(wrong: Mismatch, environment: Environment, brief: Brief, measure: Measure) -> Result:
     details = {"expected": wrong.expected, "seen": wrong.seen}
-    on_record = lookup(measure.divergences, brief.case.id, brief.dialect, ground.info.release)
+    on_record = lookup(measure.divergences, brief.case.id, brief.dialect, environment.info.release)
     known = next((each for each in on_record if each.excuses(f"{wrong.what}: {wrong.seen}")), None)
     if known is not None:
         message = f"{known.code}: {known.text}"

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from compat_tests.judge.case import Case
 from compat_tests.judge.catalogue import with_dependencies
-from compat_tests.judge.environment import Ground
+from compat_tests.judge.environment import Environment
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Result, Run, describe
 from compat_tests.judge.schedule import Pace, Schedule
@@ -63,15 +63,16 @@ class Order:
     """Whether the first failure ends the run."""
 
 
-def perform(ground: Ground, order: Order, progress: Progress | None = None, stop: threading.Event | None = None) -> Run:
+def perform(
+    environment: Environment, order: Order, progress: Progress | None = None, stop: threading.Event | None = None
+) -> Run:
     """Judge a target.  Ctrl-C, or setting ``stop``, ends it early; what came until then is returned all the same."""
     progress, stop = progress or Quiet(), stop or threading.Event()
-    cases = with_dependencies(order.cases, ground.base)
+    cases = with_dependencies(order.cases, environment.base)
     seed = random.randrange(_SEED_MAX) if order.seed is None else order.seed
     started = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    run = Run(
-        ground.role, ground.info, seed, started, _version(), order.command, cases=[describe(each) for each in cases]
-    )
+    described = [describe(each) for each in cases]
+    run = Run(environment.role, environment.info, seed, started, _version(), order.command, cases=described)
     began = time.monotonic()
     results: list[Result] = []
 
@@ -80,10 +81,10 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
         progress.result(result)
 
     try:
-        features = {**ground.probe(seed, stop), **order.features}
-        run = evolve(run, features=features, target=ground.info)  # how it is run may have shown only now
+        features = {**environment.probe(seed, stop), **order.features}
+        run = evolve(run, features=features, target=environment.info)  # how it is run may have shown only now
         progress.begin(run, sum(len(case.dialects) for case in cases))
-        schedule = Schedule(ground, cases, seed, features, order.measure, order.pace, came, _enough(order), stop)
+        schedule = Schedule(environment, cases, seed, features, order.measure, order.pace, came, _enough(order), stop)
         results = schedule.run()
     except Unavailable as missing:
         run = evolve(run, not_checked=missing.reason)
@@ -92,7 +93,8 @@ def perform(ground: Ground, order: Order, progress: Progress | None = None, stop
     except (KeyboardInterrupt, Interrupted):
         stop.set()
     except Exception as fault:  # nobody is to look at a traceback; what came until then is reported
-        came(Result(ground.base, "", Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc()))
+        text = f"{type(fault).__name__}: {fault}"
+        came(Result(environment.base, "", Verdict.ERROR, text, note=traceback.format_exc()))
     run = evolve(
         run,
         results=results,

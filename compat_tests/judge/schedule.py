@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import CATALOGUE, Case, Dialect
-from compat_tests.judge.environment import Ground
+from compat_tests.judge.environment import Environment
 from compat_tests.judge.judgement import Measure, judge
 from compat_tests.judge.result import Result
 from compat_tests.judge.verdict import Verdict
@@ -46,7 +46,7 @@ class Schedule:
     :param stop: set to end the run; what was not tried is *not reached*
     """
 
-    ground: Ground
+    environment: Environment
     cases: Sequence[Case]
     seed: int
     features: Mapping[str, str]
@@ -93,7 +93,7 @@ class Schedule:
         """What an item depends on: the case in the same dialect, or in those that it has."""
         found = []
         wanted = {case.id for case in self.cases}
-        base = (self.ground.base,) if item.case.id != self.ground.base else ()
+        base = (self.environment.base,) if item.case.id != self.environment.base else ()
         for case_id in (*base, *item.case.after):
             if case_id in wanted:
                 dialects = CATALOGUE[case_id].dialects
@@ -116,7 +116,7 @@ class Schedule:
         if self.stop.is_set():  # it waited in the queue; its bookie need not be started any more
             return Result(item.case.id, item.dialect, Verdict.NOT_REACHED, "the run was ended before")
         brief = Brief(item.case, item.dialect, self.seed, self.features, self.stop.is_set)
-        return judge(self.ground, brief, self.measure)
+        return judge(self.environment, brief, self.measure)
 
     def _came(self, item: _Item, result: Result) -> None:
         self._results[item.key] = result

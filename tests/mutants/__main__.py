@@ -17,7 +17,7 @@ from tests.mutants.scoring import AT_ONCE, Judge, Outcome, report
 
 
 def main() -> int:
-    """Try the mutants, and say what came of each as it comes; exit code 1 if one survives."""
+    """Try the mutants and print each outcome as it comes; exit code 1 if a mutant survives."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", default=["*"])
     parser.add_argument("--full", action="store_true", help="try every case on every mutant")

@@ -13,11 +13,11 @@ from tests.mutants import (
     client_writes,
     table_rows,
 )
+from tests.mutants.first_cases import FIRST_CASES
 from tests.mutants.mutant import Mutant
-from tests.mutants.nearest import NEAREST
 
 MUTANTS: dict[str, Mutant] = {
-    mutant.name: evolve(mutant, areas=(*filter(None, [NEAREST.get(mutant.name)]), *mutant.areas))
+    mutant.name: evolve(mutant, areas=(*filter(None, [FIRST_CASES.get(mutant.name)]), *mutant.areas))
     for mutant in (
         *table_rows.mutants(),
         *bookie_fencing.DEFECTS.mutants,

@@ -50,7 +50,7 @@ def a_batch_has_one_entry_too_many() -> None:
 
 @defect("BATCH", "STATE")
 def a_batch_skips_its_first_entry() -> None:
-    """A batch starts behind the entry asked for."""
+    """A batch starts after the entry asked for."""
 
     def skip(batch: Any, request: Any) -> None:
         if batch._next_id >= 0 and batch._ledger.last_entry_id > batch._next_id:
@@ -84,7 +84,7 @@ def a_batch_count_of_0_is_refused() -> None:
 
 @defect("BATCH")
 def a_batch_passes_over_holes() -> None:
-    """A batch goes on behind an entry that is not there, so its entries are not consecutive."""
+    """A batch goes on after an entry that is not there, so its entries are not consecutive."""
 
     @instead_of(batch_read._Batch, "_take")
     def take(original: Any, self: Any, found: Any) -> Any:

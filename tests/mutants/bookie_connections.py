@@ -1,4 +1,4 @@
-"""Defects of a bookie: frames, dialects, connections, TLS and authentication."""
+"""Defects of a bookie: frames, protocol versions, connections, TLS and authentication."""
 
 from typing import Any
 
@@ -191,7 +191,7 @@ def a_short_add_closes_a_v3_connection() -> None:
 
 @defect("AUTH", "STATE")
 def the_gate_stands_open() -> None:
-    """A bookie that asks for authentication serves who has not."""
+    """A bookie that asks for authentication serves clients that have not authenticated."""
 
     @instead_of(ServerConnection, "require_authentication")
     def require(original: Any, self: Any, *arguments: Any) -> Any:

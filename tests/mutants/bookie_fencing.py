@@ -25,7 +25,7 @@ defect = DEFECTS.defect
 
 
 def _unjournaled(record: str) -> None:
-    """Leave a kind of record out of the journal; who waits for it is told that it is there."""
+    """Leave a kind of record out of the journal, and report it as written."""
 
     class Dropped(bytes):
         pass

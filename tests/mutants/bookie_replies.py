@@ -128,7 +128,7 @@ def read_lac_lacks_the_last_entry() -> None:
 
 @defect("LAC")
 def the_explicit_lac_is_no_news() -> None:
-    """A WRITE_LAC does not move the last add confirmed that reads and polls tell of."""
+    """A WRITE_LAC does not move the last add confirmed that reads and polls report."""
 
     @instead_of(LedgerStorage, "set_explicit_lac")
     def set_explicit_lac(original: Any, self: Any, ledger: Any, body: bytes) -> None:
@@ -161,7 +161,7 @@ def a_fence_does_not_wake_a_long_poll() -> None:
 
 @defect("POLL", "STATE")
 def a_long_poll_brings_the_entry_before() -> None:
-    """A long poll brings the entry that the reader knows instead of the one behind it."""
+    """A long poll brings the entry that the reader knows instead of the next one."""
 
     @instead_of(long_poll, "_wanted")
     def wanted(original: Any, request: Any, ledger: Any) -> Any:
@@ -221,7 +221,7 @@ def the_scope_is_left_out() -> None:
 
 @defect("READ", "BATCH", "LAC")
 def reads_are_cut_at_the_last_add_confirmed() -> None:
-    """Reads of entries behind the last add confirmed are answered "no such entry": recovery would lose them."""
+    """Reads of entries after the last add confirmed are answered "no such entry": recovery would lose them."""
 
     @instead_of(read_entry, "stored_id")
     def stored_id(original: Any, entry_id: int, ledger: Any) -> Any:

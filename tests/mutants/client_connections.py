@@ -69,7 +69,7 @@ def only_the_newest_tls_is_spoken() -> None:
 
 @defect("BKW-CCONN-033")
 def one_frame_of_what_arrives_at_once_is_read() -> None:
-    """What comes behind a whole frame in one delivery is lost."""
+    """The bytes after a whole frame in one delivery are lost."""
 
     @instead_of(ClientProtocol, "dataReceived")
     def received(original: Any, self: Any, data: bytes) -> None:
@@ -89,7 +89,7 @@ def a_frame_that_is_not_whole_is_lost() -> None:
 
 @defect("BKW-CREAD-006")
 def a_lost_connection_is_not_noticed() -> None:
-    """What waits on a connection when it is lost goes on waiting."""
+    """Requests that wait on a connection go on waiting when it is lost."""
     for connection in (V2ClientConnection, V3ClientConnection):
 
         @instead_of(connection, "fail_all")

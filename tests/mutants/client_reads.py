@@ -77,7 +77,7 @@ def an_entry_of_other_ids_is_believed() -> None:
 
 @defect("CREAD", "CBATCH")
 def reads_go_past_the_end() -> None:
-    """Reads are not cut at the last entry that may be read: what lies behind the end of a closed ledger is returned."""
+    """Reads are not cut at the last entry that may be read: entries after the end of a closed ledger are returned."""
     for name in ("read_range", "read_batch"):
 
         @instead_of(ledger_reader, name)

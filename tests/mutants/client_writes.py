@@ -20,7 +20,7 @@ defect = DEFECTS.defect
 
 
 def _seals(change: Any) -> None:
-    """Change what entries say of themselves; ``change`` gives last add confirmed and length from those and the size."""
+    """Change the metadata of entries; ``change`` maps last add confirmed, length and payload size to the first two."""
 
     @instead_of(EntryDigest, "seal")
     def seal(original: Any, self: Any, ledger_id: int, entry_id: int, last: int, length: int, payload: bytes) -> bytes:
@@ -74,7 +74,7 @@ def entries_go_to_the_wrong_bookies() -> None:
 
 @defect("CENS")
 def a_replaced_bookie_still_counts() -> None:
-    """What a replaced bookie acknowledges late counts for the new fragment, which it is not in."""
+    """Late acknowledgements of a replaced bookie count for the new fragment, which it is not in."""
 
     @instead_of(Adds, "_replied")
     def replied(original: Any, self: Any, add: Any, slot: Any, error: Any, _: Any) -> None:
@@ -85,7 +85,7 @@ def a_replaced_bookie_still_counts() -> None:
 
 @defect("CENS")
 def a_new_fragment_starts_too_late() -> None:
-    """The new fragment of an ensemble change starts one entry behind the right one."""
+    """The new fragment of an ensemble change starts one entry too late."""
 
     @instead_of(ledger_writer, "change_ensemble")
     async def change(
@@ -130,7 +130,7 @@ def pending_entries_are_not_sent_again() -> None:
 
 @defect("CWRITE", "CREC")
 def efenced_is_taken_for_a_failed_bookie() -> None:
-    """A writer that is told EFENCED replaces the bookie and goes on."""
+    """A writer that receives EFENCED replaces the bookie and goes on."""
 
     @instead_of(Adds, "_failed")
     def failed(original: Any, self: Any, add: Any, slot: Any, error: Any) -> None:
@@ -185,7 +185,7 @@ def recovery_starts_before_the_last_fragment() -> None:
 
 @defect("CREC")
 def recovery_closes_at_the_last_add_confirmed() -> None:
-    """Recovery does not look for entries behind the last add confirmed, so acknowledged ones are cut off."""
+    """Recovery does not look for entries after the last add confirmed, so acknowledged ones are cut off."""
 
     @instead_of(Recovery, "_write_back")
     async def write_back(original: Any, self: Any, fragment: Any, floor: int, adds: Any) -> int:

@@ -1,4 +1,4 @@
-"""What the tests of mutants share: the mutants chosen are tried two at a time, whatever test asks first."""
+"""Fixtures of the tests of mutants: the mutants of a run are tried several at a time, in no order of the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.mutants.scoring import AT_ONCE, Judge, Outcome, report
 
 
 class Trial:
-    """The mutants of one role that this run has tests of."""
+    """The mutants of one role that the tests of this run name."""
 
     def __init__(self, judge: Judge, mutants: list[Mutant], full: bool) -> None:
         self._pool = ThreadPoolExecutor(AT_ONCE)
@@ -23,7 +23,7 @@ class Trial:
         self._outcomes: dict[str, Future[Outcome]] = {each.name: self._pool.submit(how, each) for each in mutants}
 
     def outcome_of(self, mutant: Mutant) -> Outcome:
-        """Wait for what comes of a mutant."""
+        """Wait for the outcome of a mutant."""
         return self._outcomes[mutant.name].result()
 
     def end(self) -> None:
@@ -31,7 +31,7 @@ class Trial:
         self._pool.shutdown(cancel_futures=True)
 
     def known(self) -> list[Outcome]:
-        """What came of those that were tried to their end."""
+        """The outcomes of the mutants whose trial came to its end."""
         return [each.result() for each in self._outcomes.values() if not each.cancelled() and not each.exception()]
 
 

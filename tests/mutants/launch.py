@@ -1,7 +1,7 @@
 """Run the product with one defect: ``python -m tests.mutants.launch NAME -- WORDS…``.
 
-The words of a bookie are those of ``twistd``, options first, those of a client the module that drives it.  Ends when
-standard input does, as what starts it may be killed.
+For a bookie, WORDS are the arguments of ``twistd``, options first; for a client, the name of the module that drives it.
+The process ends when its standard input ends, because the process that started it may be killed.
 """
 
 import os
@@ -13,7 +13,7 @@ import threading
 from tests.mutants.all_mutants import MUTANTS
 
 AS_IT_IS = "as-it-is"
-"""In place of a name: the product without any defect."""
+"""The NAME that runs the product without a defect."""
 
 
 def main(words: list[str]) -> None:

@@ -19,7 +19,7 @@ class Mutant:
     name: str
     role: str
     areas: tuple[str, ...]
-    """Ids, and areas, of cases that ought to notice: tried first, in this order."""
+    """Ids and areas of the cases that ought to notice it; they are tried first, in this order."""
     sentence: str
     patch: Callable[[], None]
     """Puts the defect into this process."""
@@ -31,7 +31,7 @@ class Mutant:
 
 
 class Defects:
-    """The mutants of one role in one file: a function that patches, its name and its sentence."""
+    """The mutants of one role in one file; each is a function that patches, with a name and a sentence."""
 
     def __init__(self, role: str) -> None:
         self.role = role

@@ -1,6 +1,6 @@
-"""Mutants that are made of the tables of answers: in the state of one row, another plausible status.
+"""Mutants that are made from the tables of answers: in the state of one row, another plausible status.
 
-Which rows and which status is decided by rules, not by who knows the cases: see :func:`mutants`.
+Rules choose the rows and the statuses, not a person who knows the cases: see :func:`mutants`.
 """
 
 from collections.abc import Sequence

@@ -9,8 +9,8 @@ from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
 from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.conftest import Trial
+from tests.mutants.first_cases import FIRST_CASE_LIMITS_S, FIRST_CASES
 from tests.mutants.mutant import BOOKIE, TABLE, Mutant
-from tests.mutants.nearest import NEAREST, PATIENCE_S
 from tests.sampling import one_in
 
 pytestmark = pytest.mark.timeout(900)  # a mutant that hangs meets the limit of every case
@@ -35,7 +35,7 @@ def test_every_mutant_says_what_is_wrong_with_it() -> None:
 
 
 def test_what_is_to_notice_a_mutant_exists() -> None:
-    assert NEAREST.keys() | PATIENCE_S.keys() <= MUTANTS.keys()
+    assert FIRST_CASES.keys() | FIRST_CASE_LIMITS_S.keys() <= MUTANTS.keys()
     names = {role: {name for case in load(role) for name in (case.id, case.area)} for role in Role}
     strange = {each.name: {*each.areas} - names[Role(each.role)] for each in MUTANTS.values()}
     assert {name: areas for name, areas in strange.items() if areas} == {}

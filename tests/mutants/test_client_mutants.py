@@ -1,4 +1,4 @@
-"""Every defect of our client is noticed by a case; what runs when is as in ``test_bookie_mutants``."""
+"""Every defect of our client is noticed by a case; see ``test_bookie_mutants`` for the plain run and ``--full``."""
 
 import pytest
 

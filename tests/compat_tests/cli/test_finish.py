@@ -16,12 +16,12 @@ from compat_tests.judge.verdict import Mismatch, Verdict
 from compat_tests.report.runs import read_json
 from compat_tests.targets.lifetime import LeftBehind
 from compat_tests.targets.unavailable import Unavailable
-from tests.compat_tests.judge.fake_environment import BASE, FakeGround, made
+from tests.compat_tests.judge.fake_environment import BASE, FakeEnvironment, made
 
 
 @contextmanager
 def target(leaves=None):
-    yield FakeGround()
+    yield FakeEnvironment()
     if leaves:
         raise LeftBehind(leaves)
 
@@ -77,9 +77,9 @@ def test_exit_codes(verdicts, options, code):
 
 
 def test_a_start_that_goes_wrong_in_any_way_is_reported(catalogue, monkeypatch):
-    ground = FakeGround()
-    monkeypatch.setattr(ground, "probe", lambda seed, stop: 1 / 0)
-    run = runs.perform(ground, catalogue(made(BASE)), Quiet())
+    environment = FakeEnvironment()
+    monkeypatch.setattr(environment, "probe", lambda seed, stop: 1 / 0)
+    run = runs.perform(environment, catalogue(made(BASE)), Quiet())
     (result,) = run.results
     assert (result.case, result.verdict) == (BASE, Verdict.ERROR)
     assert "ZeroDivisionError" in result.message
@@ -89,7 +89,7 @@ def test_a_start_that_goes_wrong_in_any_way_is_reported(catalogue, monkeypatch):
 
 def test_a_run_that_the_first_failure_ends_was_not_interrupted(catalogue):
     order = catalogue(made(BASE, failing), made("BKW-A-001"))
-    run = runs.perform(FakeGround(), Order(order.cases, seed=1, first_failure=True), Quiet())
+    run = runs.perform(FakeEnvironment(), Order(order.cases, seed=1, first_failure=True), Quiet())
     assert not run.interrupted
 
 
@@ -97,7 +97,7 @@ def test_one_that_is_interrupted_before_a_failure_was(catalogue):
     stop = threading.Event()
     stop.set()
     order = catalogue(made(BASE, failing))
-    assert runs.perform(FakeGround(), Order(order.cases, seed=1, first_failure=True), Quiet(), stop).interrupted
+    assert runs.perform(FakeEnvironment(), Order(order.cases, seed=1, first_failure=True), Quiet(), stop).interrupted
 
 
 @pytest.mark.parametrize(
@@ -118,18 +118,18 @@ def test_a_target_that_is_not_there_does_not_keep_the_matrix_from_the_others(mon
     order = catalogue(made(BASE))
 
     def judge(role, name, stop):
-        ground = FakeGround()
-        ground.info = TargetInfo(name)
+        environment = FakeEnvironment()
+        environment.info = TargetInfo(name)
         if name == "ours":
-            monkeypatch.setattr(ground, "probe", missing)
-        return finish.judged(entered(ground), lambda ground: ground, order, Quiet(), stop)
+            monkeypatch.setattr(environment, "probe", missing)
+        return finish.judged(entered(environment), lambda environment: environment, order, Quiet(), stop)
 
     def missing(seed, stop):
         raise Unavailable("no JVM")
 
     @contextmanager
-    def entered(ground):
-        yield ground
+    def entered(environment):
+        yield environment
 
     monkeypatch.setattr(matrix, "_judge", judge)
     arguments = ["matrix", "--role", "bookie", "--target", "ours", "--target", "java:4.18.0", "--output", str(tmp_path)]

@@ -7,7 +7,7 @@ import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 from compat_tests.client import client_environment
-from compat_tests.client.client_environment import ClientGround
+from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import of_command
 from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets.lifetime import LeftBehind
@@ -48,14 +48,14 @@ class FakeSession:
 def judge_nothing() -> None:
     stopped = threading.Event()
     stopped.set()
-    client = ClientGround(of_command(["./driver"]), "zk+hierarchical://zk:2181/any")
+    client = ClientEnvironment(of_command(["./driver"]), "zk+hierarchical://zk:2181/any")
     with client, pytest.raises(Interrupted):
         client.probe(1, stopped)
 
 
 def test_what_names_no_zookeeper_is_told_at_once() -> None:
     with pytest.raises(ValueError, match="'zk:2181' is not of the form zk"):
-        ClientGround(of_command(["./driver"]), "zk:2181")
+        ClientEnvironment(of_command(["./driver"]), "zk:2181")
 
 
 @pytest.mark.parametrize("error", [None, NoNodeError()])

@@ -1,4 +1,4 @@
-"""A ground without a target: the cases decide what comes."""
+"""An environment without a target: the scripts of the cases decide what comes."""
 
 from contextlib import contextmanager
 
@@ -15,7 +15,7 @@ def made(case_id, script=lambda attempt: None, *, level=MUST, **options):
     return Case(case_id, Role.BOOKIE, level, *texts, script, **options)
 
 
-class FakeGround:
+class FakeEnvironment:
     """Every attempt is a plain one."""
 
     role = Role.BOOKIE

@@ -13,7 +13,7 @@ from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
 from protocol_specs.codecs import Malformed
-from tests.compat_tests.judge.fake_environment import FakeGround, made
+from tests.compat_tests.judge.fake_environment import FakeEnvironment, made
 
 ID = "BKW-X-001"
 ON_RECORD = Divergence(ID, "D14", "BK#1", "EOK", "It forgets.", since="4.9", until="4.16")
@@ -27,9 +27,9 @@ def raising(error):
 
 
 def result_of(script, *, measure=None, features=None, info=None, **options):
-    case, ground = made(ID, script, **options), FakeGround()
-    ground.info = info or ground.info
-    return judge(ground, Brief(case, V2, 1, features or {}), measure or Measure())
+    case, environment = made(ID, script, **options), FakeEnvironment()
+    environment.info = info or environment.info
+    return judge(environment, Brief(case, V2, 1, features or {}), measure or Measure())
 
 
 def mismatch(attempt):

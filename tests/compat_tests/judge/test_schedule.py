@@ -10,7 +10,7 @@ from compat_tests.judge.case import BOTH, V2, V3
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.schedule import Pace, Schedule
 from compat_tests.judge.verdict import Mismatch, Verdict
-from tests.compat_tests.judge.fake_environment import BASE, FakeGround, made
+from tests.compat_tests.judge.fake_environment import BASE, FakeEnvironment, made
 
 
 def failing(attempt):
@@ -20,31 +20,31 @@ def failing(attempt):
 @pytest.fixture
 def run(monkeypatch):
     def run(*cases, features=None, jobs=2, **options):
-        ground = FakeGround()
+        environment = FakeEnvironment()
         monkeypatch.setattr(schedules, "CATALOGUE", {case.id: case for case in cases})
         came = []
-        wanted = Schedule(ground, cases, 1, features or {}, Measure(), Pace(jobs, 1), came.append, **options)
+        wanted = Schedule(environment, cases, 1, features or {}, Measure(), Pace(jobs, 1), came.append, **options)
         results = wanted.run()
         assert sorted(came, key=repr) == sorted(results, key=repr)
-        return ground, {(result.case, result.dialect): result.verdict for result in results}
+        return environment, {(result.case, result.dialect): result.verdict for result in results}
 
     return run
 
 
 def test_each_case_is_tried_in_each_dialect_after_what_it_depends_on(run):
     cases = made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", dialects=(V3,)), made(BASE)
-    ground, verdicts = run(*cases)
+    environment, verdicts = run(*cases)
     assert set(verdicts.values()) == {Verdict.PASS}
-    assert len(ground.tried) == 5
-    assert ground.tried.index(("BKW-B-001", "V3")) < ground.tried.index(("BKW-A-001", "V2"))
-    assert ground.tried.index((BASE, "V2")) < ground.tried.index(("BKW-A-001", "V2"))
+    assert len(environment.tried) == 5
+    assert environment.tried.index(("BKW-B-001", "V3")) < environment.tried.index(("BKW-A-001", "V2"))
+    assert environment.tried.index((BASE, "V2")) < environment.tried.index(("BKW-A-001", "V2"))
 
 
 def test_what_depends_on_a_failure_is_not_reached(run):
     cases = made(BASE), made("BKW-A-001", after=("BKW-B-001",)), made("BKW-B-001", failing, dialects=(V2,))
-    ground, verdicts = run(*cases)
+    environment, verdicts = run(*cases)
     assert verdicts["BKW-A-001", "V2"] is verdicts["BKW-A-001", "V3"] is Verdict.NOT_REACHED
-    assert ("BKW-A-001", "V2") not in ground.tried
+    assert ("BKW-A-001", "V2") not in environment.tried
 
 
 def test_a_failure_in_one_dialect_does_not_keep_from_the_other(run):
@@ -67,8 +67,8 @@ def test_what_depends_on_the_unsupported_is_unsupported(run):
 def test_a_stopped_run_tries_nothing_more(run):
     stop = threading.Event()
     stop.set()
-    ground, verdicts = run(made(BASE), made("BKW-A-001"), stop=stop)
-    assert (ground.tried, set(verdicts.values())) == ([], {Verdict.NOT_REACHED})
+    environment, verdicts = run(made(BASE), made("BKW-A-001"), stop=stop)
+    assert (environment.tried, set(verdicts.values())) == ([], {Verdict.NOT_REACHED})
 
 
 def test_the_first_failure_may_be_enough(run):
@@ -84,9 +84,9 @@ def test_what_waits_in_the_queue_when_the_run_is_stopped_is_not_tried(run):
     def script(attempt):
         stop.set()  # in the thread of the pool, when the rest has been put into the queue or is about to be
 
-    ground, verdicts = run(made(BASE), made("BKW-0-001", script), *queued, stop=stop, jobs=1)
+    environment, verdicts = run(made(BASE), made("BKW-0-001", script), *queued, stop=stop, jobs=1)
     assert {verdicts[case.id, dialect] for case in queued for dialect in BOTH} == {Verdict.NOT_REACHED}
-    assert {case_id for case_id, _ in ground.tried} == {BASE, "BKW-0-001"}
+    assert {case_id for case_id, _ in environment.tried} == {BASE, "BKW-0-001"}
 
 
 def test_cases_that_wait_for_each_other_are_named(run):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compat_tests.judge.case import Case, Role
-from compat_tests.judge.environment import Ground
+from compat_tests.judge.environment import Environment
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.known import of_implementation
 from compat_tests.judge.result import Result
@@ -36,14 +36,14 @@ def _of(role: Role, parameters: Mapping[str, Any]) -> bool:
     return isinstance(case, Case) and case.role is role
 
 
-def results_of(ground: Ground, cases: Sequence[Case], name: str, kept: Path | None) -> Results:
+def results_of(environment: Environment, cases: Sequence[Case], name: str, kept: Path | None) -> Results:
     """Judge a target by these cases; keep the run in the directory ``kept``, if there is to be one."""
-    command = shlex.join(["bookkeeper-conformance", ground.role, "--target", name])
-    measure = Measure(divergences=of_implementation(ground.info.implementation))
-    run = perform(ground, Order(cases, measure, _SEED if kept else None, command=command))
+    command = shlex.join(["bookkeeper-conformance", environment.role, "--target", name])
+    measure = Measure(divergences=of_implementation(environment.info.implementation))
+    run = perform(environment, Order(cases, measure, _SEED if kept else None, command=command))
     if kept:
         kept.mkdir(parents=True, exist_ok=True)
-        write_json([run], kept / f"{ground.role}-{name.replace(':', '-')}.json")
+        write_json([run], kept / f"{environment.role}-{name.replace(':', '-')}.json")
     assert run.not_checked is None, run.not_checked
     found: Results = {}
     for result in run.results:

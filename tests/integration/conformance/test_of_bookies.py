@@ -5,7 +5,7 @@ The plain run asks one eighth of the cases of Java 4.18.0; ``--full`` asks all c
 
 import pytest
 
-from compat_tests.bookie.bookie_environment import BookieGround
+from compat_tests.bookie.bookie_environment import BookieEnvironment
 from compat_tests.judge.case import MAY, Role
 from compat_tests.judge.catalogue import load
 from compat_tests.targets.target import TargetOptions, parse
@@ -33,7 +33,7 @@ def javas(request, java_release, kept_runs):
 
 def _judged(name, cases, kept_runs):
     with parse(name, TargetOptions(with_metadata=True)) as target:
-        return results_of(BookieGround(target), cases, name, kept_runs)
+        return results_of(BookieEnvironment(target), cases, name, kept_runs)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -5,7 +5,7 @@ The plain run asks one quarter of the cases of Java 4.18.0; ``--full`` asks all 
 
 import pytest
 
-from compat_tests.client.client_environment import ClientGround
+from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import parse_client
 from compat_tests.judge.case import MAY, Role
 from compat_tests.judge.catalogue import load
@@ -32,8 +32,8 @@ def javas(request, java_release, kept_runs):
 
 
 def _judged(name, cases, kept_runs):
-    with ClientGround(parse_client(name)) as ground:
-        return results_of(ground, cases, name, kept_runs)
+    with ClientEnvironment(parse_client(name)) as environment:
+        return results_of(environment, cases, name, kept_runs)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -1,8 +1,9 @@
-"""Starts mutants fast: ``python -m tests.mutants.nursery SOCKET`` imports the product once, and forks for each.
+"""Starts mutants fast: ``python -m tests.mutants.fork_server SOCKET`` imports the product once, and forks for each.
 
-A mutant is a process of its own all the same, from before the defect is put in.  Who wants one runs
-:mod:`tests.mutants.stand_in`, a process that has the mutant's files, and is told here what becomes of it.  Prints a
-line when it is ready, and ends with all that it has started when its standard input does.
+Each mutant is still a process of its own: the fork comes before the defect is put in.  To start one, run
+:mod:`tests.mutants.fork_client`: that process lends the mutant its standard files, and the server reports to it how the
+mutant ended.  The server prints a line when it is ready.  It ends, with all that it has started, when its standard
+input ends.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _BESIDES = (
     "twisted.internet.ssl",
     "twisted.scripts.twistd",
 )
-"""What the product imports late, or its command line does."""
+"""Modules that the product, or its command line, imports late."""
 
 
-class Nursery:
-    """The mutants that run, each with the connection of the process that stands in for it."""
+class ForkServer:
+    """The mutants that run, each with the connection of its :mod:`tests.mutants.fork_client`."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -52,18 +53,18 @@ class Nursery:
             ready = [key.fileobj for key, _ in self._events.select()]
             if 0 in ready:
                 break
-            # Those that were there first: what was killed is gone before it is started again.
+            # Ends come before starts: a mutant that was killed is gone before it is started again.
             for connection in [each for each in ready if each in self._pids]:
-                self._told(connection)
+                self._end(connection)
             for pidfd in [each for each in ready if isinstance(each, int)]:
-                self._ended(pidfd)
+                self._report_end(pidfd)
             if self._listener in ready:
-                self._bear(self._listener.accept()[0])
+                self._fork(self._listener.accept()[0])
         for pid in self._pids.values():
             os.kill(pid, signal.SIGKILL)
 
-    def _told(self, connection: socket.socket) -> None:
-        """End a mutant: in order if its stand-in says so, at once if that is gone."""
+    def _end(self, connection: socket.socket) -> None:
+        """End a mutant: in order if its client asks for that, at once if its client is gone."""
         with suppress(ConnectionError):
             if connection.recv(_REQUEST_MAX):
                 os.kill(self._pids[connection], signal.SIGTERM)
@@ -72,8 +73,8 @@ class Nursery:
         os.kill(self._pids[connection], signal.SIGKILL)
         os.waitid(os.P_PID, self._pids[connection], os.WEXITED | os.WNOWAIT)
 
-    def _ended(self, pidfd: int) -> None:
-        """Tell the stand-in how its mutant has ended."""
+    def _report_end(self, pidfd: int) -> None:
+        """Report to the client how its mutant has ended."""
         key = self._events.unregister(pidfd)
         os.close(pidfd)
         connection: socket.socket = key.data
@@ -84,7 +85,7 @@ class Nursery:
             connection.send(str(status).encode())
         connection.close()
 
-    def _bear(self, connection: socket.socket) -> None:
+    def _fork(self, connection: socket.socket) -> None:
         request, files, _, _ = socket.recv_fds(connection, _REQUEST_MAX, 3)
         if not request:
             connection.close()
@@ -94,7 +95,7 @@ class Nursery:
             self._events.close()
             for each in (self._listener, connection, *self._pids):
                 each.close()
-            _live(files, **json.loads(request))
+            _become_mutant(files, **json.loads(request))
         for file in files:
             os.close(file)
         self._pids[connection] = pid
@@ -102,7 +103,7 @@ class Nursery:
         self._events.register(os.pidfd_open(pid), selectors.EVENT_READ, connection)
 
 
-def _live(files: list[int], words: list[str], folder: str, environment: dict[str, str]) -> None:
+def _become_mutant(files: list[int], words: list[str], folder: str, environment: dict[str, str]) -> None:
     """Be the mutant, and never return."""
     status = 1
     try:
@@ -143,7 +144,7 @@ def main(place: str) -> None:
         listener.bind(place)
         listener.listen(64)
         print("ready", flush=True)
-        Nursery(listener).run()
+        ForkServer(listener).run()
 
 
 if __name__ == "__main__":

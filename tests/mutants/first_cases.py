@@ -1,9 +1,9 @@
-"""The case to try first on each mutant that was made by hand: the one that is about what it breaks.
+"""The case to try first on each mutant that was written by hand: the case about the behaviour that it breaks.
 
-It saves time only: where it notices nothing the other cases of the mutant's areas are tried.
+This saves time only: where that case notices nothing, the other cases of the mutant's areas are tried.
 """
 
-NEAREST = {
+FIRST_CASES = {
     "a-fence-is-lost-in-a-crash": "BKW-CRASH-011",
     "a-fence-is-lost-by-a-clean-stop": "BKW-CRASH-014",
     "a-fencing-batch-read-does-not-fence": "BKW-BATCH-030",
@@ -118,13 +118,13 @@ NEAREST = {
     "bookie-info-tells-what-nobody-asked-for": "BKW-INFO-001",
 }
 
-PATIENCE_S = {
+FIRST_CASE_LIMITS_S = {
     "a-lost-connection-is-not-noticed": 2.0,
     "a-frame-that-is-not-whole-is-lost": 2.0,
     "one-frame-of-what-arrives-at-once-is-read": 2.0,
 }
-"""What the case that is tried first may take on a mutant that leaves a call unanswered, in place of its own limit.
+"""The limit of the case that is tried first, in place of its own, for mutants that leave a call unanswered.
 
-Without a defect it takes a tenth of that. Should it take more, on a busy machine, it counts for nothing, as any case
-does that fails on the product as it is under the same limit; then the others are tried under their own.
+Without a defect the case takes a tenth of that. On a busy machine it may take more; then it also fails on the product
+without a defect, so it does not count, and the other cases are tried under their own limits.
 """

@@ -1,4 +1,4 @@
-"""The nursery as those see it who want mutants started."""
+"""The process of the fork server, and the command that has it start a mutant."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Self
 
 from compat_tests.targets import guardian
 from compat_tests.targets.process import register
-from tests.mutants import stand_in
+from tests.mutants import fork_client
 
 _ROOT = Path(__file__).parent.parent.parent
 
 
-class NurseryProcess:
-    """Runs within a ``with``; all mutants end with it."""
+class ForkServerProcess:
+    """A context manager; all mutants that the server has started end with it."""
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(prefix="mutants-")
         guardian.watch_directory(Path(self._folder.name))
-        self._place = f"{self._folder.name}/nursery"
+        self._place = f"{self._folder.name}/fork-server"
         self._popen = subprocess.Popen(
-            [sys.executable, "-u", "-m", "tests.mutants.nursery", self._place],
+            [sys.executable, "-u", "-m", "tests.mutants.fork_server", self._place],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -32,7 +32,7 @@ class NurseryProcess:
         register(self._popen)
         assert self._popen.stdout is not None
         if not self._popen.stdout.readline():
-            raise RuntimeError(f"the nursery of the mutants ended with {self._popen.wait()}")
+            raise RuntimeError(f"the fork server of the mutants ended with {self._popen.wait()}")
         return self
 
     def __exit__(self, *ended: object) -> None:
@@ -40,5 +40,5 @@ class NurseryProcess:
         self._folder.cleanup()
 
     def launcher(self, name: str) -> list[str]:
-        """The command that takes the words of ``twistd``, or the module of a driver, and runs a mutant."""
-        return [sys.executable, "-I", "-S", stand_in.__file__, self._place, name, "--"]
+        """The command that runs a mutant; the arguments of ``twistd``, or the module of a driver, follow it."""
+        return [sys.executable, "-I", "-S", fork_client.__file__, self._place, name, "--"]
