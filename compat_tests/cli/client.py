@@ -10,7 +10,7 @@ from compat_tests.cli.finish import judge_and_report
 from compat_tests.cli.options import order_of, read_features, run_options
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import of_command, parse_client
-from compat_tests.client.listen import Listen
+from compat_tests.client.listen_address import ListenAddress
 from compat_tests.judge.case import Role
 from compat_tests.targets.target import BadTarget
 
@@ -47,7 +47,7 @@ def client(
     said = read_features(feature_file)
     try:
         judged = parse_client(target) if target else of_command(driver, said.implementation, said.release)
-        environment = ClientEnvironment(judged, metadata, Listen.parse(listen))
+        environment = ClientEnvironment(judged, metadata, ListenAddress.parse(listen))
     except (BadTarget, ValueError) as error:
         raise click.UsageError(str(error)) from None
     order = order_of(Role.CLIENT, said, judged.info.implementation, options)

@@ -8,7 +8,7 @@ import attrs
 from construct import VarInt
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.judge.case import V2, Dialect
 from protocol_specs import codecs
 from protocol_specs.ledger_id import split
@@ -50,9 +50,9 @@ class Answer:
     """Whether a V3 reply has the part of its operation."""
 
 
-def encode(asked: Asked, answer: Answer) -> bytes:
-    """The frame, without its length, that answers ``asked``."""
-    return _v2(asked, answer) if asked.dialect == V2 else _v3(asked, answer)
+def encode(request: ClientRequest, answer: Answer) -> bytes:
+    """The frame, without its length, that answers ``request``."""
+    return _v2(request, answer) if request.dialect == V2 else _v3(request, answer)
 
 
 def _code(answer: Answer, dialect: Dialect) -> int:
@@ -61,26 +61,26 @@ def _code(answer: Answer, dialect: Dialect) -> int:
     return answer.status.v2 if dialect == V2 else answer.status.v3
 
 
-def _v2(asked: Asked, answer: Answer) -> bytes:
-    header = framing.join_header(asked.version, _V2_CODES.get(asked.operation, 0))
-    if asked.operation == names.AUTH:
+def _v2(request: ClientRequest, answer: Answer) -> bytes:
+    header = framing.join_header(request.version, _V2_CODES.get(request.operation, 0))
+    if request.operation == names.AUTH:
         plugin, token = _token(answer)
         message = v3_pb2.AuthMessage(auth_plugin_name=plugin, payload=token)
         return _AUTH.pack(header, message.SerializeToString())
-    ledger_id = asked.ledger_id if answer.ledger_id is None else answer.ledger_id
-    entry_id = asked.entry_id if answer.entry_id is None else answer.entry_id
+    ledger_id = request.ledger_id if answer.ledger_id is None else answer.ledger_id
+    entry_id = request.entry_id if answer.entry_id is None else answer.entry_id
     start = (header, _code(answer, V2), ledger_id, entry_id)
-    if asked.operation == names.BATCH_READ:
-        return _BATCH.pack(*start, asked.number if answer.number is None else answer.number, answer.entries)
-    if asked.operation == names.READ:
+    if request.operation == names.BATCH_READ:
+        return _BATCH.pack(*start, request.number if answer.number is None else answer.number, answer.entries)
+    if request.operation == names.READ:
         return _READ.pack(*start, answer.body or b"")
     return _ADD.pack(*start)
 
 
-def _v3(asked: Asked, answer: Answer) -> bytes:
+def _v3(request: ClientRequest, answer: Answer) -> bytes:
     reply = v3_pb2.Response()
-    _set_status(reply, 2, _code(answer, asked.dialect))
-    reply.header.CopyFrom(asked.message.header)
+    _set_status(reply, 2, _code(answer, request.dialect))
+    reply.header.CopyFrom(request.message.header)
     if answer.number is not None:
         reply.header.txn_id = answer.number
     operation = V3Operation(reply.header.operation)
@@ -91,9 +91,9 @@ def _v3(asked: Asked, answer: Answer) -> bytes:
     if operation == V3Operation.AUTH:
         part.auth_plugin_name, part.payload = _token(answer)
         return reply.SerializePartialToString()
-    _fill(part, asked, answer)
+    _fill(part, request, answer)
     if "status" in part.DESCRIPTOR.fields_by_name:
-        _set_status(part, 1, _code(answer, asked.dialect))
+        _set_status(part, 1, _code(answer, request.dialect))
     return reply.SerializePartialToString()
 
 
@@ -108,8 +108,8 @@ def _set_status(message: Any, field_number: int, code: int) -> None:
         message.MergeFromString(bytes([field_number << 3]) + VarInt.build(code))
 
 
-def _fill(part: Any, asked: Asked, answer: Answer) -> None:
-    scope_id, ledger_id = split(asked.ledger_id) if asked.ledger_id >= 0 else (0, asked.ledger_id)
+def _fill(part: Any, request: ClientRequest, answer: Answer) -> None:
+    scope_id, ledger_id = split(request.ledger_id) if request.ledger_id >= 0 else (0, request.ledger_id)
     values: dict[str, Any] = {
         "ledger_id": ledger_id if answer.ledger_id is None else answer.ledger_id,
         "ledger_scope_id": scope_id or None,
@@ -122,10 +122,10 @@ def _fill(part: Any, asked: Asked, answer: Answer) -> None:
         "free_disk_space": answer.free_bytes,
         "lac_update_timestamp": answer.updated_ms,
     }
-    entry_id = asked.entry_id if answer.entry_id is None else answer.entry_id
+    entry_id = request.entry_id if answer.entry_id is None else answer.entry_id
     values["entry_id"] = values["start_entry_id"] = entry_id
     known = part.DESCRIPTOR.fields_by_name
-    if asked.operation == names.BATCH_READ:
+    if request.operation == names.BATCH_READ:
         values["body"] = None
         part.body.extend(answer.entries)
     for name, value in values.items():

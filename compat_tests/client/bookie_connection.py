@@ -14,7 +14,7 @@ import attrs
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer, encode
-from compat_tests.client.client_requests import Asked, understand
+from compat_tests.client.client_requests import ClientRequest, understand
 from compat_tests.client.rules import Exchange
 from compat_tests.client.tls_side import TlsSide
 from compat_tests.judge.case import V2
@@ -101,23 +101,23 @@ class BookieConnection:
             self._socket.shutdown(socket.SHUT_RD)
         self._socket.close()
 
-    def carry_out(self, asked: Asked) -> bytes:
+    def carry_out(self, request: ClientRequest) -> bytes:
         """Do what is asked and give the frame of the reply."""
-        if asked.operation == names.START_TLS and self.bookie.tls is not None and not asked.secured:
+        if request.operation == names.START_TLS and self.bookie.tls is not None and not request.inside_tls:
             self._agreed_to_tls = True
-            return encode(asked, Answer())
-        return encode(asked, self.bookie.carry_out(asked))
+            return encode(request, Answer())
+        return encode(request, self.bookie.carry_out(request))
 
-    def frame(self, asked: Asked, answer: Answer) -> bytes:
+    def frame(self, request: ClientRequest, answer: Answer) -> bytes:
         """The frame of any answer."""
-        return encode(asked, answer)
+        return encode(request, answer)
 
     def _read(self) -> None:
         while (data := self._receive()) is not None:
             self._buffer += data if self._tls is None else self._opened(data)
             while (frame := self._next_frame()) is not None:
                 try:
-                    self._take(attrs.evolve(understand(frame), secured=self._tls is not None))
+                    self._take(attrs.evolve(understand(frame), inside_tls=self._tls is not None))
                 except Exception:  # a rule is wrong: the case must say so, and not blame the client
                     self.bookie.troubles.append(traceback.format_exc())
                     self.close()
@@ -179,16 +179,16 @@ class BookieConnection:
         frame, self._buffer = self._buffer[_LENGTH.size : end], self._buffer[end:]
         return frame
 
-    def _take(self, asked: Asked) -> None:
-        rule = self.bookie.rule_for(asked)
+    def _take(self, request: ClientRequest) -> None:
+        rule = self.bookie.rule_for(request)
         if rule is not None and rule.action is not None:
-            rule.action(Exchange(asked, self))
-        elif asked.operation == names.UNKNOWN or self._lacks_batch_read(asked):
+            rule.action(Exchange(request, self))
+        elif request.operation == names.UNKNOWN or self._lacks_batch_read(request):
             self.close()
-        elif not self.bookie.poll(asked, lambda: self.send(self.carry_out(asked))):
-            self.send(self.carry_out(asked))
+        elif not self.bookie.poll(request, lambda: self.send(self.carry_out(request))):
+            self.send(self.carry_out(request))
 
-    def _lacks_batch_read(self, asked: Asked) -> bool:
+    def _lacks_batch_read(self, request: ClientRequest) -> bool:
         """A bookie without batch read closes the connection on it, in V2."""
-        stored = self.bookie.stored
-        return asked.dialect == V2 and asked.operation == names.BATCH_READ and not stored.serves_batch_read
+        store = self.bookie.store
+        return request.dialect == V2 and request.operation == names.BATCH_READ and not store.serves_batch_read

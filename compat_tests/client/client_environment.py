@@ -16,7 +16,7 @@ from typing import Any, Self
 from kazoo.exceptions import ConnectionLoss, KazooException, NoNodeError, SessionExpiredError
 
 from compat_tests.client.client_target import ClientTarget
-from compat_tests.client.listen import Listen
+from compat_tests.client.listen_address import ListenAddress
 from compat_tests.client.metadata_root import MetadataRoot
 from compat_tests.client.performer import Performer
 from compat_tests.client.stage import Stage
@@ -53,11 +53,11 @@ class ClientEnvironment:
         self,
         target: ClientTarget,
         metadata: str | None = None,
-        listen: Listen | None = None,
+        listen: ListenAddress | None = None,
         processes: int = PROCESSES,
     ) -> None:
         self.target = target
-        self._listen = listen
+        self._listen_address = listen
         self._metadata = None if metadata is None else parse_uri(metadata)
         self._ended = contextlib.ExitStack()
         self._folder: Path
@@ -96,7 +96,7 @@ class ClientEnvironment:
         """A stage on a root of its own."""
         performer = self._performers[next(self._turns) % len(self._performers)]
         try:
-            with Stage(brief, self._new_root(), performer, self._listen) as stage:
+            with Stage(brief, self._new_root(), performer, self._listen_address) as stage:
                 yield stage
         except (ConnectionLoss, SessionExpiredError) as error:  # a closed session is an expired one
             raise Unavailable(f"ZooKeeper at {self._hosts} has gone: {type(error).__name__}") from error

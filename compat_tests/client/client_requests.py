@@ -48,7 +48,7 @@ _BATCH = codecs.derive("batch read request", v2.BATCH_READ_REQUEST)
 
 
 @attrs.frozen(kw_only=True)
-class Asked:
+class ClientRequest:
     """One request; what an operation does not have is at its default."""
 
     dialect: Dialect
@@ -69,7 +69,7 @@ class Asked:
     """The entry of an add, the body of a write lac, the payload of an auth."""
     max_count: int = 0
     max_size: int = 0
-    secured: bool = False
+    inside_tls: bool = False
     """Whether it came inside TLS."""
     number: int = 0
     """Transaction id of V3, request id of a V2 batch read."""
@@ -88,22 +88,22 @@ class Asked:
         return f"{self.dialect} {self.operation} of entry {self.entry_id} of ledger {self.ledger_id}{end}"
 
 
-def understand(frame: bytes) -> Asked:
+def understand(frame: bytes) -> ClientRequest:
     """Read a frame as a bookie does: as V3 if it can be, else as V2."""
     if frame[:1] >= bytes([framing.V3_FIRST_BYTE_MIN]):
         try:
             message = v3_pb2.Request.FromString(frame)
         except DecodeError:
-            return Asked(dialect=V3, operation=UNKNOWN, raw=frame)
+            return ClientRequest(dialect=V3, operation=UNKNOWN, raw=frame)
         whole = message.IsInitialized()
-        return _of_v3(frame, message) if whole else Asked(dialect=V3, operation=UNKNOWN, raw=frame)
+        return _of_v3(frame, message) if whole else ClientRequest(dialect=V3, operation=UNKNOWN, raw=frame)
     try:
         return _of_v2(frame)
     except Malformed:
-        return Asked(dialect=V2, operation=UNKNOWN, raw=frame)
+        return ClientRequest(dialect=V2, operation=UNKNOWN, raw=frame)
 
 
-def _of_v2(frame: bytes) -> Asked:
+def _of_v2(frame: bytes) -> ClientRequest:
     version, code, flags = framing.split_header(_HEADER.unpack_from(frame)[0])
     marks: dict[str, Any] = {
         "dialect": V2,
@@ -115,23 +115,23 @@ def _of_v2(frame: bytes) -> Asked:
         _, key, ledger_id, entry_id, _ = _ADD.unpack_from(frame)
         body = frame[_HEADER.size + fields.MASTER_KEY_SIZE :]
         recovery = bool(flags & Flag.RECOVERY_ADD)
-        return Asked(
+        return ClientRequest(
             operation=ADD, ledger_id=ledger_id, entry_id=entry_id, key=key, body=body, recovery=recovery, **marks
         )
     fencing = bool(flags & Flag.FENCING)
     if code == Operation.READ_ENTRY:
         _, ledger_id, entry_id, key = _READ.unpack_from(frame)
-        return Asked(operation=READ, ledger_id=ledger_id, entry_id=entry_id, fencing=fencing, key=key, **marks)
+        return ClientRequest(operation=READ, ledger_id=ledger_id, entry_id=entry_id, fencing=fencing, key=key, **marks)
     if code == Operation.BATCH_READ_ENTRY:
         _, ledger_id, entry_id, number, count, size, key = _BATCH.unpack_from(frame)
         marks.update(number=number, max_count=count, max_size=size, key=key)
-        return Asked(operation=BATCH_READ, ledger_id=ledger_id, entry_id=entry_id, fencing=fencing, **marks)
+        return ClientRequest(operation=BATCH_READ, ledger_id=ledger_id, entry_id=entry_id, fencing=fencing, **marks)
     if code == Operation.AUTH:
-        return Asked(operation=AUTH, body=frame[_HEADER.size :], **marks)
-    return Asked(operation=UNKNOWN, **marks)
+        return ClientRequest(operation=AUTH, body=frame[_HEADER.size :], **marks)
+    return ClientRequest(operation=UNKNOWN, **marks)
 
 
-def _of_v3(frame: bytes, message: Any) -> Asked:
+def _of_v3(frame: bytes, message: Any) -> ClientRequest:
     header = message.header
     operation = V3Operation(header.operation)
     marks: dict[str, Any] = {
@@ -144,7 +144,7 @@ def _of_v3(frame: bytes, message: Any) -> Asked:
         "operation": _V3_NAMES.get(operation, UNKNOWN),
     }
     if operation not in v3.PARTS:
-        return Asked(**marks)
+        return ClientRequest(**marks)
     part: Any = getattr(message, v3.PARTS[operation].request)
     for name, field in _V3_FIELDS.items():
         if field in part.DESCRIPTOR.fields_by_name and part.HasField(field):
@@ -162,7 +162,7 @@ def _of_v3(frame: bytes, message: Any) -> Asked:
     elif operation in (V3Operation.READ_ENTRY, V3Operation.BATCH_READ_ENTRY):
         marks["fencing"] = part.HasField("flag") and part.flag == v3_pb2.ReadRequest.FENCE_LEDGER
         marks["piggyback"] = part.HasField("flag") and part.flag == v3_pb2.ReadRequest.ENTRY_PIGGYBACK
-    return Asked(**marks)
+    return ClientRequest(**marks)
 
 
 _V3_FIELDS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from compat_tests.client.driver_output import Values, number, numbers, octets, shown
+from compat_tests.client.driver_output import DriverOutput, number, numbers, octets, shown
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.targets.driver_process import DriverEnded, JavaError, Reply
 from protocol_specs.wire import entry_list
@@ -33,7 +33,7 @@ class ClientError(Mismatch):
         self.code = _NO_CODE if error.code is None else error.code
         """BookKeeper's client code, -999 if the error has none."""
         self.name = error.name
-        self.fields = Values(verb, error.fields)
+        self.fields = DriverOutput(verb, error.fields)
 
 
 @attrs.frozen
@@ -60,7 +60,7 @@ class Pending:
         if not self.done:
             raise Mismatch(f"{self.verb} by the client", f"an answer within {patience:.1f} s", "none")
         try:
-            return Values(self.verb, self.future.result())
+            return DriverOutput(self.verb, self.future.result())
         except JavaError as error:
             if error.name == UNSUPPORTED:
                 raise Unsupported(f"the client: {error.message}") from None

@@ -6,7 +6,7 @@ from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.driver_process import Reply
 
 
-class Values(dict[str, str]):
+class DriverOutput(dict[str, str]):
     """What the driver has said; what it should have said and has not is no fault of the suite."""
 
     def __init__(self, verb: str, said: Reply) -> None:

@@ -8,7 +8,7 @@ import attrs
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.answers import REFUSED, Answer
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.judge.case import V2
 from protocol_specs import fields
 from protocol_specs.codecs import Malformed
@@ -56,7 +56,7 @@ class StoredLedger:
 
 
 @attrs.define
-class Stored:
+class EntryStore:
     """All ledgers of one bookie.  Not thread-safe: the bookie has the lock."""
 
     ledgers: dict[int, StoredLedger] = attrs.field(factory=dict)
@@ -64,146 +64,146 @@ class Stored:
     read_only: bool = False
     batch_size_max: int = fields.FRAME_SIZE_MAX
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, request: ClientRequest) -> Answer:
         """Carry out a request as the reference says, and give the reply to it."""
-        spoken = asked.version == v3.VERSION if asked.dialect != V2 else asked.version <= framing.VERSION_MAX
-        if not spoken and asked.operation not in (names.AUTH, names.START_TLS):
+        spoken = request.version == v3.VERSION if request.dialect != V2 else request.version <= framing.VERSION_MAX
+        if not spoken and request.operation not in (names.AUTH, names.START_TLS):
             return Answer(status=EBADVERSION)
-        operation = _OPERATIONS.get(asked.operation)
-        return REFUSED if operation is None else operation(self, asked)
+        operation = _OPERATIONS.get(request.operation)
+        return REFUSED if operation is None else operation(self, request)
 
-    def waits(self, asked: Asked) -> bool:
+    def waits(self, request: ClientRequest) -> bool:
         """Whether a long poll has nothing to tell yet."""
-        if asked.previous_lac is None or asked.fencing or asked.timeout_ms <= 0:
+        if request.previous_lac is None or request.fencing or request.timeout_ms <= 0:
             return False
-        ledger = self.ledgers.get(asked.ledger_id)
-        return ledger is not None and not ledger.fenced and ledger.last_add_confirmed <= asked.previous_lac
+        ledger = self.ledgers.get(request.ledger_id)
+        return ledger is not None and not ledger.fenced and ledger.last_add_confirmed <= request.previous_lac
 
-    def _add(self, asked: Asked) -> Answer:
-        if self.read_only and not (asked.recovery or asked.high_priority):
+    def _add(self, request: ClientRequest) -> Answer:
+        if self.read_only and not (request.recovery or request.high_priority):
             return Answer(status=EREADONLY)
-        if len(asked.body) < fields.ENTRY_SIZE_MIN or asked.ledger_id < 0 or asked.entry_id < 0:
+        if len(request.body) < fields.ENTRY_SIZE_MIN or request.ledger_id < 0 or request.entry_id < 0:
             return Answer(status=EBADREQ)
-        ledger = self.ledgers.setdefault(asked.ledger_id, StoredLedger(asked.key or b""))
-        if ledger.key != asked.key:
+        ledger = self.ledgers.setdefault(request.ledger_id, StoredLedger(request.key or b""))
+        if ledger.key != request.key:
             return Answer(status=EUA)
-        if ledger.fenced and not asked.recovery:
+        if ledger.fenced and not request.recovery:
             return Answer(status=EFENCED)
-        ledger.entries.setdefault(asked.entry_id, asked.body)
+        ledger.entries.setdefault(request.entry_id, request.body)
         return Answer()
 
-    def _read(self, asked: Asked) -> Answer:
-        if asked.entry_id < fields.LAST_ENTRY:
+    def _read(self, request: ClientRequest) -> Answer:
+        if request.entry_id < fields.LAST_ENTRY:
             return Answer(status=EBADREQ)
-        if asked.previous_lac is not None and asked.piggyback:
-            return self._piggyback(asked)
-        refused = self._fence(asked)
+        if request.previous_lac is not None and request.piggyback:
+            return self._piggyback(request)
+        refused = self._fence(request)
         if refused is not None:
             return refused
-        ledger = self.ledgers.get(asked.ledger_id)
+        ledger = self.ledgers.get(request.ledger_id)
         if ledger is None:
             return Answer(status=ENOLEDGER)
-        entry_id = asked.entry_id
+        entry_id = request.entry_id
         if entry_id == fields.LAST_ENTRY and ledger.entries:
             entry_id = max(ledger.entries)
         if entry_id not in ledger.entries:
             return Answer(status=ENOENTRY)
-        max_lac = None if asked.fencing else ledger.last_add_confirmed
+        max_lac = None if request.fencing else ledger.last_add_confirmed
         return Answer(body=ledger.entries[entry_id], max_lac=max_lac)
 
-    def _piggyback(self, asked: Asked) -> Answer:
-        ledger = self.ledgers.get(asked.ledger_id)
+    def _piggyback(self, request: ClientRequest) -> Answer:
+        ledger = self.ledgers.get(request.ledger_id)
         if ledger is None:
             return Answer(status=ENOLEDGER)
         if not ledger.entries:
             return Answer(status=ENOENTRY)
         known = ledger.last_add_confirmed
-        wanted = (asked.previous_lac or 0) + 1
+        wanted = (request.previous_lac or 0) + 1
         if known >= wanted and wanted in ledger.entries:
             return Answer(entry_id=wanted, body=ledger.entries[wanted], max_lac=known)
         return Answer(entry_id=fields.LAST_ENTRY, max_lac=known)
 
-    def _fence(self, asked: Asked) -> Answer | None:
-        if not asked.fencing:
+    def _fence(self, request: ClientRequest) -> Answer | None:
+        if not request.fencing:
             return None
-        if not asked.key:
+        if not request.key:
             return Answer(status=EUA)
-        ledger = self.ledgers.setdefault(asked.ledger_id, StoredLedger(asked.key))
-        if ledger.key != asked.key:
+        ledger = self.ledgers.setdefault(request.ledger_id, StoredLedger(request.key))
+        if ledger.key != request.key:
             return Answer(status=EUA)
         ledger.fenced = True
         return None
 
-    def _batch_read(self, asked: Asked) -> Answer:
-        if not self.serves_batch_read or (asked.message is not None and not asked.message.HasField(_BATCH_PART)):
+    def _batch_read(self, request: ClientRequest) -> Answer:
+        if not self.serves_batch_read or (request.message is not None and not request.message.HasField(_BATCH_PART)):
             return REFUSED
-        first = self._read(attrs.evolve(asked, previous_lac=None))
+        first = self._read(attrs.evolve(request, previous_lac=None))
         if first.status != EOK:
-            return attrs.evolve(first, entry_id=asked.entry_id)
-        ledger = self.ledgers[asked.ledger_id]
+            return attrs.evolve(first, entry_id=request.entry_id)
+        ledger = self.ledgers[request.ledger_id]
         entries = [first.body or b""]
-        budget = min(asked.max_size, self.batch_size_max)
+        budget = min(request.max_size, self.batch_size_max)
         used = BATCH_OVERHEAD + RECORD_OVERHEAD + len(entries[0])
-        while asked.max_count <= 0 or len(entries) < asked.max_count:
-            following = ledger.entries.get(asked.entry_id + len(entries))
+        while request.max_count <= 0 or len(entries) < request.max_count:
+            following = ledger.entries.get(request.entry_id + len(entries))
             if following is None or used + RECORD_OVERHEAD + len(following) > budget:
                 break
             used += RECORD_OVERHEAD + len(following)
             entries.append(following)
         return Answer(entries=tuple(entries), max_lac=first.max_lac)
 
-    def _write_lac(self, asked: Asked) -> Answer:
+    def _write_lac(self, request: ClientRequest) -> Answer:
         try:
-            ledger_id, _ = explicit_lac_of(asked.body)
+            ledger_id, _ = explicit_lac_of(request.body)
         except Malformed:
             return Answer(status=EBADREQ)
-        ledger = self.ledgers.setdefault(ledger_id, StoredLedger(asked.key or b""))
-        if ledger.key != asked.key:
+        ledger = self.ledgers.setdefault(ledger_id, StoredLedger(request.key or b""))
+        if ledger.key != request.key:
             return Answer(status=EUA)
-        ledger.explicit_lac = asked.body
+        ledger.explicit_lac = request.body
         return Answer()
 
-    def _read_lac(self, asked: Asked) -> Answer:
-        ledger = self.ledgers.get(asked.ledger_id)
+    def _read_lac(self, request: ClientRequest) -> Answer:
+        ledger = self.ledgers.get(request.ledger_id)
         if ledger is None or (not ledger.entries and ledger.explicit_lac is None):
             return Answer(status=ENOENTRY)
         if not ledger.entries:
             return Answer(status=EIO, lac_body=ledger.explicit_lac)
         return Answer(lac_body=ledger.explicit_lac, last_entry_body=ledger.entries[max(ledger.entries)])
 
-    def _list(self, asked: Asked) -> Answer:
-        ledger = self.ledgers.get(asked.ledger_id)
-        return Answer(status=ENOLEDGER) if ledger is None else Answer(entry_list=listed(ledger.entries))
+    def _list(self, request: ClientRequest) -> Answer:
+        ledger = self.ledgers.get(request.ledger_id)
+        return Answer(status=ENOLEDGER) if ledger is None else Answer(entry_list=encode_entry_list(ledger.entries))
 
-    def _info(self, asked: Asked) -> Answer:
-        total = TOTAL_BYTES if asked.requested & v3.BookieInfo.TOTAL_DISK_CAPACITY else None
-        free = FREE_BYTES if asked.requested & v3.BookieInfo.FREE_DISK_SPACE else None
+    def _info(self, request: ClientRequest) -> Answer:
+        total = TOTAL_BYTES if request.requested & v3.BookieInfo.TOTAL_DISK_CAPACITY else None
+        free = FREE_BYTES if request.requested & v3.BookieInfo.FREE_DISK_SPACE else None
         return Answer(total_bytes=total, free_bytes=free)
 
-    def _nothing(self, asked: Asked) -> Answer:
+    def _nothing(self, request: ClientRequest) -> Answer:
         return Answer()
 
-    def _no_tls(self, asked: Asked) -> Answer:
+    def _no_tls(self, request: ClientRequest) -> Answer:
         return Answer(status=EIO, part=False)
 
 
 _BATCH_PART = "batch_read_request"
 
 _OPERATIONS = {
-    names.ADD: Stored._add,
-    names.READ: Stored._read,
-    names.BATCH_READ: Stored._batch_read,
-    names.WRITE_LAC: Stored._write_lac,
-    names.READ_LAC: Stored._read_lac,
-    names.LIST: Stored._list,
-    names.INFO: Stored._info,
-    names.FORCE: Stored._nothing,
-    names.AUTH: Stored._nothing,
-    names.START_TLS: Stored._no_tls,
+    names.ADD: EntryStore._add,
+    names.READ: EntryStore._read,
+    names.BATCH_READ: EntryStore._batch_read,
+    names.WRITE_LAC: EntryStore._write_lac,
+    names.READ_LAC: EntryStore._read_lac,
+    names.LIST: EntryStore._list,
+    names.INFO: EntryStore._info,
+    names.FORCE: EntryStore._nothing,
+    names.AUTH: EntryStore._nothing,
+    names.START_TLS: EntryStore._no_tls,
 }
 
 
-def listed(ids: dict[int, bytes]) -> bytes:
+def encode_entry_list(ids: dict[int, bytes]) -> bytes:
     """The list of entries, a group for each run of consecutive ids, as Java writes it."""
     groups = []
     for _, run in groupby(enumerate(sorted(ids)), key=lambda numbered: numbered[1] - numbered[0]):

@@ -32,12 +32,12 @@ def authority() -> Iterator[Secrets]:
         yield Secrets.make(Path(folder))
 
 
-def trusting(stage: Stage, secrets: Secrets, **settings: object) -> Client:
+def tls_client(stage: Stage, secrets: Secrets, **settings: object) -> Client:
     """A client that speaks TLS with bookies of this authority."""
     return stage.fresh_client(tls_trust=secrets.client_files.ca, **settings)
 
 
-def authenticating(stage: Stage, **settings: object) -> Client:
+def authenticating_client(stage: Stage, **settings: object) -> Client:
     """A client that authenticates."""
     try:
         return stage.fresh_client(auth_user=USER, auth_password=PASSWORD, **{**_PATIENT, **settings})
@@ -46,7 +46,7 @@ def authenticating(stage: Stage, **settings: object) -> Client:
         raise
 
 
-def secured(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool = False) -> None:
+def serve_tls(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool = False) -> None:
     """Have bookies speak TLS; ``clients``: and ask clients for the certificate that they have."""
     files = secrets.client_files
     context = bookie_context(*secrets.bookie_files, clients_of=files.ca if clients else None)
@@ -54,6 +54,6 @@ def secured(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool =
         bookie.tls = context
 
 
-def asked_inside(bookies: Iterable[ScriptedBookie]) -> set[tuple[str, bool]]:
+def operations_by_tls(bookies: Iterable[ScriptedBookie]) -> set[tuple[str, bool]]:
     """Which operations bookies were asked for, and whether that came inside TLS."""
-    return {(each.operation, each.secured) for bookie in bookies for each in bookie.requests()}
+    return {(each.operation, each.inside_tls) for bookie in bookies for each in bookie.requests()}

@@ -57,7 +57,7 @@ class StagedLedger:
     def known_to(self, bookie: ScriptedBookie) -> StoredLedger:
         """What a bookie has of it, made if it has nothing."""
         with bookie.lock:
-            return bookie.stored.ledgers.setdefault(self.ledger_id, StoredLedger(self.key))
+            return bookie.store.ledgers.setdefault(self.ledger_id, StoredLedger(self.key))
 
     def forget(self, entry_id: int, *bookies: ScriptedBookie) -> None:
         """Take an entry away from its write set, or from these bookies."""

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.driven_client import Client, ClientError, Entries, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger
 from compat_tests.client.records import CLOSED, OPEN
@@ -32,7 +32,7 @@ REFUSED = (-14, -1)
 
 
 @attrs.frozen
-class Reading:
+class PendingRead:
     """A read that was begun."""
 
     pending: Pending
@@ -76,9 +76,9 @@ class Reader:
         """The payload of one entry."""
         return self.begin_read(entry_id).payload()
 
-    def begin_read(self, entry_id: int) -> Reading:
+    def begin_read(self, entry_id: int) -> PendingRead:
         """Begin to read one entry."""
-        return Reading(self.handle.begin("read", first=entry_id, last=entry_id))
+        return PendingRead(self.handle.begin("read", first=entry_id, last=entry_id))
 
     def read(self, first: int, last: int, unconfirmed: bool = False) -> tuple[bytes, ...]:
         """The payloads of a range."""
@@ -88,9 +88,9 @@ class Reader:
         """The payloads of one batch."""
         return self.handle.batch_read(start, count, size, unconfirmed).payloads
 
-    def begin_batch_read(self, start: int, count: int, size: int = 0) -> Reading:
+    def begin_batch_read(self, start: int, count: int, size: int = 0) -> PendingRead:
         """Begin a batch read."""
-        return Reading(self.handle.begin("batch_read", start=start, count=count, size=size))
+        return PendingRead(self.handle.begin("batch_read", start=start, count=count, size=size))
 
     def read_on(self, count: int) -> tuple[bytes, ...]:
         """The payloads of all entries there are, by batches of ``count``; each has to bring one at least."""
@@ -107,7 +107,7 @@ class Reader:
 
 
 @attrs.frozen
-class Readable:
+class ReadableLedger:
     """A ledger on the stage."""
 
     stage: Stage
@@ -135,22 +135,22 @@ class Readable:
             self.stage, client.open(self.id, recovery=False, digest=self.staged.seal.digest, password=password)
         )
 
-    def asked(self, operation: str | None = None, **wanted: object) -> list[Asked]:
+    def requests(self, operation: str | None = None, **wanted: object) -> list[ClientRequest]:
         """What its bookies were asked of it, bookie by bookie."""
         return [each for bookie in self.bookies for each in bookie.requests(operation, ledger_id=self.id, **wanted)]
 
     @property
-    def bookies_asked(self) -> int:
+    def bookies_read_from(self) -> int:
         """How many of its bookies were asked for entries, singly or in batches."""
         return sum(bool(each.requests(names.READ) or each.requests(names.BATCH_READ)) for each in self.bookies)
 
     def look_for_needless_reads(self, **wanted: object) -> None:
         """A client that asks for what it then refuses harms nobody."""
-        if self.asked(names.READ, **wanted) or self.asked(names.BATCH_READ, **wanted):
+        if self.requests(names.READ, **wanted) or self.requests(names.BATCH_READ, **wanted):
             self.stage.tolerate("the client asks bookies for what it must not return")
 
 
-def readable(
+def readable_ledger(
     stage: Stage,
     payloads: Sequence[bytes],
     *,
@@ -163,7 +163,7 @@ def readable(
     digest: str = "CRC32C",
     password: bytes = b"",
     published: bool = True,
-) -> Readable:
+) -> ReadableLedger:
     """Put a ledger there, on bookies of its own.
 
     :param stray: what the bookies have behind the end of a closed ledger
@@ -185,23 +185,23 @@ def readable(
         password=password,
         **end,
     )
-    return Readable(stage, staged, tuple(bookie for each in parts.values() for bookie in each), late)
+    return ReadableLedger(stage, staged, tuple(bookie for each in parts.values() for bookie in each), late)
 
 
 def in_turn(
-    stage: Stage, ledger: Readable, operation: str, *acts: Action | None, **wanted: object
+    stage: Stage, ledger: ReadableLedger, operation: str, *acts: Action | None, **wanted: object
 ) -> list[ScriptedBookie]:
     """The first request to any bookie of the ledger gets the first act, and so on; None, and what follows, is honest.
 
     Gives the list of the bookies asked, in order, which grows as they are.
     """
-    asked: list[ScriptedBookie] = []
+    order: list[ScriptedBookie] = []
     lock = threading.Lock()
 
     def act(exchange: Exchange) -> None:
         with lock:
-            place = len(asked)
-            asked.append(exchange.bookie)
+            place = len(order)
+            order.append(exchange.bookie)
         chosen = acts[place] if place < len(acts) else None
         if chosen is None:
             exchange.send(exchange.honest())
@@ -209,19 +209,19 @@ def in_turn(
             chosen(exchange)
 
     stage.on_first(ledger.bookies, operation, times=None, ledger_id=ledger.id, **wanted).do(act)
-    return asked
+    return order
 
 
 def no_answer(exchange: Exchange) -> None:
     """Leave a request without a reply."""
 
 
-def replying(**fields: object) -> Action:
+def reply_with(**fields: object) -> Action:
     """Answer with these fields of an :class:`Answer`."""
     return lambda exchange: exchange.send(exchange.frame(**fields))
 
 
-class Kept:
+class HeldRequests:
     """Requests of a bookie that are answered honestly later, in another order."""
 
     def __init__(self, bookie: ScriptedBookie, operation: str, ledger_id: int) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from compat_tests.client.answers import Answer
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import Status
 
@@ -32,8 +32,8 @@ HELD_S = 8.0
 class Exchange:
     """One request and the ways to deal with it; what the connection gives to a rule."""
 
-    def __init__(self, asked: Asked, connection: Any) -> None:
-        self.asked = asked
+    def __init__(self, request: ClientRequest, connection: Any) -> None:
+        self.request = request
         self._connection = connection
 
     @property
@@ -50,12 +50,12 @@ class Exchange:
 
     def honest(self) -> bytes:
         """Carry the request out and give the frame of the honest reply."""
-        frame: bytes = self._connection.carry_out(self.asked)
+        frame: bytes = self._connection.carry_out(self.request)
         return frame
 
     def frame(self, **fields: Any) -> bytes:
         """The frame of a reply with these fields of :class:`.answers.Answer`; nothing is carried out."""
-        frame: bytes = self._connection.frame(self.asked, Answer(**fields))
+        frame: bytes = self._connection.frame(self.request, Answer(**fields))
         return frame
 
     def send(self, *frames: bytes) -> None:
@@ -105,12 +105,12 @@ class Gate:
             self._changed.notify_all()
 
     @property
-    def held(self) -> list[Asked]:
+    def held(self) -> list[ClientRequest]:
         """The requests that wait."""
         with self._changed:
-            return [exchange.asked for exchange, _ in self._held]
+            return [exchange.request for exchange, _ in self._held]
 
-    def wait(self, count: int = 1, timeout_s: float = HELD_S) -> list[Asked]:
+    def wait(self, count: int = 1, timeout_s: float = HELD_S) -> list[ClientRequest]:
         """Wait until ``count`` requests are held; Mismatch if the client does not send them."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._held) >= count, timeout_s):
@@ -144,11 +144,11 @@ class Rule:
     _counting: threading.Lock = attrs.field(factory=threading.Lock)
     """One rule may be put to several bookies."""
 
-    def takes(self, asked: Asked) -> bool:
+    def takes(self, request: ClientRequest) -> bool:
         """Whether this request is one of them; counts it."""
-        if self.action is None or self.operation not in (None, asked.operation):
+        if self.action is None or self.operation not in (None, request.operation):
             return False
-        if not all(_fits(value, getattr(asked, name)) for name, value in self.wanted.items()):
+        if not all(_fits(value, getattr(request, name)) for name, value in self.wanted.items()):
             return False
         with self._counting:
             self.seen += 1

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.judge.case import V2
@@ -20,11 +20,11 @@ LastToken = Callable[[Mapping[str, str], str], bytes | None]
 """Makes the last token from the client's response and the password; None is AuthDisabledPlugin."""
 
 
-def token_of(asked: Asked) -> bytes:
+def token_of(request: ClientRequest) -> bytes:
     """What the plugin of a client says in an AUTH."""
-    if asked.dialect == V2:
-        return bytes(v3_pb2.AuthMessage.FromString(asked.body).payload)
-    return bytes(asked.message.auth_request.payload)
+    if request.dialect == V2:
+        return bytes(v3_pb2.AuthMessage.FromString(request.body).payload)
+    return bytes(request.message.auth_request.payload)
 
 
 def right(response: Mapping[str, str], password: str) -> bytes:
@@ -66,7 +66,7 @@ class SaslGate:
                 exchange.send(exchange.frame(token=digest_md5.challenge(nonce)))
                 return
         try:
-            response = digest_md5.parse(token_of(exchange.asked))
+            response = digest_md5.parse(token_of(exchange.request))
             self._check(response, nonce)
         except ValueError as wrong:
             self._refuse(exchange, str(wrong))
@@ -92,6 +92,6 @@ class SaslGate:
 
     def _refuse(self, exchange: Exchange, why: str) -> None:
         self.refused.append(why)
-        if exchange.asked.dialect != V2:
+        if exchange.request.dialect != V2:
             exchange.send(exchange.frame(status=EUA, part=False))
         exchange.close()

@@ -13,8 +13,8 @@ from typing import Any
 from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer
 from compat_tests.client.bookie_connection import BookieConnection
-from compat_tests.client.client_requests import Asked
-from compat_tests.client.entry_store import Stored, StoredLedger
+from compat_tests.client.client_requests import ClientRequest
+from compat_tests.client.entry_store import EntryStore, StoredLedger
 from compat_tests.client.rules import HELD_S, Rule
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Mismatch
@@ -32,7 +32,7 @@ class ScriptedBookie:
     def __init__(self, name: str, recording: Recording, host: str = "127.0.0.1", ports: Sequence[int] = (0,)) -> None:
         self.name = name
         self.host = host
-        self.stored = Stored()
+        self.store = EntryStore()
         """What it has been given, and not refused."""
         self.troubles: list[str] = []
         """What went wrong in its own rules, which is no fault of the client."""
@@ -43,7 +43,7 @@ class ScriptedBookie:
         self.lock = threading.RLock()
         self.recording = recording
         self._rules: list[Rule] = []
-        self._asked: list[Asked] = []
+        self._requests: list[ClientRequest] = []
         self._arrived = threading.Condition()
         self._connections: list[BookieConnection] = []
         self._connection_count = 0
@@ -76,15 +76,15 @@ class ScriptedBookie:
         with self.lock:
             self._rules.clear()
 
-    def requests(self, operation: str | None = None, **wanted: Any) -> list[Asked]:
+    def requests(self, operation: str | None = None, **wanted: Any) -> list[ClientRequest]:
         """What it has been asked so far, in order."""
         rule = Rule(operation, wanted, action=lambda exchange: None)
         with self._arrived:
-            return [each for each in self._asked if rule.takes(each)]
+            return [each for each in self._requests if rule.takes(each)]
 
     def wait_for(
         self, operation: str | None = None, *, count: int = 1, timeout_s: float = HELD_S, **wanted: Any
-    ) -> list[Asked]:
+    ) -> list[ClientRequest]:
         """Wait until it was asked so ``count`` times; Mismatch if it is not."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.requests(operation, **wanted)) >= count, timeout_s):
@@ -93,19 +93,19 @@ class ScriptedBookie:
                 raise Mismatch(text, f"{count} within {timeout_s} s", str(found))
             return self.requests(operation, **wanted)
 
-    def say(self, asked: Asked) -> None:
+    def say(self, request: ClientRequest) -> None:
         """Carry out a request that was left alone before, and answer it on the newest connection."""
-        self._connections[-1].send(self._connections[-1].carry_out(asked))
+        self._connections[-1].send(self._connections[-1].carry_out(request))
 
     def ledger(self, ledger_id: int) -> StoredLedger | None:
         """What it has of a ledger."""
         with self.lock:
-            return self.stored.ledgers.get(ledger_id)
+            return self.store.ledgers.get(ledger_id)
 
     def entries(self, ledger_id: int) -> dict[int, bytes]:
         """The entries it has of a ledger; a copy."""
         with self.lock:
-            found = self.stored.ledgers.get(ledger_id)
+            found = self.store.ledgers.get(ledger_id)
             return dict(found.entries) if found else {}
 
     def entry(self, ledger_id: int, entry_id: int) -> bytes:
@@ -118,7 +118,7 @@ class ScriptedBookie:
     def fenced(self, ledger_id: int) -> bool:
         """Whether it has fenced a ledger."""
         with self.lock:
-            found = self.stored.ledgers.get(ledger_id)
+            found = self.store.ledgers.get(ledger_id)
             return found is not None and found.fenced
 
     # Its being there -------------------------------------------------------------------------------------------------
@@ -171,41 +171,41 @@ class ScriptedBookie:
 
     # For its connections ---------------------------------------------------------------------------------------------
 
-    def rule_for(self, asked: Asked) -> Rule | None:
+    def rule_for(self, request: ClientRequest) -> Rule | None:
         """Note the request, and find the rule that takes it."""
         with self.lock:
-            found = next((rule for rule in self._rules if rule.takes(asked)), None)
+            found = next((rule for rule in self._rules if rule.takes(request)), None)
         with self._arrived:
-            self._asked.append(asked)
+            self._requests.append(request)
             self._arrived.notify_all()
         return found
 
-    def carry_out(self, asked: Asked) -> Answer:
+    def carry_out(self, request: ClientRequest) -> Answer:
         """Do what is asked, and wake long polls that it ends."""
         with self.lock:
-            answer = self.stored.answer(asked)
-            woken = list(self._polls) if asked.operation in (names.ADD, names.WRITE_LAC) or asked.fencing else []
+            answer = self.store.answer(request)
+            woken = list(self._polls) if request.operation in (names.ADD, names.WRITE_LAC) or request.fencing else []
         for wake in woken:
             wake()
         return answer
 
-    def poll(self, asked: Asked, answer: Callable[[], None]) -> bool:
+    def poll(self, request: ClientRequest, answer: Callable[[], None]) -> bool:
         """Whether a long poll has to wait; then ``answer`` is called once, when it is over."""
         with self.lock:
-            if not self.stored.waits(asked):
+            if not self.store.waits(request):
                 return False
             done = threading.Event()
 
             def look(over: bool = False) -> None:
                 with self.lock:
-                    if done.is_set() or (not over and self.stored.waits(asked)):
+                    if done.is_set() or (not over and self.store.waits(request)):
                         return
                     done.set()
                     self._polls.remove(look)
                 answer()
 
             self._polls.append(look)
-        self.later(asked.timeout_ms / 1000, lambda: look(over=True))
+        self.later(request.timeout_ms / 1000, lambda: look(over=True))
         return True
 
     def later(self, delay_s: float, what: Callable[[], None]) -> None:

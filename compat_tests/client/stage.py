@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from compat_tests.client.driven_client import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, Pending
 from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
-from compat_tests.client.listen import Listen
+from compat_tests.client.listen_address import ListenAddress
 from compat_tests.client.metadata_root import MetadataRoot, registration
 from compat_tests.client.performer import Performer
 from compat_tests.client.records import OPEN, LedgerRecord
@@ -50,9 +50,11 @@ _SEEN_S = 8.0
 class Stage(Attempt):
     """One case's bookies, metadata and clients; a context manager that ends them."""
 
-    def __init__(self, brief: Brief, root: MetadataRoot, performer: Performer, listen: Listen | None = None) -> None:
+    def __init__(
+        self, brief: Brief, root: MetadataRoot, performer: Performer, listen: ListenAddress | None = None
+    ) -> None:
         super().__init__(brief)
-        self._listen = listen or Listen()
+        self._listen_address = listen or ListenAddress()
         self.root = root
         self._performer = performer
         self._bookies: list[ScriptedBookie] = []
@@ -72,7 +74,7 @@ class Stage(Attempt):
         """
         first = len(self._bookies) + 1
         for place in range(count):
-            name, place_to_be = f"bookie {first + place}", self._listen
+            name, place_to_be = f"bookie {first + place}", self._listen_address
             self._bookies.append(ScriptedBookie(name, self.recording, place_to_be.host, place_to_be.ports()))
         new = self._bookies[first - 1 :]
         if registered:

@@ -1,6 +1,6 @@
 """Acknowledgements: what a writer takes for one, and what ends it."""
 
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
@@ -18,7 +18,7 @@ AT_ONCE_S = 8.0
 """Less than the time-outs of a client whose requests are held, and time enough on a busy machine."""
 
 
-def _adds(bookie: ScriptedBookie) -> list[Asked]:
+def _adds(bookie: ScriptedBookie) -> list[ClientRequest]:
     return bookie.requests("add")
 
 

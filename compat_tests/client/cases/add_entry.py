@@ -2,7 +2,7 @@
 
 import operator
 
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.sealing import DIGEST_NAMES, Seal, master_key
 from compat_tests.client.stage import Stage
@@ -17,7 +17,7 @@ NOT_YET_S = 0.3
 """How long a case looks whether something happens that must not."""
 
 
-def _adds(bookie: ScriptedBookie) -> list[Asked]:
+def _adds(bookie: ScriptedBookie) -> list[ClientRequest]:
     return bookie.requests("add")
 
 

@@ -4,11 +4,11 @@ from compat_tests.client import client_requests as names
 from compat_tests.client.identities import (
     FIRST_USE_S,
     PATIENT_S,
-    authenticating,
+    authenticating_client,
     authority,
-    secured,
+    serve_tls,
 )
-from compat_tests.client.readable_ledger import readable
+from compat_tests.client.readable_ledger import readable_ledger
 from compat_tests.client.sasl_gate import LastToken, SaslGate, right
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, case
@@ -34,9 +34,9 @@ _UNPROVEN: dict[str, LastToken] = {
 )
 def a_client_authenticates_and_reads(stage: Stage) -> None:
     """A client MUST answer a challenge with the proof of its password, and go on when the bookie has proved it, too."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = SaslGate(USER, PASSWORD).put_before(*ledger.bookies)
-    outcome = ledger.open(authenticating(stage)).begin_read(1).outcome()
+    outcome = ledger.open(authenticating_client(stage)).begin_read(1).outcome()
     stage.check("why the response was refused", gate.refused, [])
     stage.check("what the read gives", outcome, (b"one",))
     order = [each.operation for each in ledger.bookies[0].requests()]
@@ -74,14 +74,14 @@ def a_challenge_is_not_taken_back(stage: Stage) -> None:
 
 
 def _is_not_trusted(stage: Stage, what: str, last: LastToken) -> None:
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = SaslGate(USER, PASSWORD, last).put_before(*ledger.bookies)
-    reading = ledger.open(authenticating(stage)).begin_read(1).pending
+    reading = ledger.open(authenticating_client(stage)).begin_read(1).pending
     stage.wait_until(lambda: bool(gate.proven or gate.refused), "a response to the challenge", FIRST_USE_S)
     stage.check("why the response was refused", gate.refused, [])
     stage.wait(0.2)
-    asked = sorted({each.operation for each in ledger.bookies[0].requests()})
-    stage.check(f"what was asked of a bookie that answers {what}", asked, [names.AUTH])
+    operations = sorted({each.operation for each in ledger.bookies[0].requests()})
+    stage.check(f"what was asked of a bookie that answers {what}", operations, [names.AUTH])
     reading.error()
 
 
@@ -98,11 +98,11 @@ def _is_not_trusted(stage: Stage, what: str, last: LastToken) -> None:
 def tokens_go_inside_tls(stage: Stage) -> None:
     """A client MUST NOT send its first token in clear where it is to speak TLS: authentication comes behind it."""
     with authority() as secrets:
-        ledger = readable(stage, PAYLOADS, ensemble=1)
-        secured(ledger.bookies, secrets)
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+        serve_tls(ledger.bookies, secrets)
         gate = SaslGate(USER, PASSWORD).put_before(*ledger.bookies)
         held = ledger.bookies[0].on(names.START_TLS).hold()
-        client = authenticating(stage, tls_trust=secrets.client_files.ca)
+        client = authenticating_client(stage, tls_trust=secrets.client_files.ca)
         reading = ledger.open(client).begin_read(1)
         held.wait(1, FIRST_USE_S)
         stage.wait(0.5)
@@ -111,7 +111,7 @@ def tokens_go_inside_tls(stage: Stage) -> None:
         held.release()
         stage.check("what the read gives", reading.outcome(), (b"one",))
         stage.check("why the response was refused", gate.refused, [])
-        behind = {(each.operation, each.secured) for each in ledger.bookies[0].requests()[1:]}
+        behind = {(each.operation, each.inside_tls) for each in ledger.bookies[0].requests()[1:]}
         stage.check(
             "what was asked behind it, and whether inside TLS", behind, {(names.AUTH, True), (names.READ, True)}
         )

@@ -1,7 +1,7 @@
 """Batch reads: what a client asks for, where it cuts, and what it makes of its arguments."""
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.readable_ledger import ABSENT, REFUSED, Readable, readable
+from compat_tests.client.readable_ledger import ABSENT, REFUSED, ReadableLedger, readable_ledger
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, V2, case
@@ -27,9 +27,9 @@ _BATCH = codecs.derive("batch read request", v2.BATCH_READ_REQUEST)
 )
 def the_request_has_one_length_word_and_no_key(stage: Stage) -> None:
     """A V2 client MUST send a batch read as 40 bytes behind one length word, without a key unless it fences."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     stage.check("the payloads", ledger.open().batch_read(2, 3, 1000), PAYLOADS[2:5])
-    request = stage.first("batch reads", ledger.asked(names.BATCH_READ))
+    request = stage.first("batch reads", ledger.requests(names.BATCH_READ))
     expected = _BATCH.pack(
         framing.join_header(2, Operation.BATCH_READ_ENTRY), ledger.id, 2, request.number, 3, 1000, b""
     )
@@ -47,7 +47,7 @@ def the_request_has_one_length_word_and_no_key(stage: Stage) -> None:
 )
 def batches_bring_what_single_reads_bring(stage: Stage) -> None:
     """A batch read MUST return a prefix, not empty, of what single reads of the same range return."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     singles = tuple(reader.read_entry(entry_id) for entry_id in range(10))
     stage.check("the payloads read singly", singles, PAYLOADS)
@@ -69,15 +69,15 @@ def batches_bring_what_single_reads_bring(stage: Stage) -> None:
 )
 def a_short_batch_is_not_the_end(stage: Stage) -> None:
     """A client MUST NOT take a batch with fewer entries than it asked for for the end of the ledger."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ, ledger_id=ledger.id).do(_two_at_most(ledger))
     stage.check("the payloads, read on and on", ledger.open().read_on(10), PAYLOADS)
 
 
-def _two_at_most(ledger: Readable) -> Action:
+def _two_at_most(ledger: ReadableLedger) -> Action:
     def act(ask: Exchange) -> None:
-        start = ask.asked.entry_id
+        start = ask.request.entry_id
         ask.send(ask.frame(entries=tuple(ledger.entries[start : start + 2])))
 
     return act
@@ -94,7 +94,7 @@ def _two_at_most(ledger: Readable) -> Action:
 )
 def nothing_behind_the_end_of_a_closed_ledger_is_returned(stage: Stage) -> None:
     """A client MUST NOT return entries from behind the end of a closed ledger: they were never acknowledged."""
-    ledger = readable(stage, PAYLOADS[:5], stray=PAYLOADS[5:])
+    ledger = readable_ledger(stage, PAYLOADS[:5], stray=PAYLOADS[5:])
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ, ledger_id=ledger.id).do(_all_from(ledger))
     reader = ledger.open()
@@ -104,8 +104,8 @@ def nothing_behind_the_end_of_a_closed_ledger_is_returned(stage: Stage) -> None:
         stage.check(f"the batch from {start}", found, PAYLOADS[start:5])
 
 
-def _all_from(ledger: Readable) -> Action:
-    return lambda ask: ask.send(ask.frame(entries=tuple(ledger.entries[ask.asked.entry_id :])))
+def _all_from(ledger: ReadableLedger) -> Action:
+    return lambda ask: ask.send(ask.frame(entries=tuple(ledger.entries[ask.request.entry_id :])))
 
 
 @case(
@@ -119,7 +119,7 @@ def _all_from(ledger: Readable) -> Action:
 )
 def nothing_behind_the_last_add_confirmed_is_returned(stage: Stage) -> None:
     """A client MUST NOT return entries from behind the last add confirmed, unless it was asked for unconfirmed ones."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ, ledger_id=ledger.id).do(_all_from(ledger))
     reader = ledger.open()
@@ -140,7 +140,7 @@ def nothing_behind_the_last_add_confirmed_is_returned(stage: Stage) -> None:
 )
 def a_batch_read_of_unconfirmed_entries_goes_past_the_last_add_confirmed(stage: Stage) -> None:
     """A client SHOULD offer a batch read that goes past the last add confirmed of a ledger that is not closed."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     stage.check("the batch", ledger.open().batch_read(7, 10, 0, unconfirmed=True), PAYLOADS[7:])
 
 
@@ -155,7 +155,7 @@ def a_batch_read_of_unconfirmed_entries_goes_past_the_last_add_confirmed(stage: 
 )
 def a_start_behind_the_end_is_not_sent(stage: Stage) -> None:
     """A client MUST refuse a batch read that starts behind the last entry that may be read; no bookie need be asked."""
-    ledger = readable(stage, PAYLOADS[:5], stray=PAYLOADS[5:])
+    ledger = readable_ledger(stage, PAYLOADS[:5], stray=PAYLOADS[5:])
     stage.expect_error(ledger.open().begin_batch_read(5, 10).pending, *REFUSED, *ABSENT)
     ledger.look_for_needless_reads()
 
@@ -171,7 +171,7 @@ def a_start_behind_the_end_is_not_sent(stage: Stage) -> None:
 )
 def a_negative_start_is_not_sent(stage: Stage) -> None:
     """A client MUST refuse a batch read from a negative entry id, and SHOULD without asking a bookie."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     stage.expect_error(ledger.open().begin_batch_read(-1, 10).pending, *REFUSED)
     ledger.look_for_needless_reads()
 
@@ -187,7 +187,7 @@ def a_negative_start_is_not_sent(stage: Stage) -> None:
 )
 def a_count_of_0_is_no_limit(stage: Stage) -> None:
     """A client MUST take a count of 0 for no limit."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     found = ledger.open().batch_read(0, 0, 0)
     stage.check("the batch", found, PAYLOADS[: len(found)])
     stage.check("whether it has entries", len(found) > 0, True)
@@ -204,7 +204,7 @@ def a_count_of_0_is_no_limit(stage: Stage) -> None:
 )
 def the_largest_count_works(stage: Stage) -> None:
     """A client MUST serve a batch read with the largest count that there is."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     found = ledger.open().batch_read(0, INT_MAX, 0)
     stage.check("the batch", found, PAYLOADS[: max(len(found), 1)])
 
@@ -220,7 +220,7 @@ def the_largest_count_works(stage: Stage) -> None:
 )
 def a_negative_count_ends(stage: Stage) -> None:
     """A client MUST end a batch read of a negative count: it refuses it, or takes it for no limit as a bookie does."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for count in (-1, -(2**31)):
         outcome = reader.begin_batch_read(0, count).outcome()
@@ -239,9 +239,9 @@ def a_negative_count_ends(stage: Stage) -> None:
 )
 def no_limit_of_size_is_not_sent_as_0(stage: Stage) -> None:
     """A client SHOULD send the frame limit where its caller sets no limit of size: a bookie takes 0 for one entry."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     stage.check("the batch", ledger.open().batch_read(0, 10, 0), PAYLOADS)
-    sizes = [each.max_size for each in ledger.asked(names.BATCH_READ)]
+    sizes = [each.max_size for each in ledger.requests(names.BATCH_READ)]
     stage.check("whether every size sent is above 0", all(size > 0 for size in sizes), True)
 
 
@@ -256,7 +256,7 @@ def no_limit_of_size_is_not_sent_as_0(stage: Stage) -> None:
 )
 def a_striped_ledger_is_read_whole(stage: Stage) -> None:
     """A client MUST read a striped ledger right when asked to read it in batches."""
-    ledger = readable(stage, PAYLOADS, ensemble=3, write=2, ack=2)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=3, write=2, ack=2)
     stage.check("the payloads, read on and on", ledger.open().read_on(10), PAYLOADS)
 
 
@@ -271,9 +271,9 @@ def a_striped_ledger_is_read_whole(stage: Stage) -> None:
 )
 def no_batch_read_is_sent_for_a_striped_ledger(stage: Stage) -> None:
     """A client SHOULD NOT send batch reads for a striped ledger: no bookie holds a run of its entries."""
-    ledger = readable(stage, PAYLOADS, ensemble=3, write=2, ack=2)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=3, write=2, ack=2)
     ledger.open().read_on(10)
-    stage.check("batch reads sent", len(ledger.asked(names.BATCH_READ)), 0)
+    stage.check("batch reads sent", len(ledger.requests(names.BATCH_READ)), 0)
 
 
 @case(
@@ -288,7 +288,7 @@ def no_batch_read_is_sent_for_a_striped_ledger(stage: Stage) -> None:
 )
 def a_batch_starts_in_the_fragment_of_its_first_entry(stage: Stage) -> None:
     """A client MUST ask the bookies of the fragment in which a batch starts."""
-    ledger = readable(stage, PAYLOADS, fragments={0: 3, 6: 3})
+    ledger = readable_ledger(stage, PAYLOADS, fragments={0: 3, 6: 3})
     stage.check("the payloads, read on and on", ledger.open().read_on(10), PAYLOADS)
     starts = [
         each.entry_id

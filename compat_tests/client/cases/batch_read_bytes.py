@@ -3,7 +3,7 @@
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
 from compat_tests.client.cases.batch_read_replies import PAYLOADS, check_prefix, first_reply_made_by
-from compat_tests.client.readable_ledger import Kept, Readable, cut_at, readable
+from compat_tests.client.readable_ledger import HeldRequests, ReadableLedger, cut_at, readable_ledger
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, case
@@ -22,9 +22,9 @@ from compat_tests.judge.case import MUST, V2, case
 def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
     """A V2 client MUST match a batch reply by its request id, and drop one that answers no request."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
-        ask.send(ask.frame(number=ask.asked.number + 77, entries=tuple(others)), ask.honest())
+        ask.send(ask.frame(number=ask.request.number + 77, entries=tuple(others)), ask.honest())
 
     _, reader = first_reply_made_by(stage, make, ensemble=1)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
@@ -41,10 +41,10 @@ def a_reply_with_another_request_id_answers_nothing(stage: Stage) -> None:
 )
 def equal_starts_at_once_are_told_apart(stage: Stage) -> None:
     """A client MUST tell batch reads that are under way together apart by their request ids."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     reader = ledger.open()
     reader.batch_read(0, 1, 0)
-    held = Kept(ledger.bookies[0], names.BATCH_READ, ledger.id)
+    held = HeldRequests(ledger.bookies[0], names.BATCH_READ, ledger.id)
     one, five = reader.begin_batch_read(0, 1, 0), reader.begin_batch_read(0, 5, 0)
     held.wait(stage, 2)
     held.answer_backwards(together=False)
@@ -67,7 +67,7 @@ def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
     """A V2 client MUST NOT read a record past the end of the reply, and MUST go on with another replica."""
     for number, (start, size) in enumerate(((None, -1), (None, 1 << 20), (2, 41), (9, 5))):
 
-        def make(ledger: Readable, ask: Exchange, start: int | None = start, size: int = size) -> None:
+        def make(ledger: ReadableLedger, ask: Exchange, start: int | None = start, size: int = size) -> None:
             lie = faults.record(ledger.entries[0], size)
             ask.send(ask.frame(entries=()) + (lie if start is None else lie[:start]))
 
@@ -88,7 +88,7 @@ def records_with_lying_lengths_are_not_returned(stage: Stage) -> None:
 )
 def batches_are_right_at_every_split_of_the_stream(stage: Stage) -> None:
     """A client MUST read a batch reply however the stream brings its bytes."""
-    ledger = readable(stage, PAYLOADS[:3], ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS[:3], ensemble=1)
     reader = ledger.open()
     check_prefix(stage, reader.batch_read(0, 3, 0), PAYLOADS[:3])
     sizes: list[int] = []

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.readable_ledger import readable
+from compat_tests.client.readable_ledger import readable_ledger
 from compat_tests.client.rules import Rule
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
@@ -13,12 +13,12 @@ PAYLOADS = tuple(b"entry %d" % number for number in range(10))
 
 
 def _read_all_the_same(stage: Stage, refuse: Callable[[Rule], object]) -> None:
-    ledger = readable(stage, PAYLOADS, published=False)
+    ledger = readable_ledger(stage, PAYLOADS, published=False)
     for bookie in ledger.bookies:
         refuse(bookie.on(names.BATCH_READ))
     reader = ledger.open()
     stage.check("the payloads, read on and on", reader.read_on(10), PAYLOADS)
-    if not ledger.asked(names.BATCH_READ):
+    if not ledger.requests(names.BATCH_READ):
         stage.tolerate("no batch read was tried at bookies that publish nothing: there was nothing to fall back from")
 
 
@@ -106,7 +106,7 @@ def ebadversion_means_single_reads(stage: Stage) -> None:
 )
 def a_first_batch_read_takes_nothing_else_down(stage: Stage) -> None:
     """A client MUST NOT lose other requests because a bookie turns out to have no batch read."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     bookie = ledger.bookies[0]
     bookie.on(names.BATCH_READ).close()
     gate = bookie.on(names.READ, ledger_id=ledger.id, times=4).hold()
@@ -135,7 +135,7 @@ def a_first_batch_read_takes_nothing_else_down(stage: Stage) -> None:
 )
 def a_lost_connection_is_not_for_ever(stage: Stage) -> None:
     """A client SHOULD NOT give batch reads up for good because a connection was lost once."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     bookie = ledger.bookies[0]
     reader = ledger.open()
     stage.check("the batch before", reader.batch_read(0, 10, 0), PAYLOADS)
@@ -165,7 +165,7 @@ def a_lost_connection_is_not_for_ever(stage: Stage) -> None:
 )
 def a_count_of_0_is_no_limit_for_single_reads_either(stage: Stage) -> None:
     """A client MUST return entries for a count of 0 when it falls back to single reads: the call must not hang."""
-    ledger = readable(stage, PAYLOADS, published=False)
+    ledger = readable_ledger(stage, PAYLOADS, published=False)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ).close()
     found = ledger.open().batch_read(0, 0, 0)
@@ -183,7 +183,7 @@ def a_count_of_0_is_no_limit_for_single_reads_either(stage: Stage) -> None:
 )
 def bookies_with_and_without_batch_read_may_be_mixed(stage: Stage) -> None:
     """A client MUST read from an ensemble of which some bookies have batch read and some have not."""
-    ledger = readable(stage, PAYLOADS, published=False)
+    ledger = readable_ledger(stage, PAYLOADS, published=False)
     ledger.bookies[0].on(names.BATCH_READ).close()
     reader = ledger.open()
     for _ in range(2):
@@ -201,7 +201,7 @@ def bookies_with_and_without_batch_read_may_be_mixed(stage: Stage) -> None:
 )
 def single_reads_in_place_of_a_batch_end_where_the_batch_would(stage: Stage) -> None:
     """A client MUST cut at the end of the ledger when it falls back to single reads, too."""
-    ledger = readable(stage, PAYLOADS[:5], stray=PAYLOADS[5:], published=False)
+    ledger = readable_ledger(stage, PAYLOADS[:5], stray=PAYLOADS[5:], published=False)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ).close()
     reader = ledger.open()

@@ -6,12 +6,12 @@ from compat_tests.client import client_requests as names
 from compat_tests.client import faults
 from compat_tests.client.readable_ledger import (
     DIGEST_MISMATCH,
-    Readable,
+    ReadableLedger,
     Reader,
     in_turn,
     no_answer,
-    readable,
-    replying,
+    readable_ledger,
+    reply_with,
 )
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import SILENCE_MS, Stage
@@ -27,10 +27,10 @@ def check_prefix(stage: Stage, found: tuple[bytes, ...], allowed: tuple[bytes, .
 
 
 def first_reply_made_by(
-    stage: Stage, make: Callable[[Readable, Exchange], None], ensemble: int = 3
-) -> tuple[Readable, Reader]:
+    stage: Stage, make: Callable[[ReadableLedger, Exchange], None], ensemble: int = 3
+) -> tuple[ReadableLedger, Reader]:
     """The first batch reply of any bookie is made by ``make(ledger, exchange)``, all others are honest."""
-    ledger = readable(stage, PAYLOADS, ensemble=ensemble)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=ensemble)
     reader = ledger.open()
     in_turn(stage, ledger, names.BATCH_READ, lambda ask: make(ledger, ask))
     return ledger, reader
@@ -49,12 +49,12 @@ def first_reply_made_by(
 def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
     """A client MUST ask another replica when the first entry of a batch does not match its digest."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         ask.send(ask.frame(entries=(faults.with_bit_flipped(ledger.entries[0], -1), *ledger.entries[1:])))
 
     ledger, reader = first_reply_made_by(stage, make)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-    stage.check("whether another bookie was asked", ledger.bookies_asked > 1, True)
+    stage.check("whether another bookie was asked", ledger.bookies_read_from > 1, True)
 
 
 @case(
@@ -70,7 +70,7 @@ def a_damaged_first_entry_means_the_next_replica(stage: Stage) -> None:
 def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
     """A client MUST return the verified entries in front of a damaged one, or read all from another replica."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         entries = list(ledger.entries)
         entries[4] = faults.with_bit_flipped(entries[4], -1)
         ask.send(ask.frame(entries=tuple(entries)))
@@ -92,7 +92,7 @@ def a_damaged_later_entry_ends_the_batch(stage: Stage) -> None:
 )
 def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
     """A client MUST fail a batch read with a digest mismatch when no replica has its first entry undamaged."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     damaged = faults.with_bit_flipped(ledger.entries[0], -1)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ, ledger_id=ledger.id).answer(entries=(damaged, *ledger.entries[1:]))
@@ -112,7 +112,7 @@ def a_first_entry_damaged_everywhere_is_a_digest_mismatch(stage: Stage) -> None:
 def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
     """A client MUST NOT return more entries than its caller asked for."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         ask.send(ask.frame(entries=tuple(ledger.entries)))
 
     _, reader = first_reply_made_by(stage, make)
@@ -134,7 +134,7 @@ def more_than_was_asked_for_is_not_returned(stage: Stage) -> None:
 def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
     """A client MUST check that entry i of a batch is entry start + i: a digest binds an entry to its place."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         ask.send(ask.frame(entries=(*ledger.entries[:2], *ledger.entries[3:5])))
 
     _, reader = first_reply_made_by(stage, make)
@@ -153,9 +153,9 @@ def a_gap_in_a_batch_ends_it(stage: Stage) -> None:
 )
 def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
     """A client MUST NOT return an entry that names another ledger, though its digest is right."""
-    other = readable(stage, [b"wrong ledger"] * 10)
+    other = readable_ledger(stage, [b"wrong ledger"] * 10)
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         ask.send(ask.frame(entries=tuple(other.entries)))
 
     _, reader = first_reply_made_by(stage, make)
@@ -174,13 +174,13 @@ def entries_of_another_ledger_are_not_returned(stage: Stage) -> None:
 def entries_behind_an_error_are_not_returned(stage: Stage) -> None:
     """A client MUST NOT return entries that come with another status than EOK."""
 
-    def make(ledger: Readable, ask: Exchange) -> None:
+    def make(ledger: ReadableLedger, ask: Exchange) -> None:
         others = ledger.staged.seal.run(ledger.id, [b"not to be taken"] * 10)
         ask.send(ask.frame(status=EIO, entries=tuple(others)))
 
     ledger, reader = first_reply_made_by(stage, make)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-    stage.check("whether another bookie was asked", ledger.bookies_asked > 1, True)
+    stage.check("whether another bookie was asked", ledger.bookies_read_from > 1, True)
 
 
 @case(
@@ -211,11 +211,11 @@ def a_batch_of_no_entries_is_no_answer(stage: Stage) -> None:
 def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one answers a batch read with an error."""
     for status in (EIO, ENOENTRY):
-        ledger = readable(stage, PAYLOADS)
+        ledger = readable_ledger(stage, PAYLOADS)
         reader = ledger.open()
-        in_turn(stage, ledger, names.BATCH_READ, replying(status=status))
+        in_turn(stage, ledger, names.BATCH_READ, reply_with(status=status))
         check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-        stage.check(f"whether another bookie was asked after {status.name}", ledger.bookies_asked > 1, True)
+        stage.check(f"whether another bookie was asked after {status.name}", ledger.bookies_read_from > 1, True)
 
 
 @case(
@@ -229,9 +229,9 @@ def an_error_of_one_replica_means_a_batch_from_the_next(stage: Stage) -> None:
 )
 def a_silent_replica_means_a_batch_from_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when the time-out of a batch read is over."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open(stage.impatient_client(SILENCE_MS))
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-    asked = in_turn(stage, ledger, names.BATCH_READ, no_answer)
+    order = in_turn(stage, ledger, names.BATCH_READ, no_answer)
     check_prefix(stage, reader.batch_read(0, 10, 0), PAYLOADS)
-    stage.check("whether a batch read went unanswered", len(asked) > 0, True)
+    stage.check("whether a batch read went unanswered", len(order) > 0, True)

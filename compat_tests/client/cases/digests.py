@@ -3,7 +3,14 @@
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
 from compat_tests.client.driven_client import ClientError
-from compat_tests.client.readable_ledger import DIGEST_MISMATCH, Readable, cut_at, in_turn, readable, replying
+from compat_tests.client.readable_ledger import (
+    DIGEST_MISMATCH,
+    ReadableLedger,
+    cut_at,
+    in_turn,
+    readable_ledger,
+    reply_with,
+)
 from compat_tests.client.rules import Exchange
 from compat_tests.client.sealing import DIGEST_NAMES, Seal, digest_named
 from compat_tests.client.stage import Stage
@@ -17,8 +24,8 @@ CHECKED = ("CRC32", "MAC", "CRC32C")
 """The types that notice something."""
 
 
-def _sealed(stage: Stage, digest: str) -> Readable:
-    return readable(stage, PAYLOADS, digest=digest, password=SECRET)
+def _sealed(stage: Stage, digest: str) -> ReadableLedger:
+    return readable_ledger(stage, PAYLOADS, digest=digest, password=SECRET)
 
 
 @case(
@@ -41,10 +48,10 @@ def _is_noticed(stage: Stage, field: str) -> None:
     for digest in CHECKED:
         ledger = _sealed(stage, digest)
         damaged = faults.damaged(ledger.entries[2], digest_named(digest))[field]
-        asked = in_turn(stage, ledger, names.READ, replying(body=damaged))
+        order = in_turn(stage, ledger, names.READ, reply_with(body=damaged))
         found = ledger.open(password=SECRET).read_entry(2)
         stage.check(f"the payload behind a wrong {field.replace('_', ' ')} with {digest}", found, b"two")
-        stage.check(f"whether another bookie was asked with {digest}", len(set(asked)) > 1, True)
+        stage.check(f"whether another bookie was asked with {digest}", len(set(order)) > 1, True)
 
 
 @case(
@@ -151,8 +158,8 @@ def a_damaged_copy_weighs_more_than_absence(stage: Stage) -> None:
     reader = ledger.open(password=SECRET)
     for place in range(3):
         damaged = faults.with_bit_flipped(ledger.entries[place], -1)
-        acts = [replying(status=ENOENTRY)] * 3
-        acts[place] = replying(body=damaged)
+        acts = [reply_with(status=ENOENTRY)] * 3
+        acts[place] = reply_with(body=damaged)
         in_turn(stage, ledger, names.READ, *acts, entry_id=place)
         reader.fails_to_read(place, *DIGEST_MISMATCH)
 
@@ -168,10 +175,13 @@ def a_damaged_copy_weighs_more_than_absence(stage: Stage) -> None:
 def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
     """A client MUST compare the ids inside an entry with those that it asked for, whatever the digest says."""
     for digest in DIGEST_NAMES:
-        ledger, other = _sealed(stage, digest), readable(stage, [b"elsewhere"] * 4, digest=digest, password=SECRET)
+        ledger, other = (
+            _sealed(stage, digest),
+            readable_ledger(stage, [b"elsewhere"] * 4, digest=digest, password=SECRET),
+        )
         reader = ledger.open(password=SECRET)
         for what, wrong in (("entry", ledger.entries[1]), ("ledger", other.entries[2])):
-            in_turn(stage, ledger, names.READ, replying(body=wrong))
+            in_turn(stage, ledger, names.READ, reply_with(body=wrong))
             stage.check(f"the payload behind another {what} with {digest}", reader.read_entry(2), b"two")
 
 
@@ -205,7 +215,7 @@ def an_entry_that_is_cut_short_is_not_returned(stage: Stage) -> None:
         ledger = _sealed(stage, digest)
         reader = ledger.open(password=SECRET)
         for short in faults.cut_short(ledger.entries[3], digest_named(digest)):
-            in_turn(stage, ledger, names.READ, replying(body=short))
+            in_turn(stage, ledger, names.READ, reply_with(body=short))
             found = reader.read_entry(3)
             stage.check(f"the payload behind {len(short)} bytes of an entry with {digest}", found, b"three")
 
@@ -257,7 +267,7 @@ def the_metadata_decide_which_digest_is_checked(stage: Stage) -> None:
 def digests_are_right_at_every_split_of_the_stream(stage: Stage) -> None:
     """A client MUST compute the same digest however the stream brings the bytes of an entry."""
     for digest in CHECKED:
-        ledger = readable(stage, PAYLOADS, ensemble=1, digest=digest, password=SECRET)
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1, digest=digest, password=SECRET)
         reader = ledger.open(password=SECRET)
         reader.read_entry(0)
         sizes: list[int] = []
@@ -279,7 +289,7 @@ def digests_are_right_at_every_split_of_the_stream(stage: Stage) -> None:
 def digests_are_right_over_many_segments(stage: Stage) -> None:
     """A client MUST compute the digest over all segments that an entry comes in."""
     payload = bytes(range(250)) * 1200
-    ledger = readable(stage, (payload,), ensemble=1, digest="CRC32C", password=SECRET)
+    ledger = readable_ledger(stage, (payload,), ensemble=1, digest="CRC32C", password=SECRET)
     reader = ledger.open(password=SECRET)
 
     def act(ask: Exchange) -> None:

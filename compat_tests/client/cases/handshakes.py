@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.driven_client import Client, Pending
-from compat_tests.client.identities import FIRST_USE_S, authenticating, authority, trusting
-from compat_tests.client.readable_ledger import Readable, readable
+from compat_tests.client.identities import FIRST_USE_S, authenticating_client, authority, tls_client
+from compat_tests.client.readable_ledger import ReadableLedger, readable_ledger
 from compat_tests.client.stage import IMPATIENT_MS, Stage
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.judge.recording import TARGET
@@ -21,15 +21,15 @@ _RECORD_START = b"\x16\x03"
 def _trusting(stage: Stage) -> Iterator[Client]:
     """A client that is to speak TLS."""
     with authority() as secrets:
-        yield trusting(stage, secrets, read_timeout_ms=IMPATIENT_MS, add_timeout_ms=IMPATIENT_MS)
+        yield tls_client(stage, secrets, read_timeout_ms=IMPATIENT_MS, add_timeout_ms=IMPATIENT_MS)
 
 
-def _begin_read(stage: Stage, client: Client, ledger: Readable) -> Pending:
+def _begin_read(stage: Stage, client: Client, ledger: ReadableLedger) -> Pending:
     """A read of entry 1, once the ledger is open, which takes no bookie."""
     return ledger.open(client).begin_read(1).pending
 
 
-def _operations(ledger: Readable) -> list[str]:
+def _operations(ledger: ReadableLedger) -> list[str]:
     return [each.operation for bookie in ledger.bookies for each in bookie.requests()]
 
 
@@ -45,7 +45,7 @@ def _operations(ledger: Readable) -> list[str]:
 )
 def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
     """A client MUST send START_TLS of V3 first, and nothing behind it before it is answered."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = ledger.bookies[0].on(names.START_TLS).hold()
     with _trusting(stage) as client:
         reading = _begin_read(stage, client, ledger)
@@ -71,7 +71,7 @@ def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
 def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
     """A client that is to speak TLS MUST NOT send a request in clear when the bookie refuses."""
     for status in (EBADREQ, EIO):
-        ledger = readable(stage, PAYLOADS, ensemble=1)
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
         ledger.bookies[0].on(names.START_TLS).answer(status, part=False)
         with _trusting(stage) as client:
             _begin_read(stage, client, ledger).error()
@@ -90,7 +90,7 @@ def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
 )
 def a_client_hello_follows_start_tls(stage: Stage) -> None:
     """A client MUST begin the TLS handshake when START_TLS is answered with EOK."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     ledger.bookies[0].on(names.START_TLS).answer(EOK)
     with _trusting(stage) as client:
         reading = _begin_read(stage, client, ledger)
@@ -115,9 +115,9 @@ def _hello(stage: Stage) -> bool:
 )
 def requests_wait_for_authentication(stage: Stage) -> None:
     """A client with a plugin MUST send its first token first, and its requests only when authentication is over."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = ledger.bookies[0].on(names.AUTH).hold()
-    reading = _begin_read(stage, authenticating(stage), ledger)
+    reading = _begin_read(stage, authenticating_client(stage), ledger)
     gate.wait(1, FIRST_USE_S)
     stage.wait(0.5)
     stage.check("what was sent before the answer", set(_operations(ledger)), {names.AUTH})
@@ -136,11 +136,11 @@ def requests_wait_for_authentication(stage: Stage) -> None:
 )
 def a_refused_token_fails_what_waits(stage: Stage) -> None:
     """A client MUST fail the requests that wait when a bookie refuses its credentials, and MUST NOT send them."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     rule = ledger.bookies[0].on(names.AUTH)
     if stage.dialect is V3:
         rule.answer(EUA, part=False)
     else:
         rule.close()
-    _begin_read(stage, authenticating(stage), ledger).error()
+    _begin_read(stage, authenticating_client(stage), ledger).error()
     stage.check("operations asked for", set(_operations(ledger)), {names.AUTH})

@@ -4,10 +4,10 @@ import ssl
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer, encode
-from compat_tests.client.client_requests import Asked, understand
+from compat_tests.client.client_requests import ClientRequest, understand
 from compat_tests.client.driven_client import ClientError
-from compat_tests.client.identities import FIRST_USE_S, PATIENT_S, asked_inside, authority, secured, trusting
-from compat_tests.client.readable_ledger import Readable, readable
+from compat_tests.client.identities import FIRST_USE_S, PATIENT_S, authority, operations_by_tls, serve_tls, tls_client
+from compat_tests.client.readable_ledger import ReadableLedger, readable_ledger
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, case
@@ -19,7 +19,7 @@ FORGED = b"forged"
 LARGE = b"more than one record of TLS can hold " * 3000
 
 
-def _in_the_dialect(stage: Stage, requests: list[Asked]) -> None:
+def _in_the_dialect(stage: Stage, requests: list[ClientRequest]) -> None:
     stage.check("the dialect of the requests inside TLS", {each.dialect for each in requests}, {stage.dialect})
 
 
@@ -36,12 +36,12 @@ def _in_the_dialect(stage: Stage, requests: list[Asked]) -> None:
 def a_read_goes_inside_tls(stage: Stage) -> None:
     """A client MUST send its reads inside TLS once the handshake is done, and read the replies there."""
     with authority() as secrets:
-        ledger = readable(stage, PAYLOADS, ensemble=1)
-        secured(ledger.bookies, secrets)
-        stage.check("the payload", ledger.open(trusting(stage, secrets)).read_entry(1), b"one")
-        asked = asked_inside(ledger.bookies)
-        stage.check("what was asked, and whether inside TLS", asked, {(names.START_TLS, False), (names.READ, True)})
-        _in_the_dialect(stage, ledger.asked(names.READ))
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+        serve_tls(ledger.bookies, secrets)
+        stage.check("the payload", ledger.open(tls_client(stage, secrets)).read_entry(1), b"one")
+        requests = operations_by_tls(ledger.bookies)
+        stage.check("what was asked, and whether inside TLS", requests, {(names.START_TLS, False), (names.READ, True)})
+        _in_the_dialect(stage, ledger.requests(names.READ))
 
 
 @case(
@@ -58,13 +58,13 @@ def an_add_goes_inside_tls(stage: Stage) -> None:
     """A client MUST send its adds inside TLS once the handshake is done, whatever their size."""
     with authority() as secrets:
         (bookie,) = stage.bookies(1)
-        secured([bookie], secrets)
-        handle = stage.new_writer([bookie], client=trusting(stage, secrets))
+        serve_tls([bookie], secrets)
+        handle = stage.new_writer([bookie], client=tls_client(stage, secrets))
         for number, payload in enumerate((b"few", LARGE)):
             stage.check("the id", handle.append(payload), number)
             stored = bookie.entry(handle.ledger_id, number)
             stage.check("the payload that is stored", stored[-len(payload) :], payload)
-        clear = {operation for operation, inside in asked_inside([bookie]) if not inside}
+        clear = {operation for operation, inside in operations_by_tls([bookie]) if not inside}
         stage.check("what was asked in clear", clear, {names.START_TLS})
         _in_the_dialect(stage, bookie.requests(names.ADD))
 
@@ -83,11 +83,11 @@ def a_bookie_of_an_unknown_authority_is_not_spoken_to(stage: Stage) -> None:
     """A client MUST NOT send a request to a bookie whose certificate no authority has signed that it trusts."""
     with authority() as secrets, authority() as others, stranger() as itself:
         for files in (others.bookie_files, itself):
-            ledger = readable(stage, PAYLOADS, ensemble=1)
+            ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
             ledger.bookies[0].tls = bookie_context(*files)
-            ledger.open(trusting(stage, secrets)).begin_read(1).pending.error(FIRST_USE_S)
+            ledger.open(tls_client(stage, secrets)).begin_read(1).pending.error(FIRST_USE_S)
             stage.check(
-                "what was asked, and whether inside TLS", asked_inside(ledger.bookies), {(names.START_TLS, False)}
+                "what was asked, and whether inside TLS", operations_by_tls(ledger.bookies), {(names.START_TLS, False)}
             )
             stage.check("handshakes that were done", len(ledger.bookies[0].certificates), 0)
 
@@ -105,9 +105,9 @@ def a_bookie_of_an_unknown_authority_is_not_spoken_to(stage: Stage) -> None:
 def a_client_shows_its_certificate(stage: Stage) -> None:
     """A client that has a certificate MUST show it to a bookie that asks for one."""
     with authority() as secrets:
-        ledger, files = readable(stage, PAYLOADS, ensemble=1), secrets.client_files
-        secured(ledger.bookies, secrets, clients=True)
-        client = trusting(stage, secrets, tls_certificate=files.certificate, tls_key=files.key)
+        ledger, files = readable_ledger(stage, PAYLOADS, ensemble=1), secrets.client_files
+        serve_tls(ledger.bookies, secrets, clients=True)
+        client = tls_client(stage, secrets, tls_certificate=files.certificate, tls_key=files.key)
         stage.check("the payload", ledger.open(client).read_entry(1), b"one")
         assert files.certificate is not None
         expected = ssl.PEM_cert_to_DER_cert(files.certificate.read_text())
@@ -128,9 +128,9 @@ def both_versions_of_tls_are_spoken(stage: Stage) -> None:
     """A client MUST speak TLS 1.2 and TLS 1.3."""
     with authority() as secrets:
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
-            ledger = readable(stage, PAYLOADS, ensemble=1)
+            ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
             ledger.bookies[0].tls = bookie_context(*secrets.bookie_files, version=version)
-            reading = ledger.open(trusting(stage, secrets)).begin_read(1)
+            reading = ledger.open(tls_client(stage, secrets)).begin_read(1)
             stage.check(f"what a read by {version.name} gives", reading.outcome(), (b"one",))
 
 
@@ -138,16 +138,16 @@ _NUMBERS_AROUND = 20
 """How far from the transaction id of START_TLS that of the read is looked for."""
 
 
-def _forged(stage: Stage, ledger: Readable, agreed: Asked) -> list[bytes]:
+def _forged(stage: Stage, ledger: ReadableLedger, agreed: ClientRequest) -> list[bytes]:
     """Replies to a read of entry 1 that nobody has sent yet, whatever its transaction id will be."""
     seal = ledger.staged.seal
     entry = seal.entry(ledger.id, 1, 0, len(FORGED), FORGED)
     if stage.dialect is V2:
-        asked = [understand(v2_requests.read(ledger.id, 1))]
+        requests = [understand(v2_requests.read(ledger.id, 1))]
     else:
         numbers = range(max(agreed.number - _NUMBERS_AROUND, 0), agreed.number + _NUMBERS_AROUND)
-        asked = [understand(v3_requests.read(ledger.id, 1, txn_id=number)) for number in numbers]
-    return [encode(each, Answer(body=entry, max_lac=0)) for each in asked]
+        requests = [understand(v3_requests.read(ledger.id, 1, txn_id=number)) for number in numbers]
+    return [encode(each, Answer(body=entry, max_lac=0)) for each in requests]
 
 
 @case(
@@ -163,15 +163,15 @@ def _forged(stage: Stage, ledger: Readable, agreed: Asked) -> list[bytes]:
 def bytes_in_clear_do_not_count_inside_tls(stage: Stage) -> None:
     """A client MUST NOT take bytes that came in clear behind the answer to START_TLS for what came inside TLS."""
     with authority() as secrets:
-        ledger = readable(stage, PAYLOADS, ensemble=1)
-        secured(ledger.bookies, secrets)
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+        serve_tls(ledger.bookies, secrets)
 
         def agree(ask: Exchange) -> None:
-            ask.send(ask.honest(), *_forged(stage, ledger, ask.asked))
+            ask.send(ask.honest(), *_forged(stage, ledger, ask.request))
 
         ledger.bookies[0].on(names.START_TLS).do(agree)
         try:
-            payload = ledger.open(trusting(stage, secrets)).read_entry(1)
+            payload = ledger.open(tls_client(stage, secrets)).read_entry(1)
         except ClientError:
             return
         stage.check("the payload", payload, b"one")

@@ -5,7 +5,7 @@ import time
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
 from compat_tests.client.driven_client import ClientError
-from compat_tests.client.readable_ledger import Readable, Reader, readable
+from compat_tests.client.readable_ledger import ReadableLedger, Reader, readable_ledger
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, V3, case
 from protocol_specs import fields
@@ -20,9 +20,9 @@ ASKS = {names.READ: {"entry_id": fields.LAST_ENTRY}, names.READ_LAC: {}}
 """How a client may ask for it: by a read of entry -1, or by READ_LAC."""
 
 
-def _one_is_ahead(stage: Stage, ack: int) -> Readable:
+def _one_is_ahead(stage: Stage, ack: int) -> ReadableLedger:
     """Only the last bookie has entries 4 and 5, which tell that 4 is confirmed; the others know of 2."""
-    ledger = readable(stage, PAYLOADS, closed=False, ack=ack)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, ack=ack)
     for entry_id in (4, 5):
         ledger.staged.forget(entry_id, *ledger.bookies[:2])
     return ledger
@@ -70,7 +70,7 @@ def a_set_that_does_not_cover_is_no_answer(stage: Stage) -> None:
 )
 def one_silent_bookie_of_three_is_not_waited_for(stage: Stage) -> None:
     """A client MUST be content with a covering set, and SHOULD NOT wait for bookies that add nothing to it."""
-    ledger = readable(stage, PAYLOADS, closed=False, ack=2)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, ack=2)
     for operation, wanted in ASKS.items():
         ledger.bookies[1].on(operation, ledger_id=ledger.id, **wanted).silence()
     reader = ledger.open(stage.held_client())
@@ -90,7 +90,7 @@ def one_silent_bookie_of_three_is_not_waited_for(stage: Stage) -> None:
 )
 def an_entry_that_does_not_match_its_digest_tells_nothing(stage: Stage) -> None:
     """A client MUST NOT believe a last add confirmed in an entry that does not match its digest."""
-    ledger = readable(stage, PAYLOADS, closed=False, ack=2)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, ack=2)
     forged = ledger.staged.seal.entry(ledger.id, 5, 1 << 40, ledger.staged.length, b"five")
     ledger.staged.store(5, faults.with_bit_flipped(forged, -1), ledger.bookies[0])
     reader = ledger.open()
@@ -107,13 +107,13 @@ def an_entry_that_does_not_match_its_digest_tells_nothing(stage: Stage) -> None:
 )
 def a_ledger_without_entries_has_last_add_confirmed_minus_1(stage: Stage) -> None:
     """A client MUST take absence for an answer when it asks for the last add confirmed."""
-    ledger = readable(stage, (), closed=False)
+    ledger = readable_ledger(stage, (), closed=False)
     for operation in ASKS:
         stage.on_all(ledger.bookies, operation, ledger_id=ledger.id).answer(ENOENTRY)
     stage.check("the last add confirmed", ledger.open().last_add_confirmed, -1)
 
 
-def _publish(ledger: Readable, body: bytes) -> None:
+def _publish(ledger: ReadableLedger, body: bytes) -> None:
     """All bookies have this explicit last add confirmed."""
     for bookie in ledger.bookies:
         ledger.staged.known_to(bookie).explicit_lac = body
@@ -129,12 +129,12 @@ def _publish(ledger: Readable, body: bytes) -> None:
 )
 def the_explicit_last_add_confirmed_is_asked_for_in_v3(stage: Stage) -> None:
     """A client of either dialect MUST ask for an explicit last add confirmed by READ_LAC of V3."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     _publish(ledger, ledger.staged.seal.explicit_lac(ledger.id, 5))
     stage.check("the last add confirmed", reader.handle.last_add_confirmed("explicit"), 5)
-    asked = ledger.asked(names.READ_LAC)
-    stage.check("the dialects of READ_LAC", {each.dialect for each in asked}, {V3})
+    requests = ledger.requests(names.READ_LAC)
+    stage.check("the dialects of READ_LAC", {each.dialect for each in requests}, {V3})
 
 
 @case(
@@ -147,18 +147,18 @@ def the_explicit_last_add_confirmed_is_asked_for_in_v3(stage: Stage) -> None:
 )
 def a_damaged_explicit_last_add_confirmed_tells_nothing(stage: Stage) -> None:
     """A client MUST check the digest of an explicit last add confirmed."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     _publish(ledger, faults.with_bit_flipped(ledger.staged.seal.explicit_lac(ledger.id, 5), -1))
     _not_believed(stage, ledger, reader)
 
 
-def _not_believed(stage: Stage, ledger: Readable, reader: Reader) -> None:
+def _not_believed(stage: Stage, ledger: ReadableLedger, reader: Reader) -> None:
     try:
         stage.check("the last add confirmed", reader.handle.last_add_confirmed("explicit"), 4)
     except ClientError as error:
         stage.check_that(error.code != 0, "the code of the error", "one of the client's", error.code)
-    stage.check("whether READ_LAC was asked", len(ledger.asked(names.READ_LAC)) > 0, True)
+    stage.check("whether READ_LAC was asked", len(ledger.requests(names.READ_LAC)) > 0, True)
 
 
 @case(
@@ -171,7 +171,7 @@ def _not_believed(stage: Stage, ledger: Readable, reader: Reader) -> None:
 )
 def an_explicit_last_add_confirmed_of_another_ledger_tells_nothing(stage: Stage) -> None:
     """A client MUST compare the ledger id inside an explicit last add confirmed with its own."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     _publish(ledger, ledger.staged.seal.explicit_lac(ledger.id + 1, 5))
     _not_believed(stage, ledger, reader)
@@ -187,7 +187,7 @@ def an_explicit_last_add_confirmed_of_another_ledger_tells_nothing(stage: Stage)
 )
 def a_closed_ledger_is_not_asked_about(stage: Stage) -> None:
     """A client SHOULD answer for a closed ledger from its metadata, without asking a bookie."""
-    ledger = readable(stage, PAYLOADS[:4], stray=PAYLOADS[4:])
+    ledger = readable_ledger(stage, PAYLOADS[:4], stray=PAYLOADS[4:])
     reader = ledger.open()
     stage.check("the last add confirmed", reader.handle.last_add_confirmed("quorum"), 3)
-    stage.check("requests sent", len(ledger.asked()), 0)
+    stage.check("requests sent", len(ledger.requests()), 0)

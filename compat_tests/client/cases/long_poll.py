@@ -7,10 +7,10 @@ import attrs
 
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.driven_client import Pending
 from compat_tests.client.driver_output import number, octets
-from compat_tests.client.readable_ledger import Readable, Reader, readable
+from compat_tests.client.readable_ledger import ReadableLedger, Reader, readable_ledger
 from compat_tests.client.records import CLOSED
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, V3, case
@@ -23,16 +23,16 @@ POLL: dict[str, Any] = {"previous_lac": lambda previous: previous is not None}
 """What tells a long poll from other reads."""
 
 
-def _polls(stage: Stage, ledger: Readable, **wanted: Any) -> list[Asked]:
+def _polls(stage: Stage, ledger: ReadableLedger, **wanted: Any) -> list[ClientRequest]:
     """Wait until the client waits by long polls, which it need not: it may ask again and again, as over V2."""
 
-    def polls() -> list[Asked]:
-        return ledger.asked(names.READ, **POLL, **wanted)
+    def polls() -> list[ClientRequest]:
+        return ledger.requests(names.READ, **POLL, **wanted)
 
     try:
         stage.wait_until(lambda: bool(polls()), "a long poll")
     except Mismatch:
-        if len(ledger.asked()) > _ASKED_AGAIN:
+        if len(ledger.requests()) > _ASKED_AGAIN:
             raise Unsupported("the client waits without long polls: it asks again and again") from None
         raise
     return polls()
@@ -42,11 +42,11 @@ _ASKED_AGAIN = 6
 """More requests than it takes to open a ledger on three bookies."""
 
 
-def _written_on(ledger: Readable, *payloads: bytes) -> None:
+def _written_on(ledger: ReadableLedger, *payloads: bytes) -> None:
     """The writer appends: every bookie gets the entries, and ends the polls that wait for them."""
     for entry in ledger.staged.following(*payloads):
         ledger_id, entry_id = ledger.id, int.from_bytes(entry[8:16], "big")
-        asked = Asked(
+        request = ClientRequest(
             dialect=V3,
             operation=names.ADD,
             raw=b"",
@@ -57,7 +57,7 @@ def _written_on(ledger: Readable, *payloads: bytes) -> None:
             body=entry,
         )
         for bookie in ledger.bookies:
-            bookie.carry_out(asked)
+            bookie.carry_out(request)
 
 
 def _wait(reader: Reader, entry_id: int, timeout_ms: int) -> Pending:
@@ -80,12 +80,12 @@ def _found(pending: Pending) -> tuple[str, bytes]:
 )
 def a_wait_is_a_read_with_previous_lac(stage: Stage) -> None:
     """A client that waits by long polls MUST name the last add confirmed that it knows, and how long it would wait."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.check("the last add confirmed", reader.last_add_confirmed, 2)
     waiting = _wait(reader, 3, 10_000)
     _polls(stage, ledger, timeout_ms=lambda timeout_ms: timeout_ms > 0)
-    for each in ledger.asked(names.READ, **POLL):
+    for each in ledger.requests(names.READ, **POLL):
         stage.check("previous LAC, fencing, key", (each.previous_lac, each.fencing, each.key), (2, False, None))
         if each.piggyback:
             stage.check("the entry of a poll with ENTRY_PIGGYBACK", each.entry_id, fields.LAST_ENTRY)
@@ -106,7 +106,7 @@ def a_wait_is_a_read_with_previous_lac(stage: Stage) -> None:
 )
 def an_entry_is_returned_when_it_is_confirmed(stage: Stage) -> None:
     """A client that waits for an entry MUST return it when it is confirmed."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     waiting = _wait(ledger.open(), 3, 8000)
     _polls(stage, ledger)
     stage.wait(0.2)
@@ -126,7 +126,7 @@ def an_entry_is_returned_when_it_is_confirmed(stage: Stage) -> None:
 )
 def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None:
     """A client MUST check the digest of an entry that a long poll brings along."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     damaged = faults.with_bit_flipped(ledger.entries[3], -1)
     reader = ledger.open()
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(entry_id=3, body=damaged, max_lac=3)
@@ -147,7 +147,7 @@ def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None
 )
 def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
     """A client MUST read the entry itself when a long poll tells that it is confirmed but does not bring it."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(entry_id=fields.LAST_ENTRY, max_lac=3)
     waiting = _wait(reader, 3, 10_000)
@@ -170,7 +170,7 @@ def a_last_add_confirmed_without_its_entry_means_a_read(stage: Stage) -> None:
 )
 def that_the_time_is_over_is_no_error(stage: Stage) -> None:
     """A client MUST end a wait that is over without an error, with the last add confirmed of that moment."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     began = time.monotonic()
     reply = _wait(reader, 3, 1000).result()
@@ -191,7 +191,7 @@ def that_the_time_is_over_is_no_error(stage: Stage) -> None:
 )
 def the_last_add_confirmed_never_goes_back(stage: Stage) -> None:
     """A client MUST keep the highest last add confirmed that it has learnt of."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.on_all(ledger.bookies, names.READ, **POLL).do(
         lambda ask: ask.later(0.3, lambda: ask.send(ask.frame(entry_id=fields.LAST_ENTRY, max_lac=0)))
@@ -213,7 +213,7 @@ def the_last_add_confirmed_never_goes_back(stage: Stage) -> None:
 )
 def a_wait_outlives_its_bookie(stage: Stage) -> None:
     """A client that waits MUST go on at another bookie when the one at which it waits is lost."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     waiting = _wait(ledger.open(), 3, 8000)
     _polls(stage, ledger)
     gone = next(each for each in ledger.bookies if each.requests(names.READ, **POLL))
@@ -235,7 +235,7 @@ def a_wait_outlives_its_bookie(stage: Stage) -> None:
 )
 def closing_the_ledger_ends_a_wait(stage: Stage) -> None:
     """A client SHOULD end a wait when the ledger is closed in front of the entry that is waited for."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     waiting = _wait(reader, 4, 15_000)
     _polls(stage, ledger)
@@ -244,7 +244,7 @@ def closing_the_ledger_ends_a_wait(stage: Stage) -> None:
     stage.check("the payload of entry 3", reader.read_entry(3), b"three")
 
 
-def _close(stage: Stage, ledger: Readable) -> None:
+def _close(stage: Stage, ledger: ReadableLedger) -> None:
     record = stage.metadata(ledger.id)
     closed = attrs.evolve(record, state=CLOSED, last_entry=3, length=ledger.staged.length)
     stage.root.write(ledger.id, closed)
@@ -261,10 +261,10 @@ def _close(stage: Stage, ledger: Readable) -> None:
 )
 def an_error_of_one_bookie_does_not_end_a_wait(stage: Stage) -> None:
     """A client that waits MUST go on at another bookie when one answers with an error."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(EIO)
     waiting = _wait(ledger.open(), 3, 8000)
-    stage.wait_until(lambda: len(ledger.asked(names.READ, **POLL)) > 1, "a second long poll")
+    stage.wait_until(lambda: len(ledger.requests(names.READ, **POLL)) > 1, "a second long poll")
     _written_on(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
@@ -280,7 +280,7 @@ def an_error_of_one_bookie_does_not_end_a_wait(stage: Stage) -> None:
 )
 def a_wait_begins_before_there_are_entries(stage: Stage) -> None:
     """A client SHOULD be able to wait at a ledger that has no entries yet: absence is no error there."""
-    ledger = readable(stage, (), closed=False)
+    ledger = readable_ledger(stage, (), closed=False)
     waiting = _wait(ledger.open(), 0, 8000)
     _polls(stage, ledger)
     stage.wait(0.3)

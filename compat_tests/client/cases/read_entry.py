@@ -1,7 +1,7 @@
 """Reading single entries: whom a client asks, in which order, and what it makes of errors."""
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.readable_ledger import ABSENT, in_turn, no_answer, readable, replying
+from compat_tests.client.readable_ledger import ABSENT, in_turn, no_answer, readable_ledger, reply_with
 from compat_tests.client.stage import SILENCE_MS, Stage
 from compat_tests.judge.case import MUST, V3, case
 from protocol_specs.wire.status import (
@@ -29,9 +29,9 @@ PAYLOADS = (b"zero", b"one", b"two", b"three", b"four", b"five")
 )
 def a_plain_read_is_asked_for_and_returned(stage: Stage) -> None:
     """A client MUST read an entry with a plain read that names ledger and entry, and return its payload unchanged."""
-    ledger = readable(stage, PAYLOADS[:3])
+    ledger = readable_ledger(stage, PAYLOADS[:3])
     stage.check("the payload", ledger.open().read_entry(1), b"one")
-    reads = ledger.asked(names.READ)
+    reads = ledger.requests(names.READ)
     stage.check("whether entry 1 was asked for", 1 in {each.entry_id for each in reads}, True)
     marks = [(each.fencing, each.recovery, each.high_priority, each.previous_lac) for each in reads]
     stage.check("fencing, recovery, priority and previous LAC", set(marks), {(False, False, False, None)})
@@ -47,7 +47,7 @@ def a_plain_read_is_asked_for_and_returned(stage: Stage) -> None:
 )
 def only_the_write_set_of_an_entry_is_asked(stage: Stage) -> None:
     """A client MUST look for entry e at the W bookies from position e mod E on, and at no other."""
-    ledger = readable(stage, PAYLOADS, ensemble=3, write=2, ack=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=3, write=2, ack=1)
     for bookie in ledger.bookies:
         bookie.on(names.READ, ledger_id=ledger.id).answer(ENOENTRY)
     reader = ledger.open()
@@ -62,12 +62,12 @@ def only_the_write_set_of_an_entry_is_asked(stage: Stage) -> None:
 
 
 def _next_replica_after(stage: Stage, *statuses: Status) -> None:
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, status in enumerate(statuses):
-        asked = in_turn(stage, ledger, names.READ, replying(status=status), entry_id=entry_id)
+        order = in_turn(stage, ledger, names.READ, reply_with(status=status), entry_id=entry_id)
         stage.check(f"the payload after {status.name}", reader.read_entry(entry_id), PAYLOADS[entry_id])
-        stage.check(f"whether another bookie was asked after {status.name}", len(set(asked)) > 1, True)
+        stage.check(f"whether another bookie was asked after {status.name}", len(set(order)) > 1, True)
 
 
 @case(
@@ -121,12 +121,12 @@ def an_unknown_state_at_one_replica_means_the_next(stage: Stage) -> None:
 )
 def a_lost_connection_means_the_next_replica(stage: Stage) -> None:
     """A client MUST ask another replica when the connection is lost before the reply."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, act in enumerate((lambda ask: ask.close(), lambda ask: ask.reset())):
-        asked = in_turn(stage, ledger, names.READ, act, entry_id=entry_id)
+        order = in_turn(stage, ledger, names.READ, act, entry_id=entry_id)
         stage.check("the payload", reader.read_entry(entry_id), PAYLOADS[entry_id])
-        stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
+        stage.check("whether another bookie was asked", len(set(order)) > 1, True)
 
 
 @case(
@@ -139,7 +139,7 @@ def a_lost_connection_means_the_next_replica(stage: Stage) -> None:
 )
 def a_bookie_that_is_down_does_not_keep_entries_from_being_read(stage: Stage) -> None:
     """A client MUST read every entry while one of its replicas is up."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     ledger.bookies[0].stop()
     stage.check("the payloads", ledger.open().read(0, 5), PAYLOADS)
 
@@ -154,11 +154,11 @@ def a_bookie_that_is_down_does_not_keep_entries_from_being_read(stage: Stage) ->
 )
 def a_silent_replica_means_the_next(stage: Stage) -> None:
     """A client MUST have a time-out for reads, and ask another replica when it is over."""
-    ledger = readable(stage, PAYLOADS)
-    asked = in_turn(stage, ledger, names.READ, no_answer)
+    ledger = readable_ledger(stage, PAYLOADS)
+    order = in_turn(stage, ledger, names.READ, no_answer)
     reader = ledger.open(stage.impatient_client(SILENCE_MS))
     stage.check("the payload", reader.read_entry(0), b"zero")
-    stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
+    stage.check("whether another bookie was asked", len(set(order)) > 1, True)
 
 
 @case(
@@ -171,12 +171,12 @@ def a_silent_replica_means_the_next(stage: Stage) -> None:
 )
 def what_every_replica_lacks_is_no_such_entry(stage: Stage) -> None:
     """A client MUST ask every replica before it says that there is no such entry, and then MUST say so."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     for bookie in ledger.bookies:
         bookie.on(names.READ, ledger_id=ledger.id).answer(ENOENTRY)
     ledger.open().fails_to_read(2, *ABSENT)
-    asked = [len(each.requests(names.READ, ledger_id=ledger.id, entry_id=2)) for each in ledger.bookies]
-    stage.check("whether each bookie was asked", [count > 0 for count in asked], [True] * 3)
+    counts = [len(each.requests(names.READ, ledger_id=ledger.id, entry_id=2)) for each in ledger.bookies]
+    stage.check("whether each bookie was asked", [count > 0 for count in counts], [True] * 3)
 
 
 @case(
@@ -189,11 +189,11 @@ def what_every_replica_lacks_is_no_such_entry(stage: Stage) -> None:
 )
 def an_error_weighs_more_than_absence(stage: Stage) -> None:
     """A client MUST NOT report an entry as absent while a replica that may have it has failed."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for place in range(3):
         statuses = [EIO if at == place else ENOENTRY for at in range(3)]
-        acts = [replying(status=status) for status in statuses]
+        acts = [reply_with(status=status) for status in statuses]
         in_turn(stage, ledger, names.READ, *acts, entry_id=place)
         code = reader.fails_to_read(place)
         stage.check(f"whether the failure ({code}) says absence, with the EIO at {place}", code in ABSENT, False)
@@ -209,7 +209,7 @@ def an_error_weighs_more_than_absence(stage: Stage) -> None:
 )
 def each_entry_is_read_from_its_fragment(stage: Stage) -> None:
     """A client MUST look for an entry in the last fragment that starts at or before it, and in no other."""
-    ledger = readable(stage, PAYLOADS, fragments={0: 3, 3: 3})
+    ledger = readable_ledger(stage, PAYLOADS, fragments={0: 3, 3: 3})
     stage.check("the payloads", ledger.open().read(0, 5), PAYLOADS)
     first, second = ledger.bookies[:3], ledger.bookies[3:]
     wrong = [
@@ -235,7 +235,7 @@ def each_entry_is_read_from_its_fragment(stage: Stage) -> None:
 )
 def a_range_is_made_whole_from_several_replicas(stage: Stage) -> None:
     """A client MUST return a range whole and in order when each of its entries is to be had somewhere."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     for at, bookie in enumerate(ledger.bookies):
         bookie.on(names.READ, ledger_id=ledger.id, entry_id=lambda wanted, at=at: wanted % 3 != at).answer(ENOENTRY)
     stage.check("the payloads", ledger.open().read(0, 5), PAYLOADS)

@@ -1,6 +1,6 @@
 """How far a client reads: to the end of a closed ledger, to the last add confirmed, and beyond it on request."""
 
-from compat_tests.client.readable_ledger import ABSENT, REFUSED, readable
+from compat_tests.client.readable_ledger import ABSENT, REFUSED, readable_ledger
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, SHOULD, case
 
@@ -17,7 +17,7 @@ PAYLOADS = (b"zero", b"one", b"two", b"three", b"four", b"five")
 )
 def reads_past_the_end_of_a_closed_ledger_are_not_sent(stage: Stage) -> None:
     """A client MUST refuse to read past the end of a closed ledger, and SHOULD without asking a bookie."""
-    ledger = readable(stage, PAYLOADS[:3], stray=(b"stray",))
+    ledger = readable_ledger(stage, PAYLOADS[:3], stray=(b"stray",))
     reader = ledger.open()
     reader.fails_to_read(3, *REFUSED, *ABSENT)
     stage.expect_error(lambda: reader.read(1, 3), *REFUSED, *ABSENT)
@@ -34,7 +34,7 @@ def reads_past_the_end_of_a_closed_ledger_are_not_sent(stage: Stage) -> None:
 )
 def reads_past_the_last_add_confirmed_are_not_sent(stage: Stage) -> None:
     """A client MUST refuse an ordinary read past the last add confirmed, and SHOULD without asking a bookie."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.check("the last add confirmed", reader.last_add_confirmed, 4)
     reader.fails_to_read(5, *REFUSED, *ABSENT)
@@ -51,7 +51,7 @@ def reads_past_the_last_add_confirmed_are_not_sent(stage: Stage) -> None:
 )
 def an_unconfirmed_read_goes_past_the_last_add_confirmed(stage: Stage) -> None:
     """A client SHOULD offer a read that goes past the last add confirmed of a ledger that is not closed."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     stage.check("the payloads", ledger.open().read(4, 5, unconfirmed=True), PAYLOADS[4:])
 
 
@@ -65,6 +65,6 @@ def an_unconfirmed_read_goes_past_the_last_add_confirmed(stage: Stage) -> None:
 )
 def an_unconfirmed_read_of_what_was_never_written_fails(stage: Stage) -> None:
     """A client MUST fail an unconfirmed read of a range of which an entry does not exist: it has no part of it."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     stage.expect_error(lambda: reader.read(5, 6, unconfirmed=True), *ABSENT)

@@ -1,7 +1,7 @@
 """Reading single entries: replies that are late, doubled, out of order, cut short, large or not what was asked for."""
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.readable_ledger import GIVEN_UP, Kept, in_turn, readable
+from compat_tests.client.readable_ledger import GIVEN_UP, HeldRequests, in_turn, readable_ledger
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import SILENCE_MS, Stage
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -26,7 +26,7 @@ _AROUND_V3 = 100
 )
 def two_reads_of_one_entry_at_once_are_both_answered(stage: Stage) -> None:
     """A V2 client MUST complete equal reads that are under way together each with a reply: they carry no request id."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = ledger.bookies[0].on(names.READ, ledger_id=ledger.id).hold()
     reader = ledger.open()
     first, second = reader.begin_read(3), reader.begin_read(3)
@@ -48,8 +48,8 @@ def two_reads_of_one_entry_at_once_are_both_answered(stage: Stage) -> None:
 )
 def replies_in_any_order_reach_their_reads(stage: Stage) -> None:
     """A client MUST match replies to requests whatever their order."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
-    held = Kept(ledger.bookies[0], names.READ, ledger.id)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+    held = HeldRequests(ledger.bookies[0], names.READ, ledger.id)
     reader = ledger.open()
     reads = [reader.begin_read(entry_id) for entry_id in range(8)]
     held.wait(stage, 8)
@@ -67,7 +67,7 @@ def replies_in_any_order_reach_their_reads(stage: Stage) -> None:
 )
 def a_reply_that_comes_twice_harms_nothing(stage: Stage) -> None:
     """A client MUST drop a reply that answers no request of its own, and go on."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     ledger.bookies[0].on(names.READ, ledger_id=ledger.id).twice()
     reader = ledger.open()
     found = tuple(reader.read_entry(entry_id) for entry_id in range(8))
@@ -86,16 +86,16 @@ def a_reply_that_comes_twice_harms_nothing(stage: Stage) -> None:
 )
 def a_late_reply_is_inert(stage: Stage) -> None:
     """A client MUST NOT let the reply to a request that it has given up end another one."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     late: list[Exchange] = []
-    asked = in_turn(stage, ledger, names.READ, late.append)
+    order = in_turn(stage, ledger, names.READ, late.append)
     reader = ledger.open(stage.impatient_client(SILENCE_MS))
     stage.check("the payload", reader.read_entry(2), b"two")
     again = reader.begin_read(2)
     first = stage.first("reads of entry 2", late)
     first.send(first.frame(status=ENOENTRY))
     stage.check("the payload of the second read", again.payloads(), (b"two",))
-    stage.check("whether two bookies were asked", len(set(asked)) >= 2, True)
+    stage.check("whether two bookies were asked", len(set(order)) >= 2, True)
     stage.check("the payload of a third read", reader.read_entry(2), b"two")
 
 
@@ -109,8 +109,8 @@ def a_late_reply_is_inert(stage: Stage) -> None:
 )
 def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
     """A client MUST NOT make reads at one bookie wait for replies of another."""
-    slow = readable(stage, PAYLOADS, ensemble=1)
-    quick = readable(stage, PAYLOADS, ensemble=1)
+    slow = readable_ledger(stage, PAYLOADS, ensemble=1)
+    quick = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = slow.bookies[0].on(names.READ, ledger_id=slow.id).hold()
     reader = slow.open(stage.held_client())
     waiting = [reader.begin_read(entry_id) for entry_id in range(4)]
@@ -132,7 +132,7 @@ def a_slow_bookie_does_not_hold_up_the_others(stage: Stage) -> None:
 )
 def a_reply_that_is_cut_off_means_the_next_replica(stage: Stage) -> None:
     """A client MUST NOT take the beginning of a reply for a reply."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, kept in enumerate((2, 4, 14, 30, -1)):
 
@@ -158,7 +158,7 @@ def the_largest_entry_is_returned(stage: Stage) -> None:
     """A client MUST be able to read the largest entry that can be added: 5 242 880 bytes of frame by default."""
     around = 28 if stage.dialect is V2 else _AROUND_V3
     payload = (bytes(range(256)) * 20480)[: fields.FRAME_SIZE_MAX - around - 36]
-    ledger = readable(stage, (payload,), ensemble=1)
+    ledger = readable_ledger(stage, (payload,), ensemble=1)
     found = ledger.open().read_entry(0)
     stage.check("the size of the payload", len(found), len(payload))
     stage.check("whether it is the same", found == payload, True)
@@ -174,7 +174,7 @@ def the_largest_entry_is_returned(stage: Stage) -> None:
 )
 def an_empty_payload_is_an_entry(stage: Stage) -> None:
     """A client MUST return an entry without payload like any other."""
-    ledger = readable(stage, (b"", b"x", b""))
+    ledger = readable_ledger(stage, (b"", b"x", b""))
     stage.check("the payloads", ledger.open().read(0, 2), (b"", b"x", b""))
 
 
@@ -189,7 +189,7 @@ def an_empty_payload_is_an_entry(stage: Stage) -> None:
 )
 def a_v2_reply_that_names_other_ids_answers_nothing(stage: Stage) -> None:
     """A V2 client MUST match a reply by its ledger id and entry id, and drop one that answers no request."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
 
     def act(ask: Exchange) -> None:
         others = [
@@ -213,10 +213,10 @@ def a_v2_reply_that_names_other_ids_answers_nothing(stage: Stage) -> None:
 )
 def a_v3_reply_with_another_transaction_id_answers_nothing(stage: Stage) -> None:
     """A V3 client MUST match a reply by its transaction id, and drop one that answers no request."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
 
     def act(ask: Exchange) -> None:
-        ask.send(ask.frame(status=ENOENTRY, number=ask.asked.number + 1000), ask.honest())
+        ask.send(ask.frame(status=ENOENTRY, number=ask.request.number + 1000), ask.honest())
 
     ledger.bookies[0].on(names.READ, ledger_id=ledger.id, times=1).do(act)
     stage.check("the payload", ledger.open().read_entry(1), b"one")
@@ -232,7 +232,7 @@ def a_v3_reply_with_another_transaction_id_answers_nothing(stage: Stage) -> None
 )
 def what_waits_at_a_vanishing_bookie_is_read_elsewhere(stage: Stage) -> None:
     """A client MUST end every request that waits on a connection when that is lost: none may hang."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     holding = [bookie.on(names.READ, ledger_id=ledger.id).hold() for bookie in ledger.bookies]
     reads = [reader.begin_read(entry_id) for entry_id in range(0, 8, 2)]

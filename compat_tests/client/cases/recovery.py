@@ -1,6 +1,6 @@
 """Recovery: fence, find the last entry, write back, close; nothing acknowledged may be lost, nothing added after."""
 
-from compat_tests.client.client_requests import Asked
+from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.records import CLOSED, IN_RECOVERY, OPEN
 from compat_tests.client.rules import Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
@@ -21,11 +21,11 @@ def check_closed(stage: Stage, ledger_id: int, last_entry: int, length: int) -> 
     )
 
 
-def _fences(bookie: ScriptedBookie) -> list[Asked]:
+def _fences(bookie: ScriptedBookie) -> list[ClientRequest]:
     return bookie.requests("read", entry_id=fields.LAST_ENTRY)
 
 
-def _forward_reads(bookies: list[ScriptedBookie]) -> list[Asked]:
+def _forward_reads(bookies: list[ScriptedBookie]) -> list[ClientRequest]:
     return [ask for bookie in bookies for ask in bookie.requests("read") if ask.entry_id >= 0]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.identities import PATIENT_S, authority, secured, trusting
-from compat_tests.client.readable_ledger import Kept, in_turn, readable
+from compat_tests.client.identities import PATIENT_S, authority, serve_tls, tls_client
+from compat_tests.client.readable_ledger import HeldRequests, in_turn, readable_ledger
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, case
@@ -28,10 +28,10 @@ _CUT_AT = 20
 def several_frames_come_in_one_record(stage: Stage) -> None:
     """A client MUST take all frames out of one record of TLS."""
     with authority() as secrets:
-        ledger = readable(stage, PAYLOADS, ensemble=1)
-        secured(ledger.bookies, secrets)
-        kept = Kept(ledger.bookies[0], names.READ, ledger.id)
-        reader = ledger.open(trusting(stage, secrets))
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+        serve_tls(ledger.bookies, secrets)
+        kept = HeldRequests(ledger.bookies[0], names.READ, ledger.id)
+        reader = ledger.open(tls_client(stage, secrets))
         readings = [reader.begin_read(entry_id) for entry_id in (0, 1)]
         kept.wait(stage, 2)
         kept.answer_backwards(together=True)
@@ -51,10 +51,10 @@ def several_frames_come_in_one_record(stage: Stage) -> None:
 def one_frame_comes_in_several_records(stage: Stage) -> None:
     """A client MUST put a frame together that comes in several records of TLS."""
     with authority() as secrets:
-        ledger = readable(stage, PAYLOADS, ensemble=1)
-        secured(ledger.bookies, secrets)
+        ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
+        serve_tls(ledger.bookies, secrets)
         ledger.bookies[0].on(names.READ, entry_id=1).split()
-        reader = ledger.open(trusting(stage, secrets))
+        reader = ledger.open(tls_client(stage, secrets))
         stage.check("the payload that came byte by byte", reader.read_entry(1), PAYLOADS[1])
         stage.check("the large payload", reader.read_entry(2), PAYLOADS[2])
 
@@ -98,11 +98,11 @@ def a_reply_that_tls_cuts_off_is_no_reply(stage: Stage) -> None:
     """A client MUST NOT use the beginning of a reply when TLS ends within it: another replica, or an error."""
     with authority() as secrets:
         for where, cut in _CUTS.items():
-            ledger = readable(stage, PAYLOADS, ensemble=2)
-            alone = readable(stage, PAYLOADS, ensemble=1)
-            secured([*ledger.bookies, *alone.bookies], secrets)
+            ledger = readable_ledger(stage, PAYLOADS, ensemble=2)
+            alone = readable_ledger(stage, PAYLOADS, ensemble=1)
+            serve_tls([*ledger.bookies, *alone.bookies], secrets)
             in_turn(stage, ledger, names.READ, cut)
             alone.bookies[0].on(names.READ).do(cut)
-            client = trusting(stage, secrets)
+            client = tls_client(stage, secrets)
             stage.check(f"what a read gives, cut {where}", ledger.open(client).begin_read(1).outcome(), (b"one",))
             alone.open(client).fails_to_read(1)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.readable_ledger import ABSENT, GIVEN_UP, Reader, in_turn, readable, replying
+from compat_tests.client.readable_ledger import ABSENT, GIVEN_UP, Reader, in_turn, readable_ledger, reply_with
 from compat_tests.client.rules import Action, Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -17,12 +17,12 @@ PAYLOADS = tuple(b"entry %d" % number for number in range(8))
 
 def _read_elsewhere_behind(stage: Stage, *acts: Action) -> None:
     """Whatever the replica asked first does, the entry is read from another one; a read for each act."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, act in enumerate(acts):
-        asked = in_turn(stage, ledger, names.READ, act, entry_id=entry_id)
+        order = in_turn(stage, ledger, names.READ, act, entry_id=entry_id)
         stage.check(f"the payload of entry {entry_id}", reader.read_entry(entry_id), PAYLOADS[entry_id])
-        stage.check("whether another bookie was asked", len(set(asked)) > 1, True)
+        stage.check("whether another bookie was asked", len(set(order)) > 1, True)
 
 
 def _sending(data: bytes) -> Action:
@@ -83,7 +83,7 @@ def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
 )
 def a_bookie_is_asked_again_after_garbage(stage: Stage) -> None:
     """A client MUST fail what waits on a connection that it gives up, and MUST be able to make another."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     bookie = ledger.bookies[0]
     bookie.on(names.READ, ledger_id=ledger.id, times=1).do(lambda ask: ask.send(b"\xff" * 40))
     reader = ledger.open()
@@ -112,7 +112,7 @@ def _read_again(stage: Stage, reader: Reader, entry_id: int) -> None:
 )
 def a_reply_in_front_of_the_end_counts(stage: Stage) -> None:
     """A client MUST take replies that came before the bookie closed the connection."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
 
     def act(ask: Exchange) -> None:
         ask.send(ask.honest())
@@ -134,7 +134,7 @@ def a_reply_in_front_of_the_end_counts(stage: Stage) -> None:
 )
 def a_lost_connection_is_made_again(stage: Stage) -> None:
     """A client MUST connect again to a bookie whose connection was lost."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     reader = ledger.open()
     for entry_id in range(3):
         _read_again(stage, reader, entry_id)
@@ -154,7 +154,7 @@ def a_lost_connection_is_made_again(stage: Stage) -> None:
 def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
     """A V2 client MUST take a status that it does not know for an error, and ask another replica."""
     unknown = (3, 99, 107, -1)
-    _read_elsewhere_behind(stage, *(replying(status=code) for code in unknown))
+    _read_elsewhere_behind(stage, *(reply_with(status=code) for code in unknown))
 
 
 @case(
@@ -167,7 +167,7 @@ def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
 )
 def an_unknown_status_is_not_absence(stage: Stage) -> None:
     """A client MUST NOT take a status that it does not know for absence."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     code = 99 if stage.dialect is V2 else 599
     if stage.dialect is V2:
         stage.on_all(ledger.bookies, names.READ, ledger_id=ledger.id).answer(code)
@@ -181,7 +181,7 @@ def _with_status(code: int) -> Action:
     """A V3 reply with a status that the library would not let through: the bytes are put together by hand."""
 
     def act(ask: Exchange) -> None:
-        header = v3_pb2.Response(header=ask.asked.message.header).SerializePartialToString()
+        header = v3_pb2.Response(header=ask.request.message.header).SerializePartialToString()
         ask.send(header + b"\x10" + bytes([code & 0x7F | 0x80, code >> 7]))
 
     return act
@@ -239,7 +239,7 @@ def eok_without_its_part_means_the_next_replica(stage: Stage) -> None:
 )
 def unknown_fields_are_skipped(stage: Stage) -> None:
     """A V3 client MUST skip fields of a reply that it does not know."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     extra = b"\xf2\x3f\x03new\xf8\x3f\x07"  # field 1022, bytes; field 1023, a number
 
     def act(ask: Exchange) -> None:
@@ -263,7 +263,7 @@ def unknown_fields_are_skipped(stage: Stage) -> None:
 )
 def a_read_that_nobody_answers_ends(stage: Stage) -> None:
     """A client MUST end a read that no bookie answers."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     ledger.bookies[0].on(names.READ, ledger_id=ledger.id).silence()
     reader = ledger.open(stage.impatient_client())
     error = stage.expect_error(reader.begin_read(0).pending)

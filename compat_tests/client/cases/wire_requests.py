@@ -5,8 +5,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.client_requests import Asked, understand
-from compat_tests.client.readable_ledger import readable
+from compat_tests.client.client_requests import ClientRequest, understand
+from compat_tests.client.readable_ledger import readable_ledger
 from compat_tests.client.sealing import master_key
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, V2, V3, case
@@ -21,15 +21,15 @@ PASSWORD = b"secret"
 _READ = codecs.derive("read request", v2.READ_REQUEST)
 
 
-def _as_expected(stage: Stage, asked: Asked, operation: V3Operation, part: Message) -> None:
+def _as_expected(stage: Stage, requests: ClientRequest, operation: V3Operation, part: Message) -> None:
     """Hold a V3 request against one with this part and nothing else; who may be asking, and what for, is left out."""
-    message = v3_pb2.Request.FromString(asked.raw)
+    message = v3_pb2.Request.FromString(requests.raw)
     message.ClearField("request_context")
     message.header.ClearField("priority")
     expected = v3_pb2.Request()
     expected.header.version = v3.VERSION
     expected.header.operation = operation  # type: ignore[assignment]
-    expected.header.txn_id = asked.number
+    expected.header.txn_id = requests.number
     getattr(expected, v3.PARTS[operation].request).CopyFrom(part)
     stage.check("the request", _told(message), _told(expected))
 
@@ -49,10 +49,10 @@ def _told(message: Any) -> str:
 )
 def a_v2_read_has_20_bytes(stage: Stage) -> None:
     """A V2 client MUST send a plain read as header 02020000, ledger id and entry id, and nothing behind them."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     ledger.open().read_entry(2)
     expected = _READ.pack(framing.join_header(2, Operation.READ_ENTRY), ledger.id, 2, b"")
-    stage.check("the read", stage.first("reads", ledger.asked(names.READ)).raw.hex(), expected.hex())
+    stage.check("the read", stage.first("reads", ledger.requests(names.READ)).raw.hex(), expected.hex())
 
 
 @case(
@@ -66,10 +66,10 @@ def a_v2_read_has_20_bytes(stage: Stage) -> None:
 )
 def a_v3_read_has_ledger_and_entry(stage: Stage) -> None:
     """A V3 client MUST send a plain read with version 3, its operation, and a part of ledger id and entry id only."""
-    ledger = readable(stage, PAYLOADS)
+    ledger = readable_ledger(stage, PAYLOADS)
     ledger.open().read_entry(2)
     part = v3_pb2.ReadRequest(ledger_id=ledger.id, entry_id=2)
-    _as_expected(stage, stage.first("reads", ledger.asked(names.READ)), V3Operation.READ_ENTRY, part)
+    _as_expected(stage, stage.first("reads", ledger.requests(names.READ)), V3Operation.READ_ENTRY, part)
 
 
 @case(
@@ -83,11 +83,11 @@ def a_v3_read_has_ledger_and_entry(stage: Stage) -> None:
 )
 def a_v2_fencing_read_has_the_key_behind_it(stage: Stage) -> None:
     """A V2 client MUST send a fencing read with flag 1 and the 20 bytes of the ledger's master key."""
-    ledger = readable(stage, PAYLOADS, closed=False, password=PASSWORD)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, password=PASSWORD)
     stage.client.open(ledger.id, password=PASSWORD)
-    asked = ledger.asked(names.READ, fencing=True)
-    stage.check("whether there are fencing reads", len(asked) > 0, True)
-    for each in asked:
+    requests = ledger.requests(names.READ, fencing=True)
+    stage.check("whether there are fencing reads", len(requests) > 0, True)
+    for each in requests:
         flags = Flag.FENCING | (Flag.HIGH_PRIORITY if each.high_priority else 0)
         header = framing.join_header(2, Operation.READ_ENTRY, flags)
         expected = _READ.pack(header, ledger.id, each.entry_id, master_key(PASSWORD))
@@ -105,11 +105,11 @@ def a_v2_fencing_read_has_the_key_behind_it(stage: Stage) -> None:
 )
 def a_v3_fencing_read_has_flag_and_key(stage: Stage) -> None:
     """A V3 client MUST send a fencing read with FENCE_LEDGER and the 20 bytes of the ledger's master key."""
-    ledger = readable(stage, PAYLOADS, closed=False, password=PASSWORD)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, password=PASSWORD)
     stage.client.open(ledger.id, password=PASSWORD)
-    asked = ledger.asked(names.READ, fencing=True)
-    stage.check("whether there are fencing reads", len(asked) > 0, True)
-    for each in asked:
+    requests = ledger.requests(names.READ, fencing=True)
+    stage.check("whether there are fencing reads", len(requests) > 0, True)
+    for each in requests:
         part = v3_pb2.ReadRequest(ledger_id=ledger.id, entry_id=each.entry_id, master_key=master_key(PASSWORD))
         part.flag = v3_pb2.ReadRequest.FENCE_LEDGER
         _as_expected(stage, each, V3Operation.READ_ENTRY, part)
@@ -125,11 +125,11 @@ def a_v3_fencing_read_has_flag_and_key(stage: Stage) -> None:
 )
 def a_read_lac_has_the_ledger_only(stage: Stage) -> None:
     """A client MUST send READ_LAC with version 3, its operation, and a part of the ledger id."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     ledger.open().handle.last_add_confirmed("explicit")
-    asked = ledger.asked(names.READ_LAC)
-    stage.check("whether there is a READ_LAC", len(asked) > 0, True)
-    for each in asked:
+    requests = ledger.requests(names.READ_LAC)
+    stage.check("whether there is a READ_LAC", len(requests) > 0, True)
+    for each in requests:
         _as_expected(stage, each, V3Operation.READ_LAC, v3_pb2.ReadLacRequest(ledger_id=ledger.id))
 
 
@@ -144,13 +144,13 @@ def a_read_lac_has_the_ledger_only(stage: Stage) -> None:
 )
 def a_list_of_entries_is_asked_for_and_read(stage: Stage) -> None:
     """A client MUST ask for a list of entries with the ledger id, and read the ids out of it, holes included."""
-    ledger = readable(stage, PAYLOADS, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     ledger.staged.forget(2)
     found = stage.client.list_entries(ledger.id, ledger.bookies[0].bookie_id)
     stage.check("the ids", found, [0, 1, 3])
     part = v3_pb2.GetListOfEntriesOfLedgerRequest(ledger_id=ledger.id)
-    asked = stage.first("requests for a list", ledger.asked(names.LIST))
-    _as_expected(stage, asked, V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
+    requests = stage.first("requests for a list", ledger.requests(names.LIST))
+    _as_expected(stage, requests, V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
 
 
 @case(
@@ -164,7 +164,7 @@ def a_list_of_entries_is_asked_for_and_read(stage: Stage) -> None:
 )
 def transaction_ids_of_requests_under_way_differ(stage: Stage) -> None:
     """A V3 client MUST NOT use a transaction id twice among the requests that are under way on a connection."""
-    ledger = readable(stage, [b"payload"] * 16, ensemble=1)
+    ledger = readable_ledger(stage, [b"payload"] * 16, ensemble=1)
     gate = ledger.bookies[0].on(names.READ, ledger_id=ledger.id).hold()
     reader = ledger.open()
     reads = [reader.begin_read(entry_id) for entry_id in range(16)]
@@ -194,7 +194,7 @@ def _dialects_by_connection(stage: Stage) -> dict[str, list[str]]:
 )
 def no_v3_follows_v2_on_a_connection(stage: Stage) -> None:
     """A client MUST NOT send V3 on a connection on which it has sent V2: what V2 lacks takes another connection."""
-    ledger = readable(stage, PAYLOADS, closed=False, ensemble=1)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False, ensemble=1)
     reader = ledger.open()
     reader.read_entry(0)
     stage.check("the explicit last add confirmed", reader.handle.last_add_confirmed("explicit"), 2)
@@ -216,7 +216,7 @@ def no_v3_follows_v2_on_a_connection(stage: Stage) -> None:
 )
 def a_v3_client_speaks_v3_only(stage: Stage) -> None:
     """A client that was told to speak V3 MUST NOT send requests of V2."""
-    ledger = readable(stage, PAYLOADS, closed=False)
+    ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     reader.read_entry(0)
     reader.handle.last_add_confirmed("quorum")

@@ -5,7 +5,7 @@ import pytest
 from compat_tests.client.answers import encode
 from compat_tests.client.bookie_connection import BookieConnection
 from compat_tests.client.client_requests import READ, START_TLS
-from compat_tests.client.entry_store import Stored
+from compat_tests.client.entry_store import EntryStore
 from compat_tests.client.rules import Exchange
 from compat_tests.judge.case import V2
 from compat_tests.judge.recording import NOTE, Recording
@@ -24,22 +24,22 @@ class Bookie:
     """Answers honestly, or as ``act`` does."""
 
     def __init__(self, tls=None, act=None):
-        self.recording, self.stored, self.tls = Recording(), Stored(), tls
-        self.asked, self.troubles, self.certificates = [], [], []
+        self.recording, self.store, self.tls = Recording(), EntryStore(), tls
+        self.requests, self.troubles, self.certificates = [], [], []
         self.act = act
 
-    def rule_for(self, asked):
-        self.asked.append(asked)
-        return self if self.act is not None and asked.operation == READ else None
+    def rule_for(self, request):
+        self.requests.append(request)
+        return self if self.act is not None and request.operation == READ else None
 
     @property
     def action(self):
         return self.act
 
-    def carry_out(self, asked):
-        return self.stored.answer(asked)
+    def carry_out(self, request):
+        return self.store.answer(request)
 
-    def poll(self, asked, answer):
+    def poll(self, request, answer):
         return False
 
     @property
@@ -59,7 +59,7 @@ def served(bookie, peer):
     assert bookie.troubles == []
 
 
-def secured(secrets, act=None):
+def tls_bookie(secrets, act=None):
     return Bookie(bookie_context(*secrets.bookie_files), act)
 
 
@@ -75,18 +75,18 @@ def test_start_tls_is_refused_without_a_context(secrets):
 
 
 def test_requests_inside_tls_are_served_and_known_as_such(secrets):
-    bookie, peer = secured(secrets), TlsPeer(secrets, clear=ASK_FOR_TLS, inside=READS)
+    bookie, peer = tls_bookie(secrets), TlsPeer(secrets, clear=ASK_FOR_TLS, inside=READS)
     served(bookie, peer)
     assert status_of(peer.heard_in_clear) == EOK.v3
-    asked = [(each.operation, each.secured) for each in bookie.asked]
-    assert asked == [(START_TLS, False), (READ, True), (READ, True)]
-    replies = [encode(each, bookie.stored.answer(each)) for each in bookie.asked[1:]]
+    request = [(each.operation, each.inside_tls) for each in bookie.requests]
+    assert request == [(START_TLS, False), (READ, True), (READ, True)]
+    replies = [encode(each, bookie.store.answer(each)) for each in bookie.requests[1:]]
     assert peer.heard() == b"".join(map(framed, replies))
     assert bookie.certificates == [None]
 
 
 def test_the_recording_has_the_bytes_inside_and_says_so(secrets):
-    bookie = secured(secrets)
+    bookie = tls_bookie(secrets)
     served(bookie, TlsPeer(secrets, clear=ASK_FOR_TLS, inside=READS))
     data = [event.data for event in bookie.recording.events if event.sender == "target"]
     assert data == [ASK_FOR_TLS, READS[: len(READS) // 2], READS[len(READS) // 2 :]]
@@ -106,7 +106,7 @@ def test_frames_sent_together_are_one_record_and_pieces_are_several(secrets):
 
     for act in (lambda ask: ask.send(b"one", b"two"), lambda ask: [ask.send_bytes(b"abc") for _ in range(3)]):
         peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=framed(v2_requests.read(7, 3)))
-        served(secured(secrets, measured(act)), peer)
+        served(tls_bookie(secrets, measured(act)), peer)
     assert sizes == [1, 3]
 
 
@@ -114,7 +114,7 @@ def test_what_is_broken_off_lacks_its_end_on_the_wire(secrets):
     heard = {}
     for missing in (0, 5):
         peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=framed(v2_requests.read(7, 3)))
-        bookie = secured(secrets, lambda ask, missing=missing: ask.break_off(b"the whole reply", missing))
+        bookie = tls_bookie(secrets, lambda ask, missing=missing: ask.break_off(b"the whole reply", missing))
         served(bookie, peer)
         heard[missing] = peer.heard()
         assert any("broken off" in note for note in bookie.notes)
@@ -122,7 +122,7 @@ def test_what_is_broken_off_lacks_its_end_on_the_wire(secrets):
 
 
 def test_a_handshake_that_fails_is_noted_and_ends_the_connection(secrets):
-    bookie, peer = secured(secrets), TlsPeer(secrets, clear=ASK_FOR_TLS)
+    bookie, peer = tls_bookie(secrets), TlsPeer(secrets, clear=ASK_FOR_TLS)
     peer.answer = lambda: b"" if peer._begun else _junk(peer)
     served(bookie, peer)
     assert any(note.startswith("no TLS") for note in bookie.notes)
@@ -148,4 +148,4 @@ def test_in_clear_nothing_is_inside(secrets):
     bookie, peer = Bookie(), TlsPeer(secrets, clear=READS)
     peer.answer = lambda: b""
     served(bookie, peer)
-    assert [(each.dialect, each.secured) for each in bookie.asked] == [(V2, False), (V2, False)]
+    assert [(each.dialect, each.inside_tls) for each in bookie.requests] == [(V2, False), (V2, False)]

@@ -4,7 +4,7 @@ import pytest
 
 from compat_tests.client.answers import Answer, encode
 from compat_tests.client.client_requests import ADD, BATCH_READ, READ, UNKNOWN, understand
-from compat_tests.client.entry_store import Stored, listed
+from compat_tests.client.entry_store import EntryStore, encode_entry_list
 from compat_tests.client.sealing import Seal, master_key
 from compat_tests.judge.case import V2, V3
 from compat_tests.wire import v2_requests, v3_requests
@@ -56,7 +56,7 @@ def test_what_is_no_request_is_unknown():
 
 @pytest.mark.parametrize("dialect", [V2, V3])
 def test_a_fence_holds(dialect):
-    stored = Stored()
+    stored = EntryStore()
     assert stored.answer(read(7, 0, dialect)).status is ENOLEDGER
     assert stored.answer(add(7, 0, dialect)).status is EOK
     assert stored.answer(add(7, 1, dialect, key=bytes(19) + b"1")).status is EUA
@@ -67,7 +67,7 @@ def test_a_fence_holds(dialect):
 
 
 def test_a_batch_keeps_to_count_and_size():
-    stored = Stored()
+    stored = EntryStore()
     for entry_id in range(5):
         stored.answer(add(7, entry_id, V2))
     size = len(stored.ledgers[7].entries[0])
@@ -87,5 +87,5 @@ def test_a_status_that_nobody_knows_can_be_sent():
 
 
 def test_lists_have_a_group_for_each_run():
-    groups = entry_list.ENTRY_LIST.parse(listed({0: b"", 1: b"", 5: b""})).groups
+    groups = entry_list.ENTRY_LIST.parse(encode_entry_list({0: b"", 1: b"", 5: b""})).groups
     assert [(each.first_sequence_start, each.sequence_size) for each in groups] == [(0, 2), (5, 1)]

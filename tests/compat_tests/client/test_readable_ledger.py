@@ -2,8 +2,8 @@
 
 import pytest
 
-from compat_tests.client.client_requests import BATCH_READ, READ, Asked
-from compat_tests.client.readable_ledger import Readable
+from compat_tests.client.client_requests import BATCH_READ, READ, ClientRequest
+from compat_tests.client.readable_ledger import ReadableLedger
 from compat_tests.client.rules import Rule
 from compat_tests.judge.case import V2
 
@@ -22,19 +22,21 @@ class Staged:
 
 class Bookie:
     def __init__(self, *operations):
-        self.asked = [Asked(dialect=V2, operation=each, raw=b"", ledger_id=7, entry_id=5) for each in operations]
+        self.received = [
+            ClientRequest(dialect=V2, operation=each, raw=b"", ledger_id=7, entry_id=5) for each in operations
+        ]
 
     def requests(self, operation=None, **wanted):
         rule = Rule(operation, wanted).silence()
-        return [each for each in self.asked if rule.takes(each)]
+        return [each for each in self.received if rule.takes(each)]
 
 
 def ledger(*bookies):
-    return Readable(Stage(), Staged(), bookies)
+    return ReadableLedger(Stage(), Staged(), bookies)
 
 
 def test_a_batch_of_one_replica_and_single_reads_of_another_are_two_that_were_asked():
-    assert ledger(Bookie(BATCH_READ), Bookie(READ, READ), Bookie()).bookies_asked == 2
+    assert ledger(Bookie(BATCH_READ), Bookie(READ, READ), Bookie()).bookies_read_from == 2
 
 
 @pytest.mark.parametrize("operation", [READ, BATCH_READ])

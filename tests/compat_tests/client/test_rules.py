@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat_tests.client.client_requests import ADD, READ, Asked
+from compat_tests.client.client_requests import ADD, READ, ClientRequest
 from compat_tests.client.rules import Exchange, Rule
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
@@ -14,11 +14,11 @@ class Connection:
     def __init__(self):
         self.sent, self.closed, self.carried_out = [], False, 0
 
-    def carry_out(self, asked):
+    def carry_out(self, request):
         self.carried_out += 1
-        return b"honest %d" % asked.entry_id
+        return b"honest %d" % request.entry_id
 
-    def frame(self, asked, answer):
+    def frame(self, request, answer):
         return b"status %d" % answer.status
 
     def send(self, *frames):
@@ -31,8 +31,8 @@ class Connection:
         self.closed = True
 
 
-def asked(operation=ADD, entry_id=0):
-    return Asked(dialect=V2, operation=operation, raw=b"", entry_id=entry_id)
+def request(operation=ADD, entry_id=0):
+    return ClientRequest(dialect=V2, operation=operation, raw=b"", entry_id=entry_id)
 
 
 def acted(rule, connection, request):
@@ -42,37 +42,37 @@ def acted(rule, connection, request):
 
 def test_a_rule_takes_the_requests_that_it_names():
     rule = Rule(ADD, {"entry_id": lambda number: number > 1}, nth=2, times=1).silence()
-    taken = [rule.takes(asked(entry_id=number)) for number in (0, 2, 3, 4)]
+    taken = [rule.takes(request(entry_id=number)) for number in (0, 2, 3, 4)]
     assert taken == [False, False, True, False]
-    assert not rule.takes(asked(READ, 5))
+    assert not rule.takes(request(READ, 5))
 
 
 def test_a_rule_without_an_action_takes_nothing():
-    assert not Rule(ADD).takes(asked())
+    assert not Rule(ADD).takes(request())
 
 
 def test_answers_are_not_carried_out_and_changes_are():
     connection = Connection()
-    acted(Rule(ADD).answer(101), connection, asked())
+    acted(Rule(ADD).answer(101), connection, request())
     assert (connection.sent, connection.carried_out) == ([b"status 101"], 0)
-    acted(Rule(ADD).change(bytes.upper), connection, asked())
+    acted(Rule(ADD).change(bytes.upper), connection, request())
     assert (connection.sent[1:], connection.carried_out) == ([b"HONEST 0"], 1)
 
 
 def test_silence_close_and_twice():
     connection = Connection()
-    acted(Rule().silence(stored=True), connection, asked())
-    acted(Rule().close(), connection, asked())
+    acted(Rule().silence(stored=True), connection, request())
+    acted(Rule().close(), connection, request())
     assert (connection.sent, connection.carried_out, connection.closed) == ([], 1, True)
-    acted(Rule().twice(), connection, asked())
+    acted(Rule().twice(), connection, request())
     assert connection.sent == [b"honest 0", b"honest 0"]
 
 
 def test_a_reply_is_cut_where_it_is_told():
     connection = Connection()
-    acted(Rule().split([4, 6]), connection, asked())
+    acted(Rule().split([4, 6]), connection, request())
     assert connection.sent == [b"\x00\x00\x00\x08", b"ho", b"nest 0"]
-    acted(Rule().split(), connection, asked())
+    acted(Rule().split(), connection, request())
     assert connection.sent[3:] == [bytes([byte]) for byte in b"\x00\x00\x00\x08honest 0"]
 
 
@@ -80,7 +80,7 @@ def test_a_gate_holds_until_it_is_released():
     connection, rule = Connection(), Rule()
     gate = rule.hold()
     for number in (1, 2):
-        acted(rule, connection, asked(entry_id=number))
+        acted(rule, connection, request(entry_id=number))
     assert [each.entry_id for each in gate.wait(2)] == [1, 2]
     assert (connection.sent, connection.carried_out) == ([], 0)
     gate.release()

@@ -23,8 +23,8 @@ class Connection:
     def __init__(self):
         self.sent, self.closed = [], False
 
-    def frame(self, asked, answer):
-        return encode(asked, answer)
+    def frame(self, request, answer):
+        return encode(request, answer)
 
     def send(self, *frames):
         self.sent += frames
@@ -50,12 +50,12 @@ class Client:
 
     def say(self, token):
         """Send a token; gives plugin and token of the answer, or None."""
-        asked = understand(request(self.dialect, token))
-        assert asked.operation == AUTH
-        assert token_of(asked) == token
+        request = understand(auth_frame(self.dialect, token))
+        assert request.operation == AUTH
+        assert token_of(request) == token
         before = len(self.connection.sent)
-        assert self.bookie.rule.takes(asked)
-        self.bookie.rule.action(Exchange(asked, self.connection))
+        assert self.bookie.rule.takes(request)
+        self.bookie.rule.action(Exchange(request, self.connection))
         return read(self.dialect, self.connection.sent[before]) if len(self.connection.sent) > before else None
 
     def respond(self, user=USER, password=PASSWORD, **changed):
@@ -65,7 +65,7 @@ class Client:
         return self.say(response), rspauth
 
 
-def request(dialect, token):
+def auth_frame(dialect, token):
     if dialect is V3:
         return v3_requests.auth(SASL_PLUGIN, token)
     message = v3_pb2.AuthMessage(auth_plugin_name=SASL_PLUGIN, payload=token)
@@ -130,5 +130,5 @@ def test_each_connection_has_a_nonce_of_its_own():
 
 
 def test_an_answer_without_a_token_is_that_nothing_is_to_authenticate():
-    asked = understand(v3_requests.auth(SASL_PLUGIN, b""))
-    assert read(V3, encode(asked, Answer())) == (AUTH_DISABLED_PLUGIN, b"")
+    request = understand(v3_requests.auth(SASL_PLUGIN, b""))
+    assert read(V3, encode(request, Answer())) == (AUTH_DISABLED_PLUGIN, b"")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat_tests.client.listen import Listen
+from compat_tests.client.listen_address import ListenAddress
 
 
 @pytest.mark.parametrize(
@@ -14,12 +14,12 @@ from compat_tests.client.listen import Listen
     ],
 )
 def test_forms(text, host, ports):
-    listen = Listen.parse(text)
+    listen = ListenAddress.parse(text)
     assert (listen.host, listen.ports()) == (host, ports)
 
 
 def test_each_bookie_begins_at_another_port():
-    listen = Listen.parse("h:7-9")
+    listen = ListenAddress.parse("h:7-9")
     assert [listen.ports()[0] for _ in range(4)] == [7, 8, 9, 7]
     assert listen.ports() == [8, 9, 7]
 
@@ -27,4 +27,4 @@ def test_each_bookie_begins_at_another_port():
 @pytest.mark.parametrize("text", ["", "h:1", "h:9-7", "h:0-5", "h:1-70000", "h:x-y"])
 def test_slips(text):
     with pytest.raises(ValueError, match="40000-40099"):
-        Listen.parse(text)
+        ListenAddress.parse(text)

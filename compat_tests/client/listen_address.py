@@ -12,7 +12,7 @@ _PORT_MAX = 65535
 
 
 @define
-class Listen:
+class ListenAddress:
     """A host, and the ports that may be used, in turn; any free port if none are given."""
 
     host: str = "127.0.0.1"
@@ -21,7 +21,7 @@ class Listen:
     _turns: itertools.count[int] = field(factory=itertools.count)
 
     @classmethod
-    def parse(cls, text: str) -> Listen:
+    def parse(cls, text: str) -> ListenAddress:
         """``host`` or ``host:first-last``.  Raises ValueError."""
         found = _FORM.fullmatch(text)
         first, last = (int(found[name] or 0) for name in ("first", "last")) if found else (0, 0)
