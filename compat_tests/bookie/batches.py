@@ -28,7 +28,7 @@ def needed_size(bodies: Sequence[bytes]) -> int:
     return HEAD_SIZE + sum(RECORD_HEAD_SIZE + len(body) for body in bodies)
 
 
-def fitting(bodies: Sequence[bytes], max_count: int, max_size: int) -> list[bytes]:
+def longest_prefix(bodies: Sequence[bytes], max_count: int, max_size: int) -> list[bytes]:
     """The most that a reply may bring of these."""
     count = max_count if max_count > 0 else len(bodies)
     allowed = [number for number in range(1, len(bodies) + 1) if needed_size(bodies[:number]) <= max_size]

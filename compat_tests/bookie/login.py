@@ -7,7 +7,7 @@ from compat_tests.judge.case import V2, Dialect
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.wire import digest_md5, v2_requests, v3_requests
 from compat_tests.wire.line import Line, Outcome
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.auth import SASL_PLUGIN
 from protocol_specs.wire.operations import Operation
@@ -32,7 +32,7 @@ def message_of(reply: Reply) -> v3_pb2.AuthMessage:
 
 def challenge(talk: Talk, line: Line, dialect: Dialect | None = None, token: bytes = b"") -> dict[str, str]:
     """Send the first token, and return what the bookie's challenge says."""
-    return challenge_of(talk, talk.answered(_ask(line, auth_frame(talk, token, dialect=dialect))))
+    return challenge_of(talk, talk.expect_reply(_ask(line, auth_frame(talk, token, dialect=dialect))))
 
 
 def challenge_of(talk: Talk, reply: Reply) -> dict[str, str]:
@@ -79,11 +79,11 @@ def log_in(talk: Talk, line: Line, dialect: Dialect | None = None) -> None:
     prove(talk, line, challenge(talk, line, dialect), dialect)
 
 
-def prove(talk: Talk, line: Line, asked: Mapping[str, str], dialect: Dialect | None = None) -> None:
+def prove(talk: Talk, line: Line, directives: Mapping[str, str], dialect: Dialect | None = None) -> None:
     """Answer a challenge, and see that the bookie knows the password, too."""
     user, password = credentials(talk)
-    token, rspauth = digest_md5.response(asked, user, password, cnonce(talk))
-    reply = talk.answered(respond(talk, line, token, dialect))
+    token, rspauth = digest_md5.response(directives, user, password, cnonce(talk))
+    reply = talk.expect_reply(respond(talk, line, token, dialect))
     talk.check("rspauth", directives_of(reply).get("rspauth"), rspauth)
 
 
@@ -92,5 +92,5 @@ def expect_shut(talk: Talk, line: Line) -> None:
     outcome = line.ask(talk.requests.read(talk.new_ledger(), 0))
     if isinstance(outcome, Reply):
         talk.check_reply(outcome, EUA)
-    elif not isinstance(outcome, Closed):
+    elif not isinstance(outcome, ConnectionClosed):
         raise Mismatch("a read at the gate", "EUA, or the connection closed", str(outcome))

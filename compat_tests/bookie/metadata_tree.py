@@ -104,7 +104,7 @@ class Tree:
 
     # Of the bookie that is talked to ---------------------------------------------------------------------------------
 
-    def registered(self) -> str:
+    def registered_id(self) -> str:
         """The id under which the bookie of this talk is registered: its address, or the id that publishes it.
 
         Raises Mismatch if it is none.
@@ -125,24 +125,24 @@ class Tree:
         data = self.registration().data
         if not data:
             raise Unsupported("the bookie publishes nothing: clients take its address from its id")
-        return parsed(data)
+        return parse_service_info(data)
 
     def registration(self) -> Node:
         """The node of its registration, writable or not."""
-        name = self.registered()
+        name = self.registered_id()
         found = self.find(layout.AVAILABLE, name)
         return found or self.get(layout.AVAILABLE, layout.READ_ONLY, name)
 
     def cookie(self) -> Node:
         """Its cookie."""
-        return self.get(layout.COOKIES, self.registered())
+        return self.get(layout.COOKIES, self.registered_id())
 
 
 def _missing(path: str) -> Mismatch:
     return Mismatch(path, "a node", "no such node")
 
 
-def parsed(data: bytes) -> BookieServiceInfo:
+def parse_service_info(data: bytes) -> BookieServiceInfo:
     """The message in a registration.  Raises Mismatch if it is none."""
     message = BookieServiceInfo()
     try:
@@ -192,6 +192,6 @@ def tree_of(talk: Talk) -> Iterator[Tree]:
 
 def _addresses(data: bytes) -> list[str]:
     try:
-        return [f"{endpoint.host}:{endpoint.port}" for endpoint in parsed(data).endpoints]
+        return [f"{endpoint.host}:{endpoint.port}" for endpoint in parse_service_info(data).endpoints]
     except Mismatch:
         return []

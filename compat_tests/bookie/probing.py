@@ -11,7 +11,7 @@ from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
 from compat_tests.wire import v3_requests
 from compat_tests.wire.line import Line, Outcome
-from compat_tests.wire.replies import Closed, Reply, txn_id_of
+from compat_tests.wire.replies import ConnectionClosed, Reply, txn_id_of
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire.status import EBADREQ, EBADVERSION, Status
 
@@ -83,11 +83,11 @@ def _answer(site: Site, frame: bytes, stop: threading.Event) -> _Answer:
 
 
 def _found(answer: _Answer, frame: bytes, not_served: Sequence[Status] = _NOT_SERVED) -> str:
-    if isinstance(answer, Closed):
+    if isinstance(answer, ConnectionClosed):
         return f"no: {answer}"
     if not isinstance(answer, Reply):
         return "yes"
-    asked_in = Dialect.V2 if txn_id_of(frame) is None else Dialect.V3
-    if answer.dialect is not asked_in:
+    dialect = Dialect.V2 if txn_id_of(frame) is None else Dialect.V3
+    if answer.dialect is not dialect:
         return f"no: it is answered in {answer.dialect}"
     return f"no: {answer.status.name}" if answer.status in not_served and answer.status else "yes"

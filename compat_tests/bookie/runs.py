@@ -17,7 +17,7 @@ _AT_ONCE = 250
 """Adds that are on their way at a time."""
 
 
-def sized(talk: Talk, ledger: int, entry_id: int, size: int) -> bytes:
+def entry_of_size(talk: Talk, ledger: int, entry_id: int, size: int) -> bytes:
     """An entry of so many bytes in all, which confirms the one before it; no two have the same payload."""
     return entry(ledger, entry_id, entry_id - 1, talk.random.randbytes(size - _METADATA_SIZE))
 
@@ -32,14 +32,14 @@ def store(talk: Talk, ledger: int, bodies: Mapping[int, bytes]) -> None:
 
 def store_run(talk: Talk, ledger: int, sizes: Sequence[int]) -> list[bytes]:
     """Add entries of these sizes from 0 on; returns them."""
-    bodies = [sized(talk, ledger, entry_id, size) for entry_id, size in enumerate(sizes)]
+    bodies = [entry_of_size(talk, ledger, entry_id, size) for entry_id, size in enumerate(sizes)]
     store(talk, ledger, dict(enumerate(bodies)))
     return bodies
 
 
 def store_ids(talk: Talk, ledger: int, entry_ids: Sequence[int], size: int = 40) -> dict[int, bytes]:
     """Add entries with these ids; returns them."""
-    bodies = {entry_id: sized(talk, ledger, entry_id, size) for entry_id in entry_ids}
+    bodies = {entry_id: entry_of_size(talk, ledger, entry_id, size) for entry_id in entry_ids}
     store(talk, ledger, bodies)
     return bodies
 

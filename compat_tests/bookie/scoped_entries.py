@@ -41,10 +41,10 @@ def scoped_lac(scope: int, ledger: int, last_add_confirmed: int) -> bytes:
 
 def within(scope: int | None, frame: bytes) -> bytes:
     """A V3 request with this scope in its part; with none if that is None or 0, which is said by leaving it out."""
-    return saying(scope or None, frame)
+    return with_scope_field(scope or None, frame)
 
 
-def saying(scope: int | None, frame: bytes) -> bytes:
+def with_scope_field(scope: int | None, frame: bytes) -> bytes:
     """A V3 request with exactly this in its part, also 0."""
     message = v3_pb2.Request.FromString(frame)
     for field, part in message.ListFields():

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from compat_tests.bookie import state_requests as asked
+from compat_tests.bookie import state_requests as state_requests
 from compat_tests.bookie.batches import check_prefix
 from compat_tests.bookie.entry_lists import parse
 from compat_tests.bookie.talk import Talk
@@ -18,7 +18,7 @@ from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 _WITH_ENTRIES = (Ledger.KNOWN, Ledger.FENCED, Ledger.KNOWN_WITH_LAC)
 
 
-def stored(ledger_id: int, entry_id: int) -> bytes:
+def stored_entry(ledger_id: int, entry_id: int) -> bytes:
     """An entry of a ledger that has some."""
     return entry(ledger_id, entry_id, entry_id - 1, b"entry %d" % entry_id)
 
@@ -28,8 +28,8 @@ def bring_about(row: Row, talk: Talk, ledger_id: int) -> None:
     if row.bookie is Bookie.GUARDED or row.request.operation in (Operation.INFO, Operation.START_TLS):
         return
     if row.ledger in _WITH_ENTRIES:
-        for entry_id in asked.STORED_IDS:
-            body = stored(ledger_id, entry_id)
+        for entry_id in state_requests.STORED_IDS:
+            body = stored_entry(ledger_id, entry_id)
             talk.expect(talk.requests.add(ledger_id, entry_id, body=body, high_priority=True), EOK)
     if row.ledger is Ledger.FENCED:
         talk.expect(talk.requests.fence(ledger_id), EOK)
@@ -62,22 +62,26 @@ def check_content(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
 
 def _read(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
     if row.answer.status is EOK:
-        entry_id = max(asked.STORED_IDS) if row.request.entry is Entry.LAST else asked.entry_id_of(row.request)
-        talk.check("entry", reply.body, stored(ledger_id, entry_id))
+        entry_id = (
+            max(state_requests.STORED_IDS)
+            if row.request.entry is Entry.LAST
+            else state_requests.entry_id_of(row.request)
+        )
+        talk.check("entry", reply.body, stored_entry(ledger_id, entry_id))
 
 
 def _batch_read(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
     if row.answer.status is EOK:
-        ids = (max(asked.STORED_IDS),) if row.request.entry is Entry.LAST else (0, 1)
-        check_prefix(talk, reply, [stored(ledger_id, entry_id) for entry_id in ids])
+        ids = (max(state_requests.STORED_IDS),) if row.request.entry is Entry.LAST else (0, 1)
+        check_prefix(talk, reply, [stored_entry(ledger_id, entry_id) for entry_id in ids])
 
 
 def _poll(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
     if row.answer.status is EOK:
         found = row.request.entry is Entry.STORED
         talk.check("entry_id", reply.part.entry_id, 1 if found else fields.NO_ENTRY)
-        talk.check("entry", reply.body, stored(ledger_id, 1) if found else b"")
-        talk.check("max_lac", reply.part.max_lac, asked.LAST_ADD_CONFIRMED)
+        talk.check("entry", reply.body, stored_entry(ledger_id, 1) if found else b"")
+        talk.check("max_lac", reply.part.max_lac, state_requests.LAST_ADD_CONFIRMED)
 
 
 def _read_lac(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
@@ -85,7 +89,7 @@ def _read_lac(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
         return
     good = row.answer.status is EOK
     explicit = row.ledger in (Ledger.EXPLICIT_LAC, Ledger.KNOWN_WITH_LAC)
-    last = stored(ledger_id, max(asked.STORED_IDS)) if good else b""
+    last = stored_entry(ledger_id, max(state_requests.STORED_IDS)) if good else b""
     talk.check("lac_body", getattr(reply.part, "lac_body", b""), explicit_lac(ledger_id, 0) if explicit else b"")
     talk.check("last_entry_body", getattr(reply.part, "last_entry_body", b""), last)
 
@@ -94,15 +98,15 @@ def _list(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
     if row.answer.status is not EOK:
         return
     ids = parse(talk, reply).ids()
-    talk.check("listed entries", sorted(ids), list(asked.STORED_IDS) if row.ledger in _WITH_ENTRIES else [])
+    talk.check("listed entries", sorted(ids), list(state_requests.STORED_IDS) if row.ledger in _WITH_ENTRIES else [])
 
 
 def _info(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
     if row.answer.status is EOK:
         part = reply.part
         sensible = 0 < part.free_disk_space <= part.total_disk_capacity
-        told = f"{part.total_disk_capacity} bytes, {part.free_disk_space} of them free"
-        talk.check_that(sensible, "disk space", "some, and not more free than there is", told)
+        seen = f"{part.total_disk_capacity} bytes, {part.free_disk_space} of them free"
+        talk.check_that(sensible, "disk space", "some, and not more free than there is", seen)
 
 
 _CONTENTS: dict[Operation, Callable[[Row, Talk, Reply, int], None]] = {
@@ -123,41 +127,41 @@ def check_effects(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
 
 
 def _is_stored(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    read = talk.requests.read(ledger_id, asked.entry_id_of(row.request))
-    talk.expect(read, EOK, on, body=asked.body_of(row.request, ledger_id))
+    read = talk.requests.read(ledger_id, state_requests.entry_id_of(row.request))
+    talk.expect(read, EOK, on, body=state_requests.body_of(row.request, ledger_id))
 
 
 def _is_not_stored(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
     if row.ledger is Ledger.UNKNOWN:
         _is_unknown(row, talk, on, ledger_id)
         return
-    entry_id = asked.entry_id_of(row.request)
+    entry_id = state_requests.entry_id_of(row.request)
     if entry_id >= 0:
         talk.expect(talk.requests.read(ledger_id, entry_id), ENOENTRY, on)
     if row.ledger in _WITH_ENTRIES:
-        last = max(asked.STORED_IDS)
-        talk.expect(talk.requests.read(ledger_id, fields.LAST_ENTRY), EOK, on, body=stored(ledger_id, last))
+        last = max(state_requests.STORED_IDS)
+        talk.expect(talk.requests.read(ledger_id, fields.LAST_ENTRY), EOK, on, body=stored_entry(ledger_id, last))
 
 
 def _first_stays(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    talk.expect(talk.requests.read(ledger_id, 0), EOK, on, body=stored(ledger_id, 0))
+    talk.expect(talk.requests.read(ledger_id, 0), EOK, on, body=stored_entry(ledger_id, 0))
 
 
 def _is_known(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    talk.expect(talk.requests.read(ledger_id, asked.ABSENT), ENOENTRY, on)
+    talk.expect(talk.requests.read(ledger_id, state_requests.ABSENT), ENOENTRY, on)
 
 
 def _is_unknown(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    talk.expect(talk.requests.read(ledger_id, asked.ABSENT), ENOLEDGER, on)
+    talk.expect(talk.requests.read(ledger_id, state_requests.ABSENT), ENOLEDGER, on)
 
 
 def _is_fenced(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, high_priority=True), EFENCED, on)
-    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, recovery=True, high_priority=True), EOK, on)
+    talk.expect(talk.requests.add(ledger_id, state_requests.ABSENT, high_priority=True), EFENCED, on)
+    talk.expect(talk.requests.add(ledger_id, state_requests.ABSENT, recovery=True, high_priority=True), EOK, on)
 
 
 def _is_not_fenced(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    talk.expect(talk.requests.add(ledger_id, asked.ABSENT, key=KEY, high_priority=True), EOK, on)
+    talk.expect(talk.requests.add(ledger_id, state_requests.ABSENT, key=KEY, high_priority=True), EOK, on)
 
 
 def _lac_is(body: bytes, talk: Talk, on: Line, ledger_id: int) -> None:
@@ -174,7 +178,7 @@ _EFFECTS: dict[Effect, Callable[[Row, Talk, Line, int], None]] = {
     Effect.FENCED: _is_fenced,
     Effect.NOT_FENCED: _is_not_fenced,
     Effect.LAC_KEPT: lambda row, talk, on, ledger_id: _lac_is(
-        asked.lac_body_of(row.request, ledger_id), talk, on, ledger_id
+        state_requests.lac_body_of(row.request, ledger_id), talk, on, ledger_id
     ),
     Effect.LAC_AS_BEFORE: lambda row, talk, on, ledger_id: _lac_is(b"", talk, on, ledger_id),
 }

@@ -13,14 +13,14 @@ Bodies = Sequence[bytes] | Mapping[int, bytes]
 
 def fill(talk: Talk, ledger: int, count: int, *, first: int = 0, size: int = 5, key: bytes = KEY) -> list[bytes]:
     """Add ``count`` entries, each told apart by its payload, and see each acknowledged; return them."""
-    bodies = [made(ledger, first + index, size) for index in range(count)]
+    bodies = [make_entry(ledger, first + index, size) for index in range(count)]
     frames = [talk.requests.add(ledger, first + index, body=body, key=key) for index, body in enumerate(bodies)]
     replies = ask_all(talk.main, frames)
     talk.check(f"the statuses of {count} adds", statuses(replies), ["EOK"] * count)
     return bodies
 
 
-def made(ledger: int, entry_id: int, size: int = 5, mark: int = 0) -> bytes:
+def make_entry(ledger: int, entry_id: int, size: int = 5, mark: int = 0) -> bytes:
     """An entry whose payload tells it from all others; ``mark`` makes another one of the same ids."""
     payload = (b"%d/%d/%d " % (ledger, entry_id, mark) * (size // 8 + 1))[-size:] if size else b""
     return entry(ledger, entry_id, entry_id - 1, bytes([mark]) + payload[1:] if payload else b"", digest="crc32c")

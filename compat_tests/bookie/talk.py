@@ -3,12 +3,12 @@
 from types import TracebackType
 from typing import Self
 
-from compat_tests.judge.attempt import Attempt, Brief, shown
+from compat_tests.judge.attempt import Attempt, Brief, as_text
 from compat_tests.judge.case import Dialect
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import READ_ONLY, OwnBookie, Site
 from compat_tests.wire.line import Line
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
@@ -54,11 +54,11 @@ class Talk(Attempt):
 
     def ask(self, frame: bytes, on: Line | None = None) -> Reply:
         """Send a request and return its reply.  Raises Mismatch if there is none, or it is that of another request."""
-        return self.answered((on or self.main).ask(frame))
+        return self.expect_reply((on or self.main).ask(frame))
 
     def answer(self, frame: bytes, on: Line | None = None) -> Reply:
         """The reply to a request that was sent before, whatever comes before it."""
-        return self.answered((on or self.main).receive_for(frame))
+        return self.expect_reply((on or self.main).receive_for(frame))
 
     def expect(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
         """Send a request and want this status, and these fields of the :class:`.Reply`, or of its part."""
@@ -88,7 +88,7 @@ class Talk(Attempt):
         if parts is not None and (names or status is EOK):
             self.check("the parts of the reply", names, [parts.response])
 
-    def answered(self, outcome: Reply | Closed | Silent) -> Reply:
+    def expect_reply(self, outcome: Reply | ConnectionClosed | Silence) -> Reply:
         """Want a reply."""
         if not isinstance(outcome, Reply):
             raise Mismatch("the reply", "a reply", str(outcome))
@@ -101,14 +101,14 @@ class Talk(Attempt):
         if frames:
             on.send(*frames)
         outcome = on.receive()
-        if not isinstance(outcome, Closed):
+        if not isinstance(outcome, ConnectionClosed):
             raise Mismatch("the connection", "closed without a reply", str(outcome))
         self.check("what came before the end", on.unread, b"")
 
     def expect_silence(self, on: Line, for_s: float = 0.3) -> None:
         """Want nothing to come for so long, and the connection to stay."""
         outcome = on.receive(for_s)
-        if not isinstance(outcome, Silent):
+        if not isinstance(outcome, Silence):
             raise Mismatch("the connection", f"nothing for {for_s:.1f} s", str(outcome))
         self.check("what came meanwhile", on.unread, b"")
 
@@ -198,7 +198,7 @@ def _field(reply: Reply, name: str) -> object:
     if hasattr(reply, name):
         return getattr(reply, name)
     if reply.dialect is Dialect.V2 or reply.part is None:
-        raise Mismatch(name, "a field of the reply", f"none: {shown(reply)}")
+        raise Mismatch(name, "a field of the reply", f"none: {as_text(reply)}")
     value = getattr(reply.part, name)
     try:
         return value if reply.part.HasField(name) else None

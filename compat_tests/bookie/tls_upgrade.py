@@ -12,7 +12,7 @@ from compat_tests.wire.tls import client_context, shake_hands
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EOK
 
-AGREED = bytes.fromhex("0a06 0803 1009 1805 1000 d20600")
+AGREEMENT = bytes.fromhex("0a06 0803 1009 1805 1000 d20600")
 """The answer to START_TLS with transaction id 5, byte for byte."""
 
 
@@ -23,7 +23,7 @@ def files(talk: Talk) -> TlsFiles:
     return talk.site.tls
 
 
-def wants_certificates(talk: Talk) -> TlsFiles:
+def files_with_certificate(talk: Talk) -> TlsFiles:
     """The same, where the bookie wants its clients to show a certificate."""
     found = files(talk)
     if found.certificate is None:

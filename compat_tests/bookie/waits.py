@@ -8,7 +8,7 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.wire import v3_requests
 from compat_tests.wire.line import Line
-from compat_tests.wire.replies import Reply, Silent
+from compat_tests.wire.replies import Reply, Silence
 
 LONG_MS: Final = 60_000
 """A time-out that no case lets pass."""
@@ -29,11 +29,11 @@ def poll(talk: Talk, ledger: int, previous_lac: int, time_out: int | None = None
     return v3_requests.poll(ledger, previous_lac, time_out, txn_id=talk.requests.number(), **options)
 
 
-def expect_waiting(talk: Talk, line: Line, *frames: bytes, settle_s: float = SETTLES_S[0]) -> None:
+def expect_wait(talk: Talk, line: Line, *frames: bytes, settle_s: float = SETTLES_S[0]) -> None:
     """Want no reply to these requests, which were sent on this connection before, for a moment."""
     for index, frame in enumerate(frames):
         outcome = line.receive_for(frame, 0.02 if index else settle_s)
-        talk.check_that(isinstance(outcome, Silent), "a request that is to wait", "no reply yet", outcome)
+        talk.check_that(isinstance(outcome, Silence), "a request that is to wait", "no reply yet", outcome)
 
 
 def in_time(talk: Talk, ask: Callable[[], Reply]) -> Reply:

@@ -40,7 +40,7 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
     "docs/conformance/ten-minutes.md has one.",
 )
 @run_options
-def bookie(address: str | None, target: str | None, feature_file: Path | None, **options: Any) -> None:
+def bookie(address: str | None, target: str | None, features_path: Path | None, **options: Any) -> None:
     """Judge a bookie.
 
     \b
@@ -54,20 +54,20 @@ def bookie(address: str | None, target: str | None, feature_file: Path | None, *
     """
     if (address is None) == (target is None):
         raise click.UsageError("give either --address HOST:PORT or --target ours|java:RELEASE|docker:RELEASE")
-    said = read_features(feature_file)
+    feature_file = read_features(features_path)
     names = (
         "metadata", "read_only_address", "tls_address", "tls_ca", "tls_certificate", "tls_key", "auth_address",
         "auth_user", "auth_password", "tls_auth_address", "control",
     )  # fmt: skip
     chosen = TargetOptions(
-        implementation=said.implementation,
-        release=said.release,
+        implementation=feature_file.implementation,
+        release=feature_file.release,
         with_metadata=True,
         **{name: options.pop(name) for name in names},
     )
     try:
-        judged = parse(address or target or "", chosen)
+        bookie_target = parse(address or target or "", chosen)
     except BadTarget as error:
         raise click.UsageError(str(error)) from None
-    order = order_of(Role.BOOKIE, said, judged.implementation, options)
-    judge_and_report(judged, BookieEnvironment, order, options)
+    order = order_of(Role.BOOKIE, feature_file, bookie_target.implementation, options)
+    judge_and_report(bookie_target, BookieEnvironment, order, options)

@@ -26,7 +26,7 @@ def client(
     listen: str,
     metadata: str | None,
     driver: tuple[str, ...],
-    feature_file: Path | None,
+    features_path: Path | None,
     **options: Any,
 ) -> None:
     """Judge a client.
@@ -44,13 +44,15 @@ def client(
     """
     if bool(driver) == (target is not None):
         raise click.UsageError("give either the command of a driver after --, or --target ours|java:RELEASE")
-    said = read_features(feature_file)
+    feature_file = read_features(features_path)
     try:
-        judged = parse_client(target) if target else of_command(driver, said.implementation, said.release)
-        environment = ClientEnvironment(judged, metadata, ListenAddress.parse(listen))
+        client_target = (
+            parse_client(target) if target else of_command(driver, feature_file.implementation, feature_file.release)
+        )
+        environment = ClientEnvironment(client_target, metadata, ListenAddress.parse(listen))
     except (BadTarget, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    order = order_of(Role.CLIENT, said, judged.info.implementation, options)
+    order = order_of(Role.CLIENT, feature_file, client_target.info.implementation, options)
     if driver and shutil.which(driver[0]) is None:
         raise click.UsageError(f"{driver[0]}: there is no such command, or it may not be executed")
-    judge_and_report(environment, lambda entered: entered, order, options)
+    judge_and_report(environment, lambda environment: environment, order, options)

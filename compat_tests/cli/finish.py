@@ -8,33 +8,33 @@ from typing import Any, TypeVar
 
 import click
 
-from compat_tests.cli.signals import ended_by_signals
+from compat_tests.cli.signals import stop_on_signals
 from compat_tests.cli.writing import check_writers, write_reports
 from compat_tests.judge.environment import Environment
 from compat_tests.judge.result import Run
 from compat_tests.judge.run import Order, Progress, perform
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.console import Console
-from compat_tests.targets.lifetime import LeftBehind
+from compat_tests.targets.lifetime import CleanupFailed
 
 CONFORMS, DOES_NOT, FAULT, NOT_CHECKED, INTERRUPTED = 0, 1, 3, 4, 130
 
-Judged = TypeVar("Judged", bound=AbstractContextManager[Any])
+TargetT = TypeVar("TargetT", bound=AbstractContextManager[Any])
 
 
 def judge_and_report(
-    target: Judged, environment_of: Callable[[Any], Environment], order: Order, options: Mapping[str, Any]
+    target: TargetT, environment_of: Callable[[Any], Environment], order: Order, options: Mapping[str, Any]
 ) -> None:
     """Judge the target and exit; it is entered and left, whatever happens."""
     check_writers(options)
-    with ended_by_signals() as stop:
-        run, left = judged(target, environment_of, order, Console(bool(options.get("verbose"))), stop)
+    with stop_on_signals() as stop:
+        run, left = judge_target(target, environment_of, order, Console(bool(options.get("verbose"))), stop)
     write_reports([run], options)
     sys.exit(exit_code(run) or (FAULT if left else CONFORMS))
 
 
-def judged(
-    target: Judged,
+def judge_target(
+    target: TargetT,
     environment_of: Callable[[Any], Environment],
     order: Order,
     progress: Progress,
@@ -43,9 +43,9 @@ def judged(
     """Judge a target that is entered and left; also give whether something of it was left behind, which is said."""
     run = None
     try:
-        with target as entered:
-            run = perform(environment_of(entered), order, progress, stop)
-    except LeftBehind as trouble:
+        with target as open_target:
+            run = perform(environment_of(open_target), order, progress, stop)
+    except CleanupFailed as trouble:
         click.echo(f"left behind: {trouble}", err=True)
         if run is None:
             raise click.ClickException("the target could not be judged") from None

@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from compat_tests.bookie.bookie_environment import BookieEnvironment
-from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judged
-from compat_tests.cli.signals import ended_by_signals
+from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judge_target
+from compat_tests.cli.signals import stop_on_signals
 from compat_tests.cli.writing import NotWritten, check_writers, write_page
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import ClientTarget, parse_client
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load
+from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.judgement import Measure
-from compat_tests.judge.known import of_implementation
 from compat_tests.judge.result import Run
 from compat_tests.judge.run import Order
 from compat_tests.report.console import Console
@@ -61,7 +61,7 @@ def matrix(
     _check_mutants(mutants_path)
     runs: list[Run] = []
     codes = [0]
-    with ended_by_signals() as stop:
+    with stop_on_signals() as stop:
         for role in chosen:
             for name in targets or ALL:
                 if not stop.is_set():
@@ -104,9 +104,11 @@ def _judge(role: Role, name: str, stop: threading.Event) -> tuple[Run, bool]:
 
     if role is Role.CLIENT:
         client = ClientEnvironment(_client(name))
-        return judged(client, lambda entered: entered, order_for(client.info.implementation), Console(), stop)
+        return judge_target(
+            client, lambda environment: environment, order_for(client.info.implementation), Console(), stop
+        )
     target = parse(name, TargetOptions(with_metadata=True))
-    return judged(target, BookieEnvironment, order_for(target.implementation), Console(), stop)
+    return judge_target(target, BookieEnvironment, order_for(target.implementation), Console(), stop)
 
 
 def _client(name: str) -> ClientTarget:

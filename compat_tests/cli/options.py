@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from compat_tests.judge import features, known
+from compat_tests.judge import features
 from compat_tests.judge.case import Role
 from compat_tests.judge.catalogue import load, select
+from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.features import FeatureFile
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.run import Order
@@ -24,7 +25,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _OPTIONS = (
     click.option("--only", multiple=True, metavar="PATTERN", help="Cases by id, area or section; * is anything."),
     click.option("--skip", multiple=True, metavar="PATTERN", help="Cases to leave out, likewise."),
-    click.option("--features", "feature_file", type=_FILE, help="TOML file: what the target is, has and diverges in."),
+    click.option("--features", "features_path", type=_FILE, help="TOML file: what the target is, has and diverges in."),
     click.option("--strict", is_flag=True, help="SHOULD and MAY bind like MUST; nothing is tolerated."),
     click.option(
         "--seed", type=click.IntRange(0, (1 << 18) - 1), help="Ledger ids and random choices; shown in reports."
@@ -58,30 +59,30 @@ def read_features(path: Path | None) -> FeatureFile:
         raise click.UsageError(str(error)) from None
 
 
-def order_of(role: Role, said: FeatureFile, implementation: str, chosen: dict[str, Any]) -> Order:
+def order_of(role: Role, feature_file: FeatureFile, implementation: str, chosen: dict[str, Any]) -> Order:
     """What to run; a usage error names what is there to choose from, or of a feature file what is not."""
-    _demand_cases(role, said)
+    _demand_cases(role, feature_file)
     try:
         cases = select(load(role), chosen["only"], chosen["skip"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    divergences = [*said.divergences, *known.of_implementation(implementation)]
+    divergences = [*feature_file.divergences, *of_implementation(implementation)]
     return Order(
         cases,
         Measure(chosen["strict"], divergences),
         chosen["seed"],
         Pace(jobs=chosen["jobs"]),
         command(),
-        said.features,
+        feature_file.features,
         chosen["first_failure"],
     )
 
 
-def _demand_cases(role: Role, said: FeatureFile) -> None:
+def _demand_cases(role: Role, feature_file: FeatureFile) -> None:
     """Want every divergence to be of a case of the role: of another one it would be of no effect."""
     ids = {case.id for case in load(role)}
-    for wrong in (each.case for each in said.divergences if each.case not in ids):
-        where = f"{said.source}: divergence of {wrong}"
+    for wrong in (each.case for each in feature_file.divergences if each.case not in ids):
+        where = f"{feature_file.source}: divergence of {wrong}"
         if other := next((case.role for case in load() if case.id == wrong), None):
             raise click.UsageError(f"{where}: that is a case for a {other.value}, and this is a {role.value}")
         near = get_close_matches(wrong.upper(), sorted(ids), n=3)

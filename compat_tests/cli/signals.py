@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[threading.Event]:
+def stop_on_signals() -> Iterator[threading.Event]:
     """Give what the first Ctrl-C, SIGTERM or end of the terminal sets; a second one is not waited for.
 
     Who has it started by ``nohup`` wants it to go on when the terminal ends.

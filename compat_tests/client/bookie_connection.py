@@ -114,7 +114,7 @@ class BookieConnection:
 
     def _read(self) -> None:
         while (data := self._receive()) is not None:
-            self._buffer += data if self._tls is None else self._opened(data)
+            self._buffer += data if self._tls is None else self._decrypt(data)
             while (frame := self._next_frame()) is not None:
                 try:
                     self._take(attrs.evolve(understand(frame), inside_tls=self._tls is not None))
@@ -141,7 +141,7 @@ class BookieConnection:
             self._tls = TlsSide(self.bookie.tls)
         return data
 
-    def _opened(self, data: bytes) -> bytes:
+    def _decrypt(self, data: bytes) -> bytes:
         """What was inside TLS; the handshake goes on by the way."""
         tls, inside = self._tls, b""
         assert tls is not None

@@ -27,7 +27,7 @@ from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
 from compat_tests.targets.cluster import new_session, parse_uri
 from compat_tests.targets.driver_process import JavaError
-from compat_tests.targets.lifetime import LeftBehind
+from compat_tests.targets.lifetime import CleanupFailed
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 
@@ -131,7 +131,7 @@ class ClientEnvironment:
         except KazooException as error:
             if self._metadata is not None:
                 reason = f"{type(error).__name__} {error}".strip()
-                raise LeftBehind(f"{self._top} in the ZooKeeper at {self._hosts}: {reason}") from error
+                raise CleanupFailed(f"{self._top} in the ZooKeeper at {self._hosts}: {reason}") from error
         finally:
             self._session.stop()
             self._session.close()

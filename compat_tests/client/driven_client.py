@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from compat_tests.client.driver_output import DriverOutput, number, numbers, octets, shown
+from compat_tests.client.driver_output import DriverOutput, as_text, number, numbers, octets
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.targets.driver_process import DriverEnded, JavaError, Reply
 from protocol_specs.wire import entry_list
@@ -37,7 +37,7 @@ class ClientError(Mismatch):
 
 
 @attrs.frozen
-class Pending:
+class PendingCall:
     """A call that was begun."""
 
     stage: Stage
@@ -74,7 +74,7 @@ class Pending:
             values = self.result(timeout_s)
         except ClientError as error:
             return error
-        raise Mismatch(f"{self.verb} by the client", "an error", f"success: {shown(values)}")
+        raise Mismatch(f"{self.verb} by the client", "an error", f"success: {as_text(values)}")
 
 
 @attrs.frozen
@@ -114,7 +114,7 @@ class Handle:
     opened_at: int
     """The last add confirmed that the client told at opening."""
 
-    def begin(self, verb: str, **values: object) -> Pending:
+    def begin(self, verb: str, **values: object) -> PendingCall:
         """Begin any call on this handle."""
         return self.client.begin(verb, handle=self.number, **values)
 
@@ -126,11 +126,11 @@ class Handle:
         """Append without waiting for one another."""
         return self.outcomes(self.begin_append_many(payloads))
 
-    def begin_append_many(self, payloads: Sequence[bytes]) -> Pending:
+    def begin_append_many(self, payloads: Sequence[bytes]) -> PendingCall:
         """Begin such appends; see :meth:`outcomes`."""
         return self.begin("append_many", bodies=",".join(payload.hex() for payload in payloads))
 
-    def outcomes(self, pending: Pending) -> Outcomes:
+    def outcomes(self, pending: PendingCall) -> Outcomes:
         """What became of them."""
         reply = pending.result()
         return Outcomes(*(tuple(numbers(reply[name])) for name in ("codes", "entries", "order")))
@@ -180,9 +180,9 @@ class Client:
     submit: Any
     """Of the driver: verb and values to a future."""
 
-    def begin(self, verb: str, **values: object) -> Pending:
+    def begin(self, verb: str, **values: object) -> PendingCall:
         """Begin any call."""
-        return Pending(self.stage, verb, self.submit(verb, {"client": self.name, **values}))
+        return PendingCall(self.stage, verb, self.submit(verb, {"client": self.name, **values}))
 
     def call(self, verb: str, **values: object) -> Reply:
         """Make any call."""
@@ -200,7 +200,7 @@ class Client:
         **values: object,
     ) -> Handle:
         """Create a ledger; the write quorum is the ensemble if not given, the ack quorum the write quorum."""
-        return self.opened(
+        return self.handle_of(
             self.begin_create(ensemble, write, ack, digest=digest, password=password, custom=custom, **values)
         )
 
@@ -214,7 +214,7 @@ class Client:
         digest: str = "CRC32C",
         password: bytes = b"",
         **values: object,
-    ) -> Pending:
+    ) -> PendingCall:
         """Begin to create a ledger; :meth:`opened` gives the handle."""
         write = ensemble if write is None else write
         named: dict[str, object] = {f"custom.{name}": value for name, value in (custom or {}).items()}
@@ -232,15 +232,15 @@ class Client:
     ) -> Handle:
         """Open a ledger: with recovery it is fenced and closed first, unless it is closed."""
         pending = self.begin_open(ledger_id, recovery=recovery, digest=digest, password=password)
-        return self.opened(pending, timeout_s)
+        return self.handle_of(pending, timeout_s)
 
     def begin_open(
         self, ledger_id: int, *, recovery: bool = True, digest: str = "CRC32C", password: bytes = b""
-    ) -> Pending:
+    ) -> PendingCall:
         """Begin to open a ledger; :meth:`opened` gives the handle."""
         return self.begin("open", ledger=ledger_id, recovery=recovery, digest=digest, password=password)
 
-    def opened(self, pending: Pending, timeout_s: float | None = None) -> Handle:
+    def handle_of(self, pending: PendingCall, timeout_s: float | None = None) -> Handle:
         """The handle of a ledger that was created or opened."""
         reply = pending.result(timeout_s)
         return Handle(self, number(reply["handle"]), number(reply["ledger"]), number(reply["last_add_confirmed"]))

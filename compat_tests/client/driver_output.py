@@ -9,12 +9,12 @@ from compat_tests.targets.driver_process import Reply
 class DriverOutput(dict[str, str]):
     """What the driver has said; what it should have said and has not is no fault of the suite."""
 
-    def __init__(self, verb: str, said: Reply) -> None:
-        super().__init__(said)
+    def __init__(self, verb: str, values: Reply) -> None:
+        super().__init__(values)
         self.verb = verb
 
     def __missing__(self, name: str) -> str:
-        raise Mismatch(f"the driver's reply to {self.verb}", f"a value {name}", shown(self))
+        raise Mismatch(f"the driver's reply to {self.verb}", f"a value {name}", as_text(self))
 
 
 def number(text: str) -> int:
@@ -38,6 +38,6 @@ def numbers(text: str) -> list[int]:
     return [number(part) for part in text.split(",")] if text else []
 
 
-def shown(values: Reply) -> str:
+def as_text(values: Reply) -> str:
     """The values in short."""
     return ", ".join(f"{name}={value[:80]}" for name, value in values.items()) or "no values"

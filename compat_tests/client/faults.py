@@ -27,12 +27,12 @@ def spans(entry: bytes, digest: Digest) -> dict[str, range]:
     return {name: span for name, span in found.items() if span}
 
 
-def damaged(entry: bytes, digest: Digest) -> dict[str, bytes]:
+def damaged_copies(entry: bytes, digest: Digest) -> dict[str, bytes]:
     """Copies of an entry, each with the lowest bit of one field flipped, by the name of the field."""
     return {name: with_bit_flipped(entry, 8 * span[-1] + 7) for name, span in spans(entry, digest).items()}
 
 
-def cut_short(entry: bytes, digest: Digest) -> Iterator[bytes]:
+def truncated_copies(entry: bytes, digest: Digest) -> Iterator[bytes]:
     """The beginnings of an entry that are too short to hold metadata and digest, and its payload less one byte."""
     whole = METADATA_SIZE + digest.size
     for size in sorted({0, 1, 8, 16, 24, METADATA_SIZE - 1, METADATA_SIZE, whole - 1}):

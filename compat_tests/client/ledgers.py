@@ -52,9 +52,9 @@ class StagedLedger:
     def store(self, entry_id: int, entry: bytes | None = None, *bookies: ScriptedBookie) -> None:
         """Give an entry to its write set, or to these bookies; other bytes than the honest ones if given."""
         for bookie in bookies or self.write_set(entry_id):
-            self.known_to(bookie).entries[entry_id] = self.entries[entry_id] if entry is None else entry
+            self.ledger_on(bookie).entries[entry_id] = self.entries[entry_id] if entry is None else entry
 
-    def known_to(self, bookie: ScriptedBookie) -> StoredLedger:
+    def ledger_on(self, bookie: ScriptedBookie) -> StoredLedger:
         """What a bookie has of it, made if it has nothing."""
         with bookie.lock:
             return bookie.store.ledgers.setdefault(self.ledger_id, StoredLedger(self.key))
@@ -62,9 +62,9 @@ class StagedLedger:
     def forget(self, entry_id: int, *bookies: ScriptedBookie) -> None:
         """Take an entry away from its write set, or from these bookies."""
         for bookie in bookies or self.write_set(entry_id):
-            self.known_to(bookie).entries.pop(entry_id, None)
+            self.ledger_on(bookie).entries.pop(entry_id, None)
 
-    def following(self, *payloads: bytes, lag: int = 1) -> list[bytes]:
+    def next_entries(self, *payloads: bytes, lag: int = 1) -> list[bytes]:
         """Further entries behind the last one, as the writer would have sealed them; nobody has them yet."""
         return self.seal.run(self.ledger_id, payloads, len(self.entries), lag, self.length)
 

@@ -11,7 +11,7 @@ import attrs
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.client_requests import ClientRequest
-from compat_tests.client.driven_client import Client, ClientError, Entries, Handle, Pending
+from compat_tests.client.driven_client import Client, ClientError, Entries, Handle, PendingCall
 from compat_tests.client.ledgers import StagedLedger
 from compat_tests.client.records import CLOSED, OPEN
 from compat_tests.client.rules import Action, Exchange
@@ -35,7 +35,7 @@ REFUSED = (-14, -1)
 class PendingRead:
     """A read that was begun."""
 
-    pending: Pending
+    pending: PendingCall
 
     @property
     def done(self) -> bool:

@@ -105,7 +105,7 @@ class Gate:
             self._changed.notify_all()
 
     @property
-    def held(self) -> list[ClientRequest]:
+    def requests(self) -> list[ClientRequest]:
         """The requests that wait."""
         with self._changed:
             return [exchange.request for exchange, _ in self._held]
@@ -115,7 +115,7 @@ class Gate:
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._held) >= count, timeout_s):
                 raise Mismatch("requests to a bookie that holds them", f"{count}", f"{len(self._held)}")
-        return self.held
+        return self.requests
 
     def release(self, **fields: Any) -> None:
         """Answer all that is held, in order: honestly, or with these fields of an answer."""
@@ -168,7 +168,7 @@ class Rule:
 
     def silence(self, stored: bool = False) -> Rule:
         """No reply, whether it is carried out or not."""
-        return self.do(lambda exchange: _carried_out(exchange, stored))
+        return self.do(lambda exchange: _carry_out_if(exchange, stored))
 
     def hold(self, stored: bool = False) -> Gate:
         """Kept until the gate is released: the request itself, or (``stored``) its reply only."""
@@ -193,7 +193,7 @@ class Rule:
         """The connection is closed instead of a reply."""
 
         def act(exchange: Exchange) -> None:
-            _carried_out(exchange, stored)
+            _carry_out_if(exchange, stored)
             exchange.close()
 
         return self.do(act)
@@ -206,7 +206,7 @@ class Rule:
         """The bookie is gone from this request on."""
 
         def act(exchange: Exchange) -> None:
-            _carried_out(exchange, stored)
+            _carry_out_if(exchange, stored)
             exchange.stop_listening()
 
         return self.do(act)
@@ -233,7 +233,7 @@ class Rule:
         return self.do(act)
 
 
-def _carried_out(exchange: Exchange, stored: bool) -> None:
+def _carry_out_if(exchange: Exchange, stored: bool) -> None:
     if stored:
         exchange.honest()
 

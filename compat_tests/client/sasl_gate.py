@@ -27,7 +27,7 @@ def token_of(request: ClientRequest) -> bytes:
     return bytes(request.message.auth_request.payload)
 
 
-def right(response: Mapping[str, str], password: str) -> bytes:
+def last_token(response: Mapping[str, str], password: str) -> bytes:
     """The last token of a bookie that knows the password."""
     return f"rspauth={digest_md5.proofs(response, password)[1]}".encode()
 
@@ -38,7 +38,7 @@ class SaslGate:
     ``last`` makes the token that answers a right response.
     """
 
-    def __init__(self, user: str, password: str, last: LastToken = right) -> None:
+    def __init__(self, user: str, password: str, last: LastToken = last_token) -> None:
         self._user, self._password = user, password
         self._last = last
         self._nonces: dict[str, str] = {}

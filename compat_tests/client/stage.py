@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from compat_tests.client.driven_client import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, Pending
+from compat_tests.client.driven_client import NOT_ENOUGH_BOOKIES, Client, ClientError, Handle, PendingCall
 from compat_tests.client.ledgers import StagedLedger, record_of, stage_ledger
 from compat_tests.client.listen_address import ListenAddress
 from compat_tests.client.metadata_root import MetadataRoot, registration
@@ -231,7 +231,7 @@ class Stage(Attempt):
             raise
 
     def expect_error(
-        self, call: Callable[[], object] | Pending, *codes: int, timeout_s: float | None = None
+        self, call: Callable[[], object] | PendingCall, *codes: int, timeout_s: float | None = None
     ) -> ClientError:
         """Want a call to fail with one of these client codes, or with any if none is given."""
         error = _error_of(call, timeout_s)
@@ -258,8 +258,8 @@ class Stage(Attempt):
             raise RuntimeError(f"a rule of a scripted bookie failed:\n{troubles[0]}")
 
 
-def _error_of(call: Callable[[], object] | Pending, timeout_s: float | None) -> ClientError:
-    if isinstance(call, Pending):
+def _error_of(call: Callable[[], object] | PendingCall, timeout_s: float | None) -> ClientError:
+    if isinstance(call, PendingCall):
         return call.error(timeout_s)
     try:
         value = call()

@@ -14,7 +14,7 @@ WAITS: Mapping[str, str] = {"connection": "waits"}
 ANY: Mapping[str, str] = {"connection": "any"}
 
 
-def answered(status: str) -> Mapping[str, str]:
+def status_reply(status: str) -> Mapping[str, str]:
     """The connection stays, and the reply has this status."""
     return {"connection": "open", "status": status}
 
@@ -39,7 +39,7 @@ class RecipeClass:
     recipes: Sequence[Recipe]
 
 
-def framed(body: bytes) -> bytes:
+def with_length(body: bytes) -> bytes:
     """The body behind its length."""
     return _LENGTH.pack_fixed(len(body)) + body
 
@@ -51,12 +51,12 @@ def one(data: bytes) -> Mapping[str, Any]:
 
 def frame(body: bytes) -> Mapping[str, Any]:
     """One stream: one frame."""
-    return one(framed(body))
+    return one(with_length(body))
 
 
 def each(bodies: Sequence[bytes]) -> Mapping[str, Any]:
     """A stream of one frame for each body."""
-    return {"each": [framed(body).hex() for body in bodies]}
+    return {"each": [with_length(body).hex() for body in bodies]}
 
 
 def prefixes(body: bytes, first: int = 0, last: int | None = None, *, without: Sequence[int] = ()) -> Mapping[str, Any]:

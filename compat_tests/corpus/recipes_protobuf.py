@@ -1,6 +1,6 @@
 """Inputs that are wrong as protobuf, or only costly: what stands behind a good V3 request, or in it."""
 
-from compat_tests.corpus.recipe import ANY, RecipeClass, answered, each, frame, long_frame
+from compat_tests.corpus.recipe import ANY, RecipeClass, each, frame, long_frame, status_reply
 from compat_tests.corpus.recipes_v3 import HEADER_ALONE, INFO, v3_recipe
 
 
@@ -96,24 +96,26 @@ BOMBS = RecipeClass(
             long_frame(INFO, _field(_UNKNOWN, _START), 100_000),
         ),
         v3_recipe("v3-5000-groups-in-the-header", "The same where a header is to be.", long_frame(b"", b"\x0b", 5_000)),
-        v3_recipe("v3-100000-context-pairs", "A repeated field.", long_frame(INFO, _CONTEXT, 100_000), answered("EOK")),
+        v3_recipe(
+            "v3-100000-context-pairs", "A repeated field.", long_frame(INFO, _CONTEXT, 100_000), status_reply("EOK")
+        ),
         v3_recipe(
             "v3-300000-unknown-fields",
             "All of the same number.",
             long_frame(INFO, _field(_UNKNOWN, _VARINT) + b"\1", 300_000),
-            answered("EOK"),
+            status_reply("EOK"),
         ),
         v3_recipe(
             "v3-100000-headers",
             "The same field again: the last counts.",
             long_frame(b"", INFO, 100_000),
-            answered("EOK"),
+            status_reply("EOK"),
         ),
         v3_recipe(
             "v3-priorities",
             "A header of 100 000 priorities.",
             long_frame(b"\x0a" + _varint(6 + 2 * 100_000) + bytes.fromhex("080310081805"), b"\x20\1", 100_000),
-            answered("EOK"),
+            status_reply("EOK"),
         ),
         v3_recipe(
             "v3-length-of-64-bits",

@@ -1,6 +1,6 @@
 """Inputs that go wrong before any dialect does: lengths, and what other programs say."""
 
-from compat_tests.corpus.recipe import WAITS, Recipe, RecipeClass, framed, one
+from compat_tests.corpus.recipe import WAITS, Recipe, RecipeClass, one, with_length
 from protocol_specs.fields import FRAME_SIZE_MAX
 
 _OVER = FRAME_SIZE_MAX - 3  # 4 + length is one over the limit
@@ -27,7 +27,7 @@ LENGTHS = RecipeClass(
         Recipe("length-little-endian", "20, with its bytes the wrong way round.", one(b"\x14\0\0\0" + _READ)),
         Recipe("length-word-incomplete", "Three bytes of a length word.", one(b"\0\0\0"), WAITS),
         Recipe("frame-without-bytes", "A length of 20, and nothing.", one(_length(20)), WAITS),
-        Recipe("frame-incomplete", "All but the last byte of a V2 read.", one(framed(_READ)[:-1]), WAITS),
+        Recipe("frame-incomplete", "All but the last byte of a V2 read.", one(with_length(_READ)[:-1]), WAITS),
         Recipe(
             "longest-frame-begun",
             "The longest length there is, and a V2 header.",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from compat_tests.corpus.recipe import CLOSED, Recipe, RecipeClass, answered, each, frame, prefixes
+from compat_tests.corpus.recipe import CLOSED, Recipe, RecipeClass, each, frame, prefixes, status_reply
 from protocol_specs import codecs
 from protocol_specs.entry import v1
 from protocol_specs.wire import framing, v2
@@ -127,49 +127,49 @@ VALUES = RecipeClass(
             "v2-read-of-unknown-versions",
             "Versions above 2, and negative ones.",
             each([_read(LEDGER, 0, version=version) for version in _VERSIONS]),
-            answered("EBADVERSION"),
+            status_reply("EBADVERSION"),
         ),
         _v2(
             "v2-add-of-unknown-versions",
             "The same; nothing is stored.",
             each([_add(LEDGER, version) for version in _VERSIONS]),
-            answered("EBADVERSION"),
+            status_reply("EBADVERSION"),
         ),
         _v2(
             "v2-batch-read-of-unknown-versions",
             "The same.",
             each([_batch(LEDGER, 0, 10, 1000, version=version) for version in _VERSIONS]),
-            answered("EBADVERSION"),
+            status_reply("EBADVERSION"),
         ),
         _v2(
             "v2-add-without-an-entrys-fields",
             "Entries of 16 to 23 bytes: ids, and no last add confirmed.",
             prefixes(_add(LEDGER_OF_ADDS), _ADD_FIXED, _ADD_FIXED + 7),
-            answered("EBADREQ"),
+            status_reply("EBADREQ"),
         ),
         _v2(
             "v2-read-of-negative-ledgers",
             "No such ledgers.",
             each([_read(-1, 0), _read(-(2**63), 0), _read(-2, -1)]),
-            answered("ENOLEDGER"),
+            status_reply("ENOLEDGER"),
         ),
         _v2(
             "v2-read-of-far-ledgers",
             "The highest ledger id and entry id there are.",
             each([_read(2**63 - 1, 2**63 - 1), _read(2**63 - 1, 0)]),
-            answered("ENOLEDGER"),
+            status_reply("ENOLEDGER"),
         ),
         _v2(
             "v2-fencing-read-without-key",
             "Of version 0 and 1, which have no room for one.",
             each([_read(LEDGER, 0, Flag.FENCING, 1), _read(LEDGER, -1, Flag.FENCING | Flag.HIGH_PRIORITY, 1)]),
-            answered("EUA"),
+            status_reply("EUA"),
         ),
         _v2(
             "v2-batch-read-of-extremes",
             "The largest and smallest counts and sizes, of a ledger that is not there.",
             each([_batch(LEDGER, 0, c, s) for c in (-(2**31), 2**31 - 1) for s in (-(2**63), 2**63 - 1)]),
-            answered("ENOLEDGER"),
+            status_reply("ENOLEDGER"),
         ),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from compat_tests.corpus.recipe import CLOSED, Recipe, RecipeClass, answered, each, frame, prefixes
+from compat_tests.corpus.recipe import CLOSED, Recipe, RecipeClass, each, frame, prefixes, status_reply
 from compat_tests.corpus.recipes_v2 import KEY, LEDGER, LEDGER_OF_ADDS
 from protocol_specs import codecs
 from protocol_specs.entry import v1
@@ -159,19 +159,22 @@ VALUES = RecipeClass(
     "Requests of V3 with values that cannot be served, or that look wrong and are not.",
     [
         v3_recipe(
-            "v3-add-without-an-entrys-fields", "Bodies under 24 bytes.", each(_adds(_SHORT_BODIES)), answered("EBADREQ")
+            "v3-add-without-an-entrys-fields",
+            "Bodies under 24 bytes.",
+            each(_adds(_SHORT_BODIES)),
+            status_reply("EBADREQ"),
         ),
         v3_recipe(
             "v3-read-of-negative-ledgers",
             "No such ledgers.",
             each(_reads([(-1, 0), (-(2**63), 0), (-2, -1)])),
-            answered("ENOLEDGER"),
+            status_reply("ENOLEDGER"),
         ),
         v3_recipe(
             "v3-read-of-far-ledgers",
             "The highest ids there are.",
             each(_reads([(2**63 - 1, 2**63 - 1)])),
-            answered("ENOLEDGER"),
+            status_reply("ENOLEDGER"),
         ),
         v3_recipe(
             "v3-fencing-read-without-key",
@@ -181,19 +184,19 @@ VALUES = RecipeClass(
                     1, v3_pb2.ReadRequest(ledger_id=LEDGER, entry_id=0, flag=v3_pb2.ReadRequest.FENCE_LEDGER)
                 ).SerializeToString()
             ),
-            answered("EUA"),
+            status_reply("EUA"),
         ),
         v3_recipe(
             "v3-auth-plugin-no-utf8",
             "Names are compared as bytes where nobody authenticates.",
             frame(request(V3Operation.AUTH).SerializeToString() + bytes.fromhex("b206050a01ff1200")),
-            answered("EOK"),
+            status_reply("EOK"),
         ),
         v3_recipe(
             "v3-reserved-operations",
             "Known, and never served.",
             each([request(operation).SerializeToString() for operation in (3, 4)]),
-            answered("EBADREQ"),
+            status_reply("EBADREQ"),
         ),
     ],
 )

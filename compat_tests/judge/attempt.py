@@ -80,17 +80,17 @@ class Attempt:
     def check(self, what: str, seen: object, expected: object) -> None:
         """Hold what was seen against the one value that is right."""
         if seen != expected:
-            raise Mismatch(what, *shown_apart(expected, seen))
+            raise Mismatch(what, *as_distinct_texts(expected, seen))
 
     def check_one_of(self, what: str, seen: object, expected: Sequence[object]) -> None:
         """Hold what was seen against the values that are right."""
         if seen not in expected:
-            raise Mismatch(what, " or ".join(map(shown, expected)), shown(seen))
+            raise Mismatch(what, " or ".join(map(as_text, expected)), as_text(seen))
 
     def check_that(self, condition: bool, what: str, expected: str, seen: object) -> None:
         """Want a condition to hold; ``expected`` says it in words."""
         if not condition:
-            raise Mismatch(what, expected, shown(seen))
+            raise Mismatch(what, expected, as_text(seen))
 
     def first(self, what: str, found: Sequence[T]) -> T:
         """The first of what was seen.  Raises Mismatch if nothing was."""
@@ -110,7 +110,7 @@ class Attempt:
         """Look whether anything else was harmed; called once the case has passed."""
 
 
-def shown(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as a report shows it: bytes in hexadecimal, and never more than fits."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
@@ -119,29 +119,29 @@ def shown(value: object) -> str:
     if isinstance(value, Status):
         return value.name
     if isinstance(value, (list, tuple)) and len(value) > 20:
-        return f"[{', '.join(map(shown, value[:20]))}, …] ({len(value)} values)"
+        return f"[{', '.join(map(as_text, value[:20]))}, …] ({len(value)} values)"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(as_text, value))}]"
     return str(getattr(value, "name", value)) if not isinstance(value, str) else value
 
 
-def shown_apart(expected: object, seen: object) -> tuple[str, str]:
+def as_distinct_texts(expected: object, seen: object) -> tuple[str, str]:
     """Two values that differ, as a report shows them; where they look the same, from the difference on too."""
-    texts = shown(expected), shown(seen)
+    texts = as_text(expected), as_text(seen)
     if texts[0] != texts[1]:
         return texts
     if isinstance(expected, (bytes, bytearray)) and isinstance(seen, (bytes, bytearray)):
-        at = _same(expected, seen)
+        at = _common_length(expected, seen)
         first, second = (value[at : at + _BYTES_SHOWN].hex() for value in (expected, seen))
         return f"{texts[0]}, from byte {at} on {first}", f"{texts[1]}, from byte {at} on {second}"
     if isinstance(expected, (list, tuple)) and isinstance(seen, (list, tuple)):
-        at = _same(expected, seen)
+        at = _common_length(expected, seen)
         if at < min(len(expected), len(seen)):
-            first, second = shown_apart(expected[at], seen[at])
+            first, second = as_distinct_texts(expected[at], seen[at])
             return f"{texts[0]}, number {at}: {first}", f"{texts[1]}, number {at}: {second}"
     return texts
 
 
-def _same(one: Sequence[object], other: Sequence[object]) -> int:
+def _common_length(one: Sequence[object], other: Sequence[object]) -> int:
     """How many values at the beginning are the same."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

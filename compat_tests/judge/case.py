@@ -115,7 +115,7 @@ def case(
     The role is that of the package of the module.  ``options`` are the further fields of :class:`Case`.
     """
 
-    def entered(script: Script) -> Script:
+    def enter_script(script: Script) -> Script:
         title = script.__name__.replace("_", " ")
         requirement = " ".join((script.__doc__ or "").split())
         role = Role.CLIENT if ".client." in f"{script.__module__}." else Role.BOOKIE
@@ -137,4 +137,4 @@ def case(
         )
         return script
 
-    return entered
+    return enter_script

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from compat_tests.judge.known import Divergence, parse
+from compat_tests.judge.divergences import Divergence, parse
 
 FEATURES = {
     "v2": "the V2 dialect",
@@ -63,6 +63,6 @@ def read(path: Path) -> FeatureFile:
         divergences = parse(entries, str(path))
     except ValueError as error:
         raise BadFeatureFile(str(error)) from None
-    said = {name: "yes" if value else f"no: {path.name} says so" for name, value in features.items()}
+    declared = {name: "yes" if value else f"no: {path.name} says so" for name, value in features.items()}
     implementation, release = (str(data.get(key, "")) for key in ("implementation", "release"))
-    return FeatureFile(implementation, release, said, divergences, str(path))
+    return FeatureFile(implementation, release, declared, divergences, str(path))

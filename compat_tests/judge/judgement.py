@@ -8,8 +8,8 @@ from attrs import evolve, frozen
 
 from compat_tests.judge.attempt import Attempt, Brief
 from compat_tests.judge.case import MUST
+from compat_tests.judge.divergences import Divergence, lookup, within
 from compat_tests.judge.environment import Environment
-from compat_tests.judge.known import Divergence, lookup, within
 from compat_tests.judge.result import Result, TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
 from compat_tests.targets.process import StartFailed

@@ -34,7 +34,7 @@ _CASE_FIELDS = (
 
 
 @frozen
-class Known:
+class KnownDivergence:
     """Where a divergence is on record."""
 
     code: str
@@ -55,7 +55,7 @@ class Result:
     note: str = ""
     """Why a pass is not strict; the traceback of an error."""
     duration_s: float = 0.0
-    known: Known | None = None
+    known: KnownDivergence | None = None
     exchange: Sequence[Event] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Result:
     def from_json(cls, data: Mapping[str, Any]) -> "Result":
         values = dict(data)
         values["verdict"] = Verdict(values["verdict"])
-        values["known"] = Known(**values["known"]) if values.get("known") else None
+        values["known"] = KnownDivergence(**values["known"]) if values.get("known") else None
         values["exchange"] = [Event.from_json(event) for event in values.get("exchange", ())]
         return cls(**values)
 

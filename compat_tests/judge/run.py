@@ -37,7 +37,7 @@ class Progress(Protocol):
         """All have come."""
 
 
-class Quiet:
+class SilentProgress:
     """Tells nobody."""
 
     def begin(self, run: Run, total: int) -> None: ...
@@ -67,7 +67,7 @@ def perform(
     environment: Environment, order: Order, progress: Progress | None = None, stop: threading.Event | None = None
 ) -> Run:
     """Judge a target.  Ctrl-C, or setting ``stop``, ends it early; what came until then is returned all the same."""
-    progress, stop = progress or Quiet(), stop or threading.Event()
+    progress, stop = progress or SilentProgress(), stop or threading.Event()
     cases = with_dependencies(order.cases, environment.base)
     seed = random.randrange(_SEED_MAX) if order.seed is None else order.seed
     started = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -76,7 +76,7 @@ def perform(
     began = time.monotonic()
     results: list[Result] = []
 
-    def came(result: Result) -> None:
+    def keep(result: Result) -> None:
         results.append(result)
         progress.result(result)
 
@@ -84,7 +84,7 @@ def perform(
         features = {**environment.probe(seed, stop), **order.features}
         run = evolve(run, features=features, target=environment.info)  # how it is run may have shown only now
         progress.begin(run, sum(len(case.dialects) for case in cases))
-        schedule = Schedule(environment, cases, seed, features, order.measure, order.pace, came, _enough(order), stop)
+        schedule = Schedule(environment, cases, seed, features, order.measure, order.pace, keep, _enough(order), stop)
         results = schedule.run()
     except Unavailable as missing:
         run = evolve(run, not_checked=missing.reason)
@@ -94,7 +94,7 @@ def perform(
         stop.set()
     except Exception as fault:  # nobody is to look at a traceback; what came until then is reported
         text = f"{type(fault).__name__}: {fault}"
-        came(Result(environment.base, "", Verdict.ERROR, text, note=traceback.format_exc()))
+        keep(Result(environment.base, "", Verdict.ERROR, text, note=traceback.format_exc()))
     run = evolve(
         run,
         results=results,

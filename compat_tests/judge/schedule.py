@@ -72,13 +72,13 @@ class Schedule:
                         del waiting[item.key]
                         early = self._not_reached(item)
                         if early is not None:
-                            self._came(item, early)
+                            self._record(item, early)
                             continue
                         chosen = own_pool if item.case.site == "own" else pool
                         running[chosen.submit(self._try, item)] = item
                     done, _ = wait(running, _POLL_S, FIRST_COMPLETED)
                     for future in done:
-                        self._came(running.pop(future), future.result())
+                        self._record(running.pop(future), future.result())
             except BaseException:
                 self.stop.set()  # Ctrl-C: what runs ends by itself, soon
                 raise
@@ -118,7 +118,7 @@ class Schedule:
         brief = Brief(item.case, item.dialect, self.seed, self.features, self.stop.is_set)
         return judge(self.environment, brief, self.measure)
 
-    def _came(self, item: _Item, result: Result) -> None:
+    def _record(self, item: _Item, result: Result) -> None:
         self._results[item.key] = result
         self.report(result)
         if self.enough(result):

@@ -42,7 +42,7 @@ class Row:
 
 
 @frozen
-class Shown:
+class AnnotatedEvent:
     """A frame, bytes that are none, or a remark."""
 
     time_s: float
@@ -58,7 +58,7 @@ class Shown:
 
 
 @define
-class _Way:
+class _SenderStream:
     """What went one way on a connection."""
 
     data: bytearray
@@ -71,50 +71,52 @@ class _Way:
         return self.events[min(bisect_left(self.ends, end), len(self.events) - 1)]
 
 
-def annotate(events: Sequence[Event], role: str, password: bytes | None = None) -> list[Shown]:
+def annotate(events: Sequence[Event], role: str, password: bytes | None = None) -> list[AnnotatedEvent]:
     """Return the exchange in the order in which its frames were complete.
 
     ``role`` is what was judged, a bookie or a client: it tells which side sent requests.  With ``password``, master
     keys and HMAC digests are checked as well.
     """
-    found: list[tuple[int, Shown]] = []
-    ways: dict[tuple[Connection, str], _Way] = {}
+    found: list[tuple[int, AnnotatedEvent]] = []
+    streams: dict[tuple[Connection, str], _SenderStream] = {}
     for place, (event, connection) in enumerate(by_connection(events)):
         if event.sender == NOTE:
-            found.append((place, Shown(event.time_s, event.line, NOTE, event.text)))
+            found.append((place, AnnotatedEvent(event.time_s, event.line, NOTE, event.text)))
             continue
-        way = ways.setdefault((connection, event.sender), _Way(bytearray(), [], []))
-        way.data += event.data
-        way.ends.append(len(way.data))
-        way.events.append((place, event))
-    for (_, sender), way in ways.items():
+        stream = streams.setdefault((connection, event.sender), _SenderStream(bytearray(), [], []))
+        stream.data += event.data
+        stream.ends.append(len(stream.data))
+        stream.events.append((place, event))
+    for (_, sender), stream in streams.items():
         direction: Direction = "request" if (sender == SUITE) == (role == "bookie") else "response"
-        found += _of_way(way, direction, Verdicts(password))
+        found += _stream_events(stream, direction, Verdicts(password))
     return [shown for _, shown in sorted(found, key=lambda each: each[0])]
 
 
-def _of_way(way: _Way, direction: Direction, verdicts: Verdicts) -> Iterator[tuple[int, Shown]]:
-    data, read = bytes(way.data), 0
+def _stream_events(
+    stream: _SenderStream, direction: Direction, verdicts: Verdicts
+) -> Iterator[tuple[int, AnnotatedEvent]]:
+    data, read = bytes(stream.data), 0
     for item in Stream(direction, verdicts).read(data):
         end = item.offset + (item.size if isinstance(item, Frame) else 0)
-        place, event = way.event_at(end)
+        place, event = stream.event_at(end)
         yield place, _of_item(item, data, event)
         read = end
     if read < len(data):
-        place, event = way.event_at(len(data))
+        place, event = stream.event_at(len(data))
         title = f"{_bytes(len(data) - read)} behind what can be read"
-        yield place, Shown(event.time_s, event.line, event.sender, title, dump(data[read:]))
+        yield place, AnnotatedEvent(event.time_s, event.line, event.sender, title, dump(data[read:]))
 
 
-def _of_item(item: Item, data: bytes, event: Event) -> Shown:
+def _of_item(item: Item, data: bytes, event: Event) -> AnnotatedEvent:
     if not isinstance(item, Frame):
-        return Shown(event.time_s, event.line, event.sender, item.text)
+        return AnnotatedEvent(event.time_s, event.line, event.sender, item.text)
     what = " ".join(filter(None, (item.dialect, item.operation))) or "no frame"
     body = data[item.offset : item.offset + item.size]
     rows = dump(body) if item.broken is not None and not item.dialect else tuple(_rows(item, data))
     broken = "" if item.broken is None else str(item.broken)
     title = f"{what} {item.direction}, {_bytes(item.size)}"
-    return Shown(event.time_s, event.line, event.sender, title, rows, broken)
+    return AnnotatedEvent(event.time_s, event.line, event.sender, title, rows, broken)
 
 
 def _bytes(size: int) -> str:

@@ -14,9 +14,9 @@ from compat_tests.judge.recording import NOTE
 from compat_tests.judge.result import Result, Run
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report import annotate
-from compat_tests.report.rerun_command import again
+from compat_tests.report.rerun_command import rerun_command
 from compat_tests.report.sections import section
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.verdict_style import STYLES
 
 FRAMES_SHOWN = 4
 """Frames and remarks of a failed case that are shown, the last ones."""
@@ -70,9 +70,9 @@ class Console:
         self._out.print(f"{name}{how}: {count} to run, seed {run.seed}")
         if self._out.is_terminal:
             columns = (BarColumn(24), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
-            said = TextColumn("{task.fields[said]}", markup=False)
-            self._progress = Progress(*columns, said, console=self._out, transient=True)
-            self._task = self._progress.add_task("", total=count, said="")
+            counts = TextColumn("{task.fields[counts]}", markup=False)
+            self._progress = Progress(*columns, counts, console=self._out, transient=True)
+            self._task = self._progress.add_task("", total=count, counts="")
             self._progress.start()
 
     def result(self, result: Result) -> None:
@@ -81,7 +81,7 @@ class Console:
         if result.verdict in IN_FULL or self._verbose:
             self._out.print(_line(result))
         if self._progress is not None:
-            self._progress.update(self._task, advance=1, said=_counted(self._counts))
+            self._progress.update(self._task, advance=1, counts=_counts_text(self._counts))
 
     def end(self, run: Run) -> None:
         """Show failures in full, the rest in short, and the table."""
@@ -103,10 +103,10 @@ class Console:
     # What came of it -------------------------------------------------------------------------------------------------
 
     def _in_full(self, run: Run, result: Result, case: Any) -> None:
-        look = LOOKS[result.verdict]
+        style = STYLES[result.verdict]
         self._out.print()
         name = f"{result.case} {result.dialect}".rstrip()
-        signed = (f"{look.sign} {look.word}", look.colour)
+        signed = (f"{style.sign} {style.word}", style.colour)
         self._out.print(Text.assemble(signed, " ", (name, "bold"), f"  {case.get('title', '')}"))
         where = section(case.get("section", ""))
         link = where.link(self._docs_url)
@@ -116,8 +116,8 @@ class Console:
             ("sends", case.get("sends", "")),
             ("expected", result.expected or case.get("accepts", "")),
             ("seen", result.seen),
-            ("error" if result.verdict is Verdict.ERROR else "in", _because(result, self._verbose)),
-            ("again", again(run, result.case)),
+            ("error" if result.verdict is Verdict.ERROR else "in", _reason(result, self._verbose)),
+            ("again", rerun_command(run, result.case)),
         ):
             if text:
                 self._out.print(Text.assemble((f"  {name:9}", "dim"), text))
@@ -129,8 +129,8 @@ class Console:
             self._out.print(f"  … {len(shown) - FRAMES_SHOWN} frames before these; the reports have all")
         for each in shown[-FRAMES_SHOWN:]:
             style = {"suite": "cyan", "target": "yellow"}.get(each.sender, "dim")
-            said = each.title if each.sender == NOTE else f"{each.sender}: {each.title}"
-            self._out.print(Text(f"  {each.time_s:8.3f} s  {each.line}  {said}", style=style))
+            text = each.title if each.sender == NOTE else f"{each.sender}: {each.title}"
+            self._out.print(Text(f"  {each.time_s:8.3f} s  {each.line}  {text}", style=style))
             for line in lines(each.rows[:ROWS_SHOWN]):
                 self._out.print(f"    {line}")
             if len(each.rows) > ROWS_SHOWN:
@@ -149,26 +149,26 @@ class Console:
             for result in some[:LINES_SHOWN]:
                 self._out.print(_line(result))
             if len(some) > LINES_SHOWN:
-                self._out.print(f"  … and {len(some) - LINES_SHOWN} more {LOOKS[verdict].word}; the reports have all")
+                self._out.print(f"  … and {len(some) - LINES_SHOWN} more {STYLES[verdict].word}; the reports have all")
 
     def _by_reason(self, run: Run, verdict: Verdict, at_most: int) -> None:
         reasons = Counter(_first_line(result.message) for result in run.results if result.verdict is verdict)
-        look, shown = LOOKS[verdict], reasons.most_common(at_most)
+        style, shown = STYLES[verdict], reasons.most_common(at_most)
         for reason, number in shown:
-            self._out.print(Text(f"{look.sign} {number} {look.word}  {reason}".rstrip(), style=look.colour))
+            self._out.print(Text(f"{style.sign} {number} {style.word}  {reason}".rstrip(), style=style.colour))
         if len(reasons) > len(shown):
             left = reasons.total() - sum(number for _, number in shown)
-            self._out.print(f"  … and {left} more {look.word} for {len(reasons) - len(shown)} other reasons")
+            self._out.print(f"  … and {left} more {style.word} for {len(reasons) - len(shown)} other reasons")
 
     def _table(self, run: Run, cases: dict[str, Any]) -> Table:
         areas: dict[str, Counter[Verdict]] = {}
         for result in run.results:
             area = cases.get(result.case, {}).get("area") or result.case.split("-")[1]
             areas.setdefault(area, Counter())[result.verdict] += 1
-        used = [verdict for verdict in LOOKS if run.counts[verdict]]
+        used = [verdict for verdict in STYLES if run.counts[verdict]]
         table = Table("area", box=None, pad_edge=False)
         for verdict in used:
-            table.add_column(LOOKS[verdict].word, justify="right", header_style=LOOKS[verdict].colour)
+            table.add_column(STYLES[verdict].word, justify="right", header_style=STYLES[verdict].colour)
         rows = sorted(areas.items())
         for area, counts in [*rows, ("all", run.counts)] if len(rows) > 1 else rows:
             table.add_row(area, *(str(counts[verdict] or "") for verdict in used))
@@ -186,18 +186,18 @@ def lines(rows: Sequence[annotate.Row]) -> list[str]:
 
 
 def _line(result: Result) -> Text:
-    look = LOOKS[result.verdict]
+    style = STYLES[result.verdict]
     name = f"{result.case} {result.dialect}".rstrip()
     reason = f"{result.known.code}: {result.known.text}" if result.known else result.message or result.note
-    said = f"  {_first_line(reason)}".rstrip()
-    return Text.assemble((f"{look.sign} {look.word:11}", look.colour), " ", (name, "bold"), said)
+    text = f"  {_first_line(reason)}".rstrip()
+    return Text.assemble((f"{style.sign} {style.word:11}", style.colour), " ", (name, "bold"), text)
 
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-def _because(result: Result, verbose: bool) -> str:
+def _reason(result: Result, verbose: bool) -> str:
     """Return what was looked at; where the suite itself failed, no more than a line unless it is wanted."""
     if result.verdict is not Verdict.ERROR:
         return result.message.removesuffix(f": expected {result.expected}, seen {result.seen}")
@@ -206,21 +206,23 @@ def _because(result: Result, verbose: bool) -> str:
     return f"{result.message}\n{result.note}" if verbose else f"{result.message} (--verbose shows where)"
 
 
-def _counted(counts: Counter[Verdict]) -> str:
-    return "  ".join(f"{look.sign} {counts[verdict]} {look.word}" for verdict, look in LOOKS.items() if counts[verdict])
+def _counts_text(counts: Counter[Verdict]) -> str:
+    return "  ".join(
+        f"{style.sign} {counts[verdict]} {style.word}" for verdict, style in STYLES.items() if counts[verdict]
+    )
 
 
 def _conclusion(run: Run) -> list[str]:
     """Return the last lines: what came out, and what that means."""
-    said = []
+    sentences = []
     if run.not_checked is not None:
-        said.append(f"not checked: {run.not_checked}")
+        sentences.append(f"not checked: {run.not_checked}")
     if run.interrupted:
-        said.append("interrupted: what is missing was not run")
+        sentences.append("interrupted: what is missing was not run")
     if run.results:
-        said.append(f"{_counted(run.counts)}  in {run.duration_s:.1f} s, seed {run.seed}")
+        sentences.append(f"{_counts_text(run.counts)}  in {run.duration_s:.1f} s, seed {run.seed}")
     if run.not_checked is None and not run.results:
-        said.append("nothing was run")
+        sentences.append("nothing was run")
     elif run.results and run.nothing_supported:
-        said.append("nothing is supported: no case says that the target conforms")
-    return said
+        sentences.append("nothing is supported: no case says that the target conforms")
+    return sentences

@@ -11,7 +11,7 @@ from compat_tests.report.annotate import Row
 from compat_tests.report.console import lines
 from compat_tests.report.matrix import matrices
 from compat_tests.report.mutants import Mutants
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.verdict_style import STYLES
 
 TITLE = "BookKeeper conformance"
 
@@ -47,7 +47,7 @@ def page(runs: Iterable[Run], mutants: Mutants | None = None, docs_url: str = ""
         with_bytes=any(result.exchange for run in found for result in run.results),
         mutants=mutants,
         docs_url=docs_url,
-        looks=LOOKS,
+        styles=STYLES,
         lines_of=_lines_of,
     )
 

@@ -7,20 +7,20 @@ from typing import Any
 
 def json_rows(data: Mapping[str, Any]) -> str:
     """Return an object whose values have a line each, and of lists and objects each item."""
-    return f"{{\n{_joined(f'{_dumped(name)}: {_value(value)}' for name, value in data.items())}\n}}\n"
+    return f"{{\n{_join(f'{_dump(name)}: {_value(value)}' for name, value in data.items())}\n}}\n"
 
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping) and value:
-        return f"{{\n{_joined(f' {_dumped(name)}: {_dumped(item)}' for name, item in value.items())}\n}}"
+        return f"{{\n{_join(f' {_dump(name)}: {_dump(item)}' for name, item in value.items())}\n}}"
     if isinstance(value, list) and value:
-        return f"[\n{_joined(f' {_dumped(item)}' for item in value)}\n]"
-    return _dumped(value)
+        return f"[\n{_join(f' {_dump(item)}' for item in value)}\n]"
+    return _dump(value)
 
 
-def _joined(lines: Iterable[str]) -> str:
+def _join(lines: Iterable[str]) -> str:
     return ",\n".join(lines)
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -11,8 +11,8 @@ from compat_tests.judge.result import Result, Run
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.annotate import annotate
 from compat_tests.report.console import lines
-from compat_tests.report.rerun_command import again
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.rerun_command import rerun_command
+from compat_tests.report.verdict_style import STYLES
 
 EXCHANGE_SHOWN = 20
 """Frames and remarks that the output of a test that failed has."""
@@ -56,15 +56,15 @@ def document_of(run: Run) -> JUnitXml:
 def _test(run: Run, result: Result, case: Mapping[str, Any]) -> Any:
     name = " ".join(filter(None, (result.case, result.dialect, case.get("title", ""))))
     test = TestCase(_clean(name), f"conformance.{run.role}.{result.case.split('-')[1].lower()}", result.duration_s)
-    look, why = LOOKS[result.verdict], _clean(result.message or result.note)
+    style, why = STYLES[result.verdict], _clean(result.message or result.note)
     if result.verdict is Verdict.FAIL:
         test.result = [_with_text(Failure(why, "fail"), run, result, case)]
     elif result.verdict is Verdict.ERROR:
         test.result = [_with_text(Error(why, "error"), run, result, case)]
     elif not result.verdict.fine:
-        test.result = [Error(f"{look.word}: {why}", str(result.verdict))]
+        test.result = [Error(f"{style.word}: {why}", str(result.verdict))]
     elif result.verdict is Verdict.UNSUPPORTED:
-        test.result = [Skipped(f"{look.word}: {why}", str(result.verdict))]
+        test.result = [Skipped(f"{style.word}: {why}", str(result.verdict))]
     elif result.verdict is not Verdict.PASS:
         known = f"{result.known.code}, {result.known.reference}: {result.known.text}" if result.known else why
         test.system_out = _clean(f"{result.verdict}: {known}")
@@ -72,18 +72,18 @@ def _test(run: Run, result: Result, case: Mapping[str, Any]) -> Any:
 
 
 def _with_text(outcome: Any, run: Run, result: Result, case: Mapping[str, Any]) -> Any:
-    said = [
+    parts = [
         f"requires: {case.get('requirement', '')} ({case.get('level', '')}, {case.get('section', '')})",
         f"expected: {result.expected or case.get('accepts', '')}",
         f"seen: {result.seen}",
         f"note: {_clean(result.note)}",
-        f"again: {again(run, result.case)}",
+        f"again: {rerun_command(run, result.case)}",
     ]
     for shown in annotate(result.exchange, run.role)[-EXCHANGE_SHOWN:]:
-        said.append(f"{shown.time_s:.3f} s {shown.line} {shown.sender}: {shown.title}")
-        said += [f"  {line}" for line in lines(shown.rows)]
-        said += [f"  {shown.broken}"] if shown.broken else []
-    outcome.text = _clean("\n".join(said))
+        parts.append(f"{shown.time_s:.3f} s {shown.line} {shown.sender}: {shown.title}")
+        parts += [f"  {line}" for line in lines(shown.rows)]
+        parts += [f"  {shown.broken}"] if shown.broken else []
+    outcome.text = _clean("\n".join(parts))
     return outcome
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from compat_tests.judge.result import Run
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.matrix import matrices
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.verdict_style import STYLES
 
 FAILURES_SHOWN = 30
 """Failures that a summary names; the reports have all."""
@@ -27,7 +27,7 @@ def summary(runs: Iterable[Run]) -> str:
     if bad:
         lines += ["", *table(["target", "case", "", "what is wrong"], [])]
     for run, result in bad[:FAILURES_SHOWN]:
-        what = f"{LOOKS[result.verdict].sign} {LOOKS[result.verdict].word.lower()}"
+        what = f"{STYLES[result.verdict].sign} {STYLES[result.verdict].word.lower()}"
         message = result.message.strip().rpartition("\n")[2]
         lines.append(_row([run.target.name, f"{result.case} {result.dialect}".rstrip(), what, message]))
     if len(bad) > FAILURES_SHOWN:
@@ -40,7 +40,7 @@ def verdict_table(runs: Sequence[Run]) -> list[str]:
     rows = []
     used = [
         verdict
-        for verdict in LOOKS
+        for verdict in STYLES
         if verdict in (Verdict.PASS, Verdict.FAIL) or any(run.counts[verdict] for run in runs)
     ]
     for matrix in matrices(runs):
@@ -51,7 +51,7 @@ def verdict_table(runs: Sequence[Run]) -> list[str]:
             if column.run.not_checked is not None:
                 cells = [f"not checked: {column.run.not_checked}", *[""] * (len(used) - 1)]
             rows.append([matrix.role, target.name, *cells, target.how])
-    heads = [f"{LOOKS[verdict].sign} {LOOKS[verdict].word.lower()}" for verdict in used]
+    heads = [f"{STYLES[verdict].sign} {STYLES[verdict].word.lower()}" for verdict in used]
     return table(["role", "target", *heads, "how it was run"], rows)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from attrs import field, frozen
 
-from compat_tests.judge.result import Known, Result, Run
+from compat_tests.judge.result import KnownDivergence, Result, Run
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.annotate import Shown, annotate
-from compat_tests.report.rerun_command import again
+from compat_tests.report.annotate import AnnotatedEvent, annotate
+from compat_tests.report.rerun_command import rerun_command
 from compat_tests.report.sections import Section, section
-from compat_tests.report.verdict_style import LOOKS, badness, worst
+from compat_tests.report.verdict_style import STYLES, badness, worst
 
 LINES_OF_A_PASS = 28
 LINES_OF_THE_REST = 120
@@ -28,12 +28,12 @@ class Column:
 
     @property
     def counts(self) -> list[tuple[Verdict, int]]:
-        """How many cases have which verdict, in the order of :data:`LOOKS`; a case counts by its worst dialect."""
+        """How many cases have which verdict, in the order of :data:`STYLES`; a case counts by its worst dialect."""
         found: dict[str, list[Verdict]] = {}
         for result in self.run.results:
             found.setdefault(result.case, []).append(result.verdict)
         counted = Counter(worst(verdicts) for verdicts in found.values())
-        return [(verdict, counted[verdict]) for verdict in LOOKS]
+        return [(verdict, counted[verdict]) for verdict in STYLES]
 
 
 @frozen
@@ -60,8 +60,8 @@ class Outcome:
     expected: str
     seen: str
     message: str
-    known: Known | None
-    exchange: tuple[Shown, ...]
+    known: KnownDivergence | None
+    exchange: tuple[AnnotatedEvent, ...]
     left_out: int
     """Frames and remarks of the exchange that are not shown."""
     whose: str
@@ -97,7 +97,7 @@ class Matrix:
     def used(self) -> list[Verdict]:
         """The verdicts that occur, and those that one looks for."""
         occur = {verdict for column in self.columns for verdict, count in column.counts if count}
-        return [verdict for verdict in LOOKS if verdict in {*occur, Verdict.PASS, Verdict.FAIL}]
+        return [verdict for verdict in STYLES if verdict in {*occur, Verdict.PASS, Verdict.FAIL}]
 
     @property
     def features(self) -> dict[str, list[str]]:
@@ -133,9 +133,11 @@ def _row(role: str, case: Mapping[str, Any], columns: Sequence[Column], results:
     groups: dict[tuple[Any, ...], list[tuple[Column, Result]]] = {}
     for column in columns:
         for result in results[column.number]:
-            groups.setdefault(_alike(result), []).append((column, result))
+            groups.setdefault(_grouping_key(result), []).append((column, result))
     outcomes = sorted((_outcome(role, group) for group in groups.values()), key=_urgency)
-    commands = [(cell.column.run.target.name, again(cell.column.run, case["id"])) for cell in _to_look_at(cells)]
+    commands = [
+        (cell.column.run.target.name, rerun_command(cell.column.run, case["id"])) for cell in _to_look_at(cells)
+    ]
     return Row(case, section(case["section"]), cells, tuple(outcomes), tuple(each for each in commands if each[1]))
 
 
@@ -154,12 +156,20 @@ def _cell(column: Column, results: Sequence[Result]) -> Cell:
     return Cell(column, tuple(verdicts))
 
 
-def _alike(result: Result) -> tuple[Any, ...]:
+def _grouping_key(result: Result) -> tuple[Any, ...]:
     """Return what makes two outcomes the same; of those that pass the bytes may differ."""
     if result.verdict is Verdict.PASS:
         return (result.dialect, str(result.verdict))
-    said = [(event.line, event.sender, event.data, event.text) for event in result.exchange]
-    return (result.dialect, str(result.verdict), result.expected, result.seen, result.message, result.note, tuple(said))
+    events = [(event.line, event.sender, event.data, event.text) for event in result.exchange]
+    return (
+        result.dialect,
+        str(result.verdict),
+        result.expected,
+        result.seen,
+        result.message,
+        result.note,
+        tuple(events),
+    )
 
 
 def _urgency(outcome: Outcome) -> tuple[int, str]:
@@ -168,17 +178,17 @@ def _urgency(outcome: Outcome) -> tuple[int, str]:
 
 def _outcome(role: str, group: Sequence[tuple[Column, Result]]) -> Outcome:
     column, result = group[0]
-    shown, left_out = _bounded(
+    shown, left_out = _last_events(
         annotate(result.exchange, role), LINES_OF_A_PASS if result.verdict is Verdict.PASS else LINES_OF_THE_REST
     )
-    told = f": expected {result.expected}, seen {result.seen}"
+    details = f": expected {result.expected}, seen {result.seen}"
     return Outcome(
         result.dialect,
         result.verdict,
         tuple(each.run.target.name for each, _ in group),
         result.expected,
         result.seen,
-        result.note or result.message.removesuffix(told),
+        result.note or result.message.removesuffix(details),
         result.known,
         shown,
         left_out,
@@ -186,7 +196,7 @@ def _outcome(role: str, group: Sequence[tuple[Column, Result]]) -> Outcome:
     )
 
 
-def _bounded(shown: Sequence[Shown], lines_max: int) -> tuple[tuple[Shown, ...], int]:
+def _last_events(shown: Sequence[AnnotatedEvent], lines_max: int) -> tuple[tuple[AnnotatedEvent, ...], int]:
     """Return the last frames of an exchange, where the verdict was reached, and how many came before them."""
     lines = 0
     for index in range(len(shown) - 1, -1, -1):

@@ -73,7 +73,7 @@ class Mutants:
         }
 
 
-def joined(trials: Sequence[Mutants]) -> Mutants:
+def join(trials: Sequence[Mutants]) -> Mutants:
     """Return several trials, as one of bookies and one of clients, as one."""
     mutants = [mutant for trial in trials for mutant in trial.mutants]
     killing = {case for mutant in mutants for case in mutant.killed_by}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attrs import asdict
 
-from compat_tests.judge import catalogue, known
+from compat_tests.judge import catalogue, divergences
 from compat_tests.judge.case import Case, Role
 from compat_tests.judge.result import Run
 from compat_tests.report.docs_sections import sections_of
@@ -125,11 +125,11 @@ def _sections(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
 
 
 def _ids(cases: Iterable[Case]) -> str:
-    said = []
+    parts = []
     for area, group in groupby(cases, key=lambda case: case.area):
         numbers = ", ".join(case.id.rpartition("-")[2] for case in group)
-        said.append(f"[{area}](cases.md#{area.lower()}) {numbers}")
-    return "; ".join(said)
+        parts.append(f"[{area}](cases.md#{area.lower()}) {numbers}")
+    return "; ".join(parts)
 
 
 # Divergences ---------------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def _divergences(cases: Sequence[Case], sections: Sequence[Section]) -> list[str
         " run; the same case failing in another way is, and so is one that passes although it is listed.",
         "",
     ]
-    for folder in sorted(path for path in known.FOLDER.iterdir() if path.is_dir()):
-        found = sorted(known.of_implementation(folder.name), key=lambda each: (each.case, each.since))
+    for folder in sorted(path for path in divergences.FOLDER.iterdir() if path.is_dir()):
+        found = sorted(divergences.of_implementation(folder.name), key=lambda each: (each.case, each.since))
         lines += [f"## {folder.name.capitalize()}", ""]
         lines += table(["case", "requires", "releases", "does instead", "known as"], [])
         for each in found:
@@ -163,7 +163,7 @@ def _reference(reference: str, by_label: Mapping[str, Section]) -> str:
     return f"<{reference}>" if reference.startswith("http") else cell(reference)
 
 
-def _span(divergence: known.Divergence) -> str:
+def _span(divergence: divergences.Divergence) -> str:
     since = "" if divergence.since == "0" else divergence.since
     until = "" if divergence.until == "999" else divergence.until
     if since and since == until:
@@ -209,7 +209,7 @@ def _since_then(cases: Sequence[Case], runs: Sequence[Run]) -> str:
     """Say how the suite has changed since the runs, if it has."""
     ids, run = {case.id for case in cases}, {case["id"]: case for each in runs for case in each.cases}
     changed = sum(REMARK in case for case_id, case in run.items() if case_id in ids)
-    said = [
+    parts = [
         f"{count} {'case' if count == 1 else 'cases'} {what}"
         for count, what in (
             (changed, "got another text"),
@@ -218,7 +218,7 @@ def _since_then(cases: Sequence[Case], runs: Sequence[Run]) -> str:
         )
         if count
     ]
-    return f" Since then {', '.join(said)}." if said else ""
+    return f" Since then {', '.join(parts)}." if parts else ""
 
 
 def main(arguments: list[str]) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from compat_tests.judge.result import Run
 from compat_tests.report import pages
 from compat_tests.report.json_rows import json_rows
-from compat_tests.report.mutants import Mutants, joined, read_mutants
+from compat_tests.report.mutants import Mutants, join, read_mutants
 from compat_tests.report.published import MUTANTS, RUNS, write_published
 from compat_tests.report.runs import NotARun, read_all
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
         return 2
     try:
         runs = read_all(map(Path, names))
-        mutants = joined([read_mutants(path) for path in trials]) if trials else None
+        mutants = join([read_mutants(path) for path in trials]) if trials else None
     except NotARun as error:
         print(error, file=sys.stderr)
         return 2

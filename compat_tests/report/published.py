@@ -15,7 +15,7 @@ from attrs import asdict
 
 from compat_tests.judge import catalogue
 from compat_tests.judge.case import Case
-from compat_tests.judge.result import Known, Result, Run, TargetInfo, describe
+from compat_tests.judge.result import KnownDivergence, Result, Run, TargetInfo, describe
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.json_rows import json_rows
 from compat_tests.report.rerun_command import without_reports
@@ -40,27 +40,27 @@ _TEXTS = ("expected", "seen", "note")
 _OF_RUN = ("seed", "started", "suite_version", "command", "duration_s", "interrupted", "not_checked")
 
 Row = dict[str, Any]
-Tried = dict[str, list[str]]
+TriedCases = dict[str, list[str]]
 """By case: the digest of its text, and the protocol versions in which it was run."""
 
 
 def write_published(runs: Sequence[Run], path: Path) -> None:
     """Write the published form: of several runs of one target in one role, the last."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json_rows(condensed(runs)), encoding="utf-8")
+    path.write_text(json_rows(to_published(runs)), encoding="utf-8")
 
 
 # From runs -----------------------------------------------------------------------------------------------------------
 
 
-def condensed(runs: Sequence[Run]) -> dict[str, Any]:
+def to_published(runs: Sequence[Run]) -> dict[str, Any]:
     """Return the published form: of several runs of one target in one role, the last."""
     in_order = sorted({(str(run.role), run.target.name): run for run in runs}.values(), key=_place)
     data: dict[str, Any] = {MARK: FORM, "runs": [_head(run) for run in in_order]}
     rows: list[Row] = []
     for role in sorted({str(run.role) for run in in_order}):
         of_role = [run for run in in_order if run.role == role]
-        data[f"{role}_cases"] = tried = _tried(of_role)
+        data[f"{role}_cases"] = tried = _tried_cases(of_role)
         rows += _rows(of_role, tried)
     return {**data, "results": rows}
 
@@ -97,7 +97,7 @@ def _counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
     }
 
 
-def _tried(runs: Sequence[Run]) -> Tried:
+def _tried_cases(runs: Sequence[Run]) -> TriedCases:
     digests: dict[str, set[str]] = {result.case: set() for run in runs for result in run.results}
     dialects: dict[str, set[str]] = {}
     for run in runs:
@@ -111,7 +111,7 @@ def _tried(runs: Sequence[Run]) -> Tried:
     }
 
 
-def _rows(runs: Sequence[Run], tried: Tried) -> Iterator[Row]:
+def _rows(runs: Sequence[Run], tried: TriedCases) -> Iterator[Row]:
     """The results that are not a plain pass; alike ones of several targets share a row."""
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for run in runs:
@@ -143,14 +143,14 @@ def _outcome(result: Result | None) -> Row:
 _PLAIN = json.dumps({"verdict": str(Verdict.PASS)})
 
 
-def _usual_message(note: str, known: Known | None) -> str:
+def _usual_message(note: str, known: KnownDivergence | None) -> str:
     return f"{known.code}: {known.text}" if known else note
 
 
 # To runs -------------------------------------------------------------------------------------------------------------
 
 
-def expanded(data: Mapping[str, Any], cases: Mapping[str, Case] | None = None) -> list[Run]:
+def from_published(data: Mapping[str, Any], cases: Mapping[str, Case] | None = None) -> list[Run]:
     """Return the runs, without exchanges and without the times of single cases.
 
     :param cases: by id; those of the catalogue if not given
@@ -211,7 +211,7 @@ def _results(head: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Resul
 
 
 def _result(case: str, dialect: str, row: Mapping[str, Any]) -> Result:
-    known = Known(**row["known"]) if "known" in row else None
+    known = KnownDivergence(**row["known"]) if "known" in row else None
     texts = {name: row.get(name, "") for name in _TEXTS}
     message = row.get("message", _usual_message(texts["note"], known))
     return Result(case, dialect, Verdict(row["verdict"]), message, known=known, **texts)

@@ -15,7 +15,7 @@ _END_OF_OPTIONS = "--"
 """What follows is the command of a driver."""
 
 
-def again(run: Run, case: str) -> str:
+def rerun_command(run: Run, case: str) -> str:
     """Return the command, empty if the run does not say how it was made.
 
     With the seed, so that ids are the same; but at an address the bookie still has the ledgers of the run before.
@@ -24,7 +24,7 @@ def again(run: Run, case: str) -> str:
     if not words:
         return ""
     at = _end_of_options(words)
-    kept = list(_kept(words[:at], (*_CHOICE, *_REPORTS)))
+    kept = list(_without(words[:at], (*_CHOICE, *_REPORTS)))
     if not _names(kept, "--seed") and not _names(kept, "--address"):
         kept += ["--seed", str(run.seed)]
     return shlex.join([*kept, "--only", case, *words[at:]])
@@ -34,7 +34,7 @@ def without_reports(command: str) -> str:
     """Return the command of a run without the options that write reports."""
     words = shlex.split(command)
     at = _end_of_options(words)
-    return shlex.join([*_kept(words[:at], _REPORTS), *words[at:]])
+    return shlex.join([*_without(words[:at], _REPORTS), *words[at:]])
 
 
 def _end_of_options(words: Sequence[str]) -> int:
@@ -45,7 +45,7 @@ def _names(words: Sequence[str], option: str) -> bool:
     return any(word == option or word.startswith(f"{option}=") for word in words)
 
 
-def _kept(words: Sequence[str], dropped: Sequence[str]) -> Iterator[str]:
+def _without(words: Sequence[str], dropped: Sequence[str]) -> Iterator[str]:
     left = iter(words)
     for word in left:
         if word in dropped:

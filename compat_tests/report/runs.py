@@ -24,7 +24,7 @@ def read_json(path: Path) -> list[Run]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(data, dict) and published.MARK in data:
-            return published.expanded(data)
+            return published.from_published(data)
         return [Run.from_json(each) for each in (data if isinstance(data, list) else [data])]
     except OSError as error:
         raise NotARun(f"{path} cannot be read: {error.strerror}") from error

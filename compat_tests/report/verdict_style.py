@@ -8,7 +8,7 @@ from compat_tests.judge.verdict import Verdict
 
 
 @frozen
-class Look:
+class VerdictStyle:
     """What stands for a verdict."""
 
     sign: str
@@ -18,17 +18,19 @@ class Look:
     sentence: str
 
 
-LOOKS = {
-    Verdict.PASS: Look("✓", "pass", "green", "does what the case requires"),
-    Verdict.PASS_NONSTRICT: Look(
+STYLES = {
+    Verdict.PASS: VerdictStyle("✓", "pass", "green", "does what the case requires"),
+    Verdict.PASS_NONSTRICT: VerdictStyle(
         "≈", "non-strict", "yellow", "does something else that is tolerated, or fails a case that is SHOULD or MAY"
     ),
-    Verdict.FAIL: Look("✗", "FAIL", "bold red", "does not do what it MUST, or a known divergence did not show"),
-    Verdict.KNOWN_DIVERGENCE: Look("◆", "known", "magenta", "fails in the way that is on record for this release"),
-    Verdict.UNSUPPORTED: Look("○", "unsupported", "dim", "does not have what the case is about"),
-    Verdict.NOT_REACHED: Look("↷", "not reached", "cyan", "a case that this one depends on did not pass"),
-    Verdict.ERROR: Look("!", "ERROR", "bold red reverse", "the suite itself failed"),
-    Verdict.NOT_CHECKED: Look("?", "not checked", "cyan", "the target could not be had"),
+    Verdict.FAIL: VerdictStyle("✗", "FAIL", "bold red", "does not do what it MUST, or a known divergence did not show"),
+    Verdict.KNOWN_DIVERGENCE: VerdictStyle(
+        "◆", "known", "magenta", "fails in the way that is on record for this release"
+    ),
+    Verdict.UNSUPPORTED: VerdictStyle("○", "unsupported", "dim", "does not have what the case is about"),
+    Verdict.NOT_REACHED: VerdictStyle("↷", "not reached", "cyan", "a case that this one depends on did not pass"),
+    Verdict.ERROR: VerdictStyle("!", "ERROR", "bold red reverse", "the suite itself failed"),
+    Verdict.NOT_CHECKED: VerdictStyle("?", "not checked", "cyan", "the target could not be had"),
 }
 """In the order in which tables show them."""
 

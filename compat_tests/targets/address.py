@@ -39,10 +39,10 @@ class AddressTarget:
         self.cluster = _cluster(options.metadata)
         self._addresses = {
             PLAIN: address,
-            READ_ONLY: _parsed(options.read_only_address),
-            TLS: _parsed(options.tls_address),
-            AUTH: _parsed(options.auth_address),
-            TLS_AUTH: _parsed(options.tls_auth_address),
+            READ_ONLY: _parse_if_given(options.read_only_address),
+            TLS: _parse_if_given(options.tls_address),
+            AUTH: _parse_if_given(options.auth_address),
+            TLS_AUTH: _parse_if_given(options.tls_auth_address),
         }
         if (options.tls_certificate is None) != (options.tls_key is None):
             raise BadTarget("give both --tls-certificate and --tls-key, or none")
@@ -100,7 +100,7 @@ class AddressTarget:
         self._lifetime.__exit__(kind, error, where)
 
 
-def _parsed(text: str | None) -> tuple[str, int] | None:
+def _parse_if_given(text: str | None) -> tuple[str, int] | None:
     return parse_address(text) if text else None
 
 

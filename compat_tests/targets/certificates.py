@@ -98,7 +98,7 @@ class _Authority:
         self._x509, self._hashes, self._serialization, self._ec = x509, hashes, serialization, ec
         self._directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = self._named("conformance authority")
+        self._name = self._x509_name("conformance authority")
         builder = self._builder(self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         usages = {usage: usage == "key_cert_sign" for usage in _KEY_USAGES}
@@ -110,7 +110,7 @@ class _Authority:
         x509, usage = self._x509, self._x509.oid.ExtendedKeyUsageOID
         key = self._ec.generate_private_key(self._ec.SECP256R1())
         names = [x509.IPAddress(ipaddress.ip_address(_HOSTS[0])), x509.DNSName(_HOSTS[1])]
-        builder = self._builder(self._named(name), key.public_key())
+        builder = self._builder(self._x509_name(name), key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage.SERVER_AUTH, usage.CLIENT_AUTH]), critical=False)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
@@ -123,7 +123,7 @@ class _Authority:
     def _write(self, name: str, certificate: Any) -> None:
         (self._directory / name).write_bytes(certificate.public_bytes(self._serialization.Encoding.PEM))
 
-    def _named(self, name: str) -> Any:
+    def _x509_name(self, name: str) -> Any:
         return self._x509.Name([self._x509.NameAttribute(self._x509.oid.NameOID.COMMON_NAME, name)])
 
     def _builder(self, subject: Any, key: Any) -> Any:

@@ -80,12 +80,12 @@ class Cluster:
                     raise result
         return self
 
-    def registered(self) -> list[str]:
+    def writable_ids(self) -> list[str]:
         """The ids of the bookies that take writes now."""
         with session(self.zookeeper) as client:
             return sorted(set(client.get_children(f"{self.root}/available")) - {"readonly"})
 
-    def registered_read_only(self) -> list[str]:
+    def read_only_ids(self) -> list[str]:
         """The ids of the bookies that only serve reads now."""
         with session(self.zookeeper) as client:
             try:

@@ -62,7 +62,7 @@ class ControlledBookie:
         self._known = True
         done = self._run("start")
         if done.returncode == _DID_NOT_START:
-            raise StartFailed(f"{self._shown('start')} ended with 1: {done.stderr.strip()[-2000:]}")
+            raise StartFailed(f"{self._command_text('start')} ended with 1: {done.stderr.strip()[-2000:]}")
         self._demand_success("start", done)
         lines = done.stdout.split("\n")
         words = next((line.split() for line in reversed(lines) if line.strip()), [])
@@ -70,7 +70,9 @@ class ControlledBookie:
             address = parse_address(words[0])
             self.cluster = parse_uri(words[1]) if len(words) > 1 else None
         except (BadTarget, ValueError, IndexError):
-            raise Unavailable(f"{self._shown('start')} printed {words}: it is to print host:port at last") from None
+            raise Unavailable(
+                f"{self._command_text('start')} printed {words}: it is to print host:port at last"
+            ) from None
         return address
 
     def stop(self) -> None:
@@ -100,14 +102,14 @@ class ControlledBookie:
                 start_new_session=True,  # Ctrl-C is for the suite, which then says ``remove``
             )
         except subprocess.TimeoutExpired:
-            raise Unavailable(f"{self._shown(word)} did not end in {_TIMEOUT_S:.0f} s") from None
+            raise Unavailable(f"{self._command_text(word)} did not end in {_TIMEOUT_S:.0f} s") from None
         except OSError as error:
-            raise Unavailable(f"{self._shown(word)} could not be run: {error}") from error
+            raise Unavailable(f"{self._command_text(word)} could not be run: {error}") from error
 
     def _demand_success(self, word: str, done: subprocess.CompletedProcess[str]) -> None:
         if done.returncode:
-            said = done.stderr.strip()[-2000:]
-            raise Unavailable(f"{self._shown(word)} ended with {done.returncode}: {said}")
+            text = done.stderr.strip()[-2000:]
+            raise Unavailable(f"{self._command_text(word)} ended with {done.returncode}: {text}")
 
-    def _shown(self, word: str) -> str:
+    def _command_text(self, word: str) -> str:
         return f"--control: {shlex.join([*self._words, word, self._name])}"

@@ -42,7 +42,7 @@ def fetch(jars: list[Jar]) -> tuple[Path, ...]:
     with exclusive("jars") as repository:
         context = maven_context(repository)
         with ThreadPoolExecutor(_THREADS) as threads:
-            return tuple(threads.map(lambda jar: _verified(context, jar), jars))
+            return tuple(threads.map(lambda jar: _fetch_verified(context, jar), jars))
 
 
 def maven_context(repository: Path) -> Any:
@@ -71,7 +71,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _verified(context: Any, jar: Jar) -> Path:
+def _fetch_verified(context: Any, jar: Jar) -> Path:
     path = locate(context, jar)
     found = sha256_of(path)
     if found == jar.sha256:

@@ -124,7 +124,7 @@ class JavaBookie:
         (self.work_dir / "bk_server.conf").write_text(text, encoding="utf-8")
         self.process.start()
         self.process.wait_until(lambda: answers_reads("127.0.0.1", self.port), timeout_s, "answering reads")
-        writable, found_read_only = self.cluster.registered(), self.cluster.registered_read_only()
+        writable, found_read_only = self.cluster.writable_ids(), self.cluster.read_only_ids()
         if self.bookie_id not in (found_read_only if read_only else writable):
             state = "writable" if self.bookie_id in writable else "read-only"
             known = self.bookie_id in (*writable, *found_read_only)

@@ -151,13 +151,13 @@ class JavaClient:
             "deferred_sync": deferred_sync,
         }
         values.update({f"custom.{name}": value for name, value in (custom or {}).items()})
-        return self._opened(self.call("create", **values))
+        return self._ledger_of(self.call("create", **values))
 
     def open_ledger(
         self, ledger_id: int, *, digest: str = "CRC32C", password: bytes = b"", recovery: bool = True
     ) -> JavaLedger:
         """Open a ledger: with recovery it is fenced and closed first, without it may still be written to."""
-        return self._opened(self.call("open", ledger=ledger_id, digest=digest, password=password, recovery=recovery))
+        return self._ledger_of(self.call("open", ledger=ledger_id, digest=digest, password=password, recovery=recovery))
 
     def delete_ledger(self, ledger_id: int) -> None:
         """Remove a ledger's metadata; bookies collect its entries later."""
@@ -183,7 +183,7 @@ class JavaClient:
         """A ledger's metadata from the store, as Java reads it; needs no password."""
         return parse_metadata(self.call("metadata", ledger=ledger_id))
 
-    def _opened(self, reply: Reply) -> JavaLedger:
+    def _ledger_of(self, reply: Reply) -> JavaLedger:
         return JavaLedger(
             client=self,
             handle=int(reply["handle"]),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class Appended:
+class AppendResult:
     """What became of many adds that all succeeded."""
 
     first: int
@@ -21,9 +21,9 @@ class Appended:
     acknowledged: int
 
 
-def parse_appended(reply: Mapping[str, str]) -> Appended:
+def parse_append_result(reply: Mapping[str, str]) -> AppendResult:
     """Read the driver's answer to many adds; of failed ones, ``JavaError.fields`` holds the same values."""
-    return Appended(int(reply["first"]), int(reply["last"]), int(reply["acknowledged"]))
+    return AppendResult(int(reply["first"]), int(reply["last"]), int(reply["acknowledged"]))
 
 
 @attrs.frozen(eq=False)
@@ -40,15 +40,17 @@ class JavaLedger:
         """Add one entry and give its id; ``entry`` is for a ledger whose ids the writer gives."""
         return int(self.client.call("append", handle=self.handle, body=body, entry=entry)["entry"])
 
-    def append_many(self, count: int, size: int, *, seed: int = 0, index: int = 0, outstanding: int = 100) -> Appended:
+    def append_many(
+        self, count: int, size: int, *, seed: int = 0, index: int = 0, outstanding: int = 100
+    ) -> AppendResult:
         """Add the bodies of :func:`payloads.patterns` with so many in flight; wait for all."""
         future = self.append_many_later(count, size, seed=seed, index=index, outstanding=outstanding)
-        return parse_appended(future.result(self.client.timeout_s))
+        return parse_append_result(future.result(self.client.timeout_s))
 
     def append_many_later(
         self, count: int, size: int, *, seed: int = 0, index: int = 0, outstanding: int = 100
     ) -> Future[Mapping[str, str]]:
-        """As :meth:`append_many` without waiting; read the result with :func:`parse_appended`."""
+        """As :meth:`append_many` without waiting; read the result with :func:`parse_append_result`."""
         return self.client.submit(
             "append_pattern",
             handle=self.handle,

@@ -34,7 +34,7 @@ class Stoppable(Protocol):
     def stop(self) -> None: ...
 
 
-class LeftBehind(Exception):
+class CleanupFailed(Exception):
     """Something could not be stopped or removed; the text names it."""
 
 
@@ -80,7 +80,7 @@ class Lifetime:
         with self._changed:
             self._refuse_if_closed()
             self._starting += 1
-        return self._threads.submit(self._started, start).result()
+        return self._threads.submit(self._run_start, start).result()
 
     def forget(self, server: Stoppable) -> None:
         """It has been stopped, and will not be started again."""
@@ -95,7 +95,7 @@ class Lifetime:
             self._last.append(action)
 
     def close(self) -> None:
-        """Stop and remove everything; raises :class:`LeftBehind` after all was tried. May be called again."""
+        """Stop and remove everything; raises :class:`CleanupFailed` after all was tried. May be called again."""
         with self._changed:
             self._closed = True
         with _signals_ignored():
@@ -105,15 +105,15 @@ class Lifetime:
             troubles += self._stop_servers()  # those whose process came after they were told to stop
             self._threads.shutdown(wait=False)
             while self._last:
-                troubles += _tried(self._last.pop())
+                troubles += _errors_of(self._last.pop())
             if self._directory is not None:
                 directory = self._directory
-                troubles += _tried(lambda: shutil.rmtree(directory))
+                troubles += _errors_of(lambda: shutil.rmtree(directory))
                 self._directory = None
         if troubles:
-            raise LeftBehind("; ".join(dict.fromkeys(troubles)))
+            raise CleanupFailed("; ".join(dict.fromkeys(troubles)))
 
-    def _started(self, start: Callable[[], T]) -> T:
+    def _run_start(self, start: Callable[[], T]) -> T:
         try:
             return start()
         finally:
@@ -127,7 +127,9 @@ class Lifetime:
         if not servers:
             return []
         with ThreadPoolExecutor(len(servers), "stop") as threads:
-            return [trouble for found in threads.map(lambda server: _tried(server.stop), servers) for trouble in found]
+            return [
+                trouble for found in threads.map(lambda server: _errors_of(server.stop), servers) for trouble in found
+            ]
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
@@ -155,7 +157,7 @@ def _raise_exit(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _tried(action: Callable[[], None]) -> list[str]:
+def _errors_of(action: Callable[[], None]) -> list[str]:
     try:
         action()
     except Exception as error:  # the rest is to be removed all the same; close() reports this one

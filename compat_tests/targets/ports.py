@@ -16,11 +16,11 @@ from compat_tests.targets.cache import cache_directory
 LOWEST, HIGHEST = 16000, 32000
 
 _TRIES = 200
-_given: set[int] = set()
+_own_ports: set[int] = set()
 _choosing = threading.Lock()
 
 
-class _Chosen:
+class _PortLocks:
     """The ports that processes of this project have chosen: each holds a lock on a byte of one file while it lives."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class _Chosen:
         return True
 
 
-_chosen = _Chosen()
+_port_locks = _PortLocks()
 
 
 def is_free(port: int) -> bool:
@@ -57,7 +57,7 @@ def choose_port(free: Callable[[int], bool] = is_free, choice: Callable[[int, in
     with _choosing:
         for _ in range(_TRIES):
             port = choice(LOWEST, HIGHEST)
-            if port not in _given and free(port) and _chosen.take(port):
-                _given.add(port)
+            if port not in _own_ports and free(port) and _port_locks.take(port):
+                _own_ports.add(port)
                 return port
     raise OSError(f"no free port between {LOWEST} and {HIGHEST} in {_TRIES} tries")

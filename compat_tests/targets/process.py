@@ -51,7 +51,7 @@ class ServerProcess:
     @property
     def pid(self) -> int:
         """The process id; raises if it was never started."""
-        return self._started().pid
+        return self._started_process().pid
 
     @property
     def running(self) -> bool:
@@ -61,7 +61,7 @@ class ServerProcess:
     @property
     def returncode(self) -> int | None:
         """How it ended, ``None`` while it runs; -9 after SIGKILL."""
-        return self._started().poll()
+        return self._started_process().poll()
 
     def start(self) -> None:
         """Start it; its output is appended to the log."""
@@ -96,9 +96,9 @@ class ServerProcess:
         if not self.running:
             return
         self.resume()  # a paused process would not see the signal
-        self._started().terminate()
+        self._started_process().terminate()
         try:
-            self._started().wait(timeout_s)
+            self._started_process().wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.kill()
         self._close_input()
@@ -106,20 +106,20 @@ class ServerProcess:
     def kill(self) -> None:
         """End it with SIGKILL and wait for that."""
         if self.running:
-            self._started().kill()
-            self._started().wait()
+            self._started_process().kill()
+            self._started_process().wait()
             self._close_input()
 
     def pause(self) -> None:
         """Stop it in its tracks (SIGSTOP): connections stay open, nothing is answered."""
-        process = self._started()
+        process = self._started_process()
         process.send_signal(signal.SIGSTOP)
         # Its threads may run on for a moment.
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Let a paused process go on."""
-        self._started().send_signal(signal.SIGCONT)
+        self._started_process().send_signal(signal.SIGCONT)
 
     def has_said(self, text: str) -> bool:
         """Whether this is in its log since it was started last."""
@@ -132,11 +132,11 @@ class ServerProcess:
         return tail_of(self.log, lines)
 
     def _close_input(self) -> None:
-        stdin = self._started().stdin
+        stdin = self._started_process().stdin
         if stdin is not None:
             stdin.close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started_process(self) -> subprocess.Popen[bytes]:
         if self._popen is None:
             raise RuntimeError(f"{self.name} was never started")
         return self._popen

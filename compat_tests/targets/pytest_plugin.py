@@ -23,14 +23,20 @@ import pytest
 
 from compat_tests.targets.jvm import find_jvm
 from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
-from compat_tests.targets.selection import Usual, Wanted, applicable, parse_releases, selected
+from compat_tests.targets.selection import (
+    DefaultReleases,
+    ReleaseSelection,
+    applicable_releases,
+    parse_releases,
+    select_releases,
+)
 from compat_tests.targets.unavailable import Unavailable, must_be_there
 
 _MUST_RUN_IN_CI = ("java", "spark", "crash", "node", "docker")
 _ARGUMENT = "java_release"
 _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"
 
-_wanted = pytest.StashKey[Wanted]()
+_selection = pytest.StashKey[ReleaseSelection]()
 _table = pytest.StashKey["Table"]()
 
 #: What a report and a worker bring to the table.
@@ -64,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "releases(since, until, main): the BookKeeper releases a case is for")
     text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
     try:
-        config.stash[_wanted] = Wanted(is_full(config), parse_releases(text))
+        config.stash[_selection] = ReleaseSelection(is_full(config), parse_releases(text))
     except ValueError as error:
         raise pytest.UsageError(f"--java-releases: {error}") from error
     config.stash[_table] = Table(config)
@@ -77,18 +83,17 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         origin = find_jvm().origin
     except Unavailable as missing:
         origin = f"none ({missing.reason})"
-    wanted = config.stash[_wanted]
-    return [
-        f"Java: {origin}; releases: {', '.join(wanted.releases) or ('all' if wanted.full else 'as each case says')}"
-    ]
+    selection = config.stash[_selection]
+    releases = ", ".join(selection.releases) or ("all" if selection.full else "as each case says")
+    return [f"Java: {origin}; releases: {releases}"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each release it runs on now."""
     if _ARGUMENT not in metafunc.fixturenames:
         return
-    case, usual = _releases_of(metafunc.definition)
-    releases = selected(case, metafunc.config.stash[_wanted], usual)
+    case, default = _releases_of(metafunc.definition)
+    releases = select_releases(case, metafunc.config.stash[_selection], default)
     metafunc.parametrize(_ARGUMENT, releases, scope="session")
 
 
@@ -99,7 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _ARGUMENT in getattr(item, "fixturenames", ()) and item.get_closest_marker("java") is None:
             item.add_marker("java")
     yield
-    full = config.stash[_wanted].full
+    full = config.stash[_selection].full
     left_out = [item for item in items if _no_release_left(item) or (item.get_closest_marker("full") and not full)]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
@@ -189,11 +194,11 @@ class Table:
             terminalreporter.write_line(line)
 
 
-def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], Usual]:
+def _releases_of(node: pytest.Item) -> tuple[tuple[str, ...], DefaultReleases]:
     marker = node.get_closest_marker("releases")
     arguments = dict(marker.kwargs) if marker else {}
     main = arguments.pop("main", False)
-    return applicable(**arguments), Usual.MAIN if main else Usual.NEWEST
+    return applicable_releases(**arguments), DefaultReleases.MAIN if main else DefaultReleases.NEWEST
 
 
 def _release(item: pytest.Item) -> str:

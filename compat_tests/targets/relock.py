@@ -83,7 +83,7 @@ def resolve(release: str) -> list[Jar]:
         return parse_listing(listing.read_text(encoding="utf-8"))
 
 
-def hashed(unlocked: list[Jar]) -> list[Jar]:
+def with_hashes(unlocked: list[Jar]) -> list[Jar]:
     """The same jars with the sha256 of what Maven Central gives."""
     with exclusive("jars") as repository:
         context = jars.maven_context(repository)
@@ -101,7 +101,7 @@ def main(names: list[str]) -> None:
         else:
             filename, found = f"bookkeeper-{name}.lock", resolve(name)
             heading = f"BookKeeper {name}: the runtime dependencies of org.apache.bookkeeper:bookkeeper-server"
-        (lockfile.LOCKS / filename).write_text(lockfile.render(hashed(found), heading), encoding="utf-8")
+        (lockfile.LOCKS / filename).write_text(lockfile.render(with_hashes(found), heading), encoding="utf-8")
         print(f"{filename}: {len(found)} jars")
 
 

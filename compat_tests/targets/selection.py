@@ -13,7 +13,7 @@ from compat_tests.targets.lockfile import RELEASES, release_number
 MAIN_RELEASES = ("4.16.6", "4.18.0")
 
 
-class Usual(Enum):
+class DefaultReleases(Enum):
     """On which of the releases it is for a case runs when nothing else is asked for."""
 
     NEWEST = "newest"
@@ -23,7 +23,7 @@ class Usual(Enum):
 
 
 @attrs.frozen
-class Wanted:
+class ReleaseSelection:
     """What was asked for on the command line or in the environment."""
 
     full: bool = False
@@ -41,17 +41,21 @@ def parse_releases(text: str) -> tuple[str, ...]:
     return releases
 
 
-def applicable(since: str | None = None, until: str | None = None) -> tuple[str, ...]:
+def applicable_releases(since: str | None = None, until: str | None = None) -> tuple[str, ...]:
     """The releases a case is for: from ``since`` to ``until``, both included, as ``"4.17"`` or ``"4.16.6"``."""
     lowest = release_number(since) if since else (0,)
     highest = release_number(until) if until else (999,)
     return tuple(r for r in RELEASES if lowest <= release_number(r) and release_number(r)[: len(highest)] <= highest)
 
 
-def selected(case: Sequence[str], wanted: Wanted, usual: Usual = Usual.NEWEST) -> tuple[str, ...]:
+def select_releases(
+    case: Sequence[str], selection: ReleaseSelection, default: DefaultReleases = DefaultReleases.NEWEST
+) -> tuple[str, ...]:
     """The releases on which a case that is for the releases ``case`` runs now."""
-    if wanted.releases:
-        return tuple(release for release in case if release in wanted.releases)
-    if wanted.full:
+    if selection.releases:
+        return tuple(release for release in case if release in selection.releases)
+    if selection.full:
         return tuple(case)
-    return tuple(case[-1:]) if usual is Usual.NEWEST else tuple(each for each in case if each in MAIN_RELEASES)
+    return (
+        tuple(case[-1:]) if default is DefaultReleases.NEWEST else tuple(each for each in case if each in MAIN_RELEASES)
+    )

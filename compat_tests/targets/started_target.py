@@ -88,7 +88,7 @@ class StartedTarget(abc.ABC):
         host, port = self.lifetime.launch(instance, instance.start)
         site = Site(host, port, cluster=self.cluster, bookie_id=f"{host}:{port}")
         if kind in (TLS, TLS_AUTH):
-            site.tls = self._secrets_made().client_files
+            site.tls = self._make_secrets().client_files
         if kind in (AUTH, TLS_AUTH):
             site.credentials = (USER, PASSWORD)
         return site
@@ -99,14 +99,14 @@ class StartedTarget(abc.ABC):
         if kind == READ_ONLY:
             settings["forceReadOnlyBookie"] = "true"
         if kind in (TLS, TLS_AUTH):
-            settings |= self._secrets_made().tls_settings
+            settings |= self._make_secrets().tls_settings
         if kind in (AUTH, TLS_AUTH):
             settings |= SASL_SETTINGS
-            jaas = self._secrets_made().jaas
+            jaas = self._make_secrets().jaas
         files = self._secrets.directory if self._secrets else None
         return Recipe(settings, jaas, kind == READ_ONLY, files)
 
-    def _secrets_made(self) -> Secrets:
+    def _make_secrets(self) -> Secrets:
         with self._secrets_lock:
             if self._secrets is None:
                 self._secrets = Secrets.make(self.lifetime.directory("secrets"))

@@ -92,20 +92,20 @@ def parse(text: str, options: TargetOptions | None = None) -> Target:
         from compat_tests.targets.jars_target import STORAGES, JarsTarget
 
         release, _, storage = rest.partition("/")
-        _known(text, release)
+        _check_release(text, release)
         if storage and storage not in STORAGES:
             raise BadTarget(f"{text}: write one of {', '.join(STORAGES)} after the slash")
         return JarsTarget(release, storage or "sorted")
     if kind == "docker":
         from compat_tests.targets.docker.target import DockerTarget
 
-        return DockerTarget(_known(text, rest))
+        return DockerTarget(_check_release(text, rest))
     from compat_tests.targets.address import AddressTarget
 
     return AddressTarget(parse_address(text), options)
 
 
-def _known(text: str, release: str) -> str:
+def _check_release(text: str, release: str) -> str:
     if release not in RELEASES:
         raise BadTarget(f"{text}: the releases are {', '.join(RELEASES)}")
     return release

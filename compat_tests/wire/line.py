@@ -7,7 +7,7 @@ from typing import Self, TypeAlias
 
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Interrupted, Mismatch
-from compat_tests.wire.replies import Closed, Reply, Silent, Unreadable, mismatched, parse
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence, Unreadable, mismatch_of, parse
 from protocol_specs import codecs
 
 REPLY_TIMEOUT_S = 10.0
@@ -24,10 +24,10 @@ _WAITING_MAX, _WAITING_SIZE_MAX = 20_000, 128 << 20
 
 _LENGTH = codecs.RECORD_LENGTH
 
-Outcome: TypeAlias = Reply | Closed | Silent
+Outcome: TypeAlias = Reply | ConnectionClosed | Silence
 
 
-def framed(frame: bytes) -> bytes:
+def with_length(frame: bytes) -> bytes:
     """A frame behind its length."""
     return len(frame).to_bytes(_LENGTH.size, "big") + frame
 
@@ -58,7 +58,7 @@ class Line:
         self._waiting: list[Reply] = []
         self._waiting_size = 0
         self._unanswered: list[bytes] = []
-        self._ended: Closed | None = None
+        self._ended: ConnectionClosed | None = None
 
     @classmethod
     def to(
@@ -84,7 +84,7 @@ class Line:
     def send(self, *frames: bytes) -> None:
         """Send frames, each behind its length, in one piece; what they are answered is received later."""
         self._unanswered += frames
-        self.send_bytes(b"".join(map(framed, frames)))
+        self.send_bytes(b"".join(map(with_length, frames)))
 
     def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are.  That the target has closed is told by what is received next."""
@@ -130,7 +130,7 @@ class Line:
     def receive(self, timeout_s: float | None = None) -> Outcome:
         """The next reply, the end of the connection, or silence.  Raises Mismatch for bytes that are no reply."""
         if self._waiting:
-            return self._taken(0)
+            return self._take(0)
         outcome = self._next(timeout_s)
         if isinstance(outcome, Reply):
             self._unanswered = _without_first(self._unanswered, outcome)
@@ -139,14 +139,14 @@ class Line:
     def receive_for(self, frame: bytes, timeout_s: float | None = None) -> Outcome:
         """The reply to this request, whatever comes before it; that is kept for its own requests."""
         for index, reply in enumerate(self._waiting):
-            if mismatched(frame, reply) is None:
-                return self._taken(index)
+            if mismatch_of(frame, reply) is None:
+                return self._take(index)
         deadline = time.monotonic() + min(REPLY_TIMEOUT_S if timeout_s is None else timeout_s, self.left_s())
         while True:
             outcome = self._next(max(deadline - time.monotonic(), 0.001))
             if not isinstance(outcome, Reply):
                 return outcome
-            if mismatched(frame, outcome) is None:
+            if mismatch_of(frame, outcome) is None:
                 self._unanswered = _without_first(self._unanswered, outcome)
                 return outcome
             self._keep(outcome)
@@ -158,19 +158,19 @@ class Line:
         outcome = self._next(None) if alone else self.receive_for(frame)
         if not isinstance(outcome, Reply):
             return outcome
-        wrong = mismatched(frame, outcome)
+        wrong = mismatch_of(frame, outcome)
         if wrong is not None:
             raise Mismatch(*wrong)
         self._unanswered = _without_first(self._unanswered, outcome)
         return outcome
 
-    def receive_bytes(self, timeout_s: float) -> bytes | Closed:
+    def receive_bytes(self, timeout_s: float) -> bytes | ConnectionClosed:
         """Whatever bytes are there, at most so many seconds waited for; empty if none came."""
         if self._buffer:
             data, self._buffer = bytes(self._buffer), bytearray()
             return data
         more = self._more(time.monotonic() + min(timeout_s, self.left_s()))
-        if isinstance(more, Closed):
+        if isinstance(more, ConnectionClosed):
             return more
         return self.receive_bytes(0) if more else b""
 
@@ -189,7 +189,7 @@ class Line:
             seen = f"{len(self._waiting)} of {self._waiting_size} bytes that nobody asked for"
             raise Mismatch("replies", "one for each request", seen)
 
-    def _taken(self, index: int) -> Reply:
+    def _take(self, index: int) -> Reply:
         reply = self._waiting.pop(index)
         self._waiting_size -= len(reply.raw)
         return reply
@@ -199,10 +199,10 @@ class Line:
         deadline = time.monotonic() + wait_s
         while (frame := self._frame()) is None:
             more = self._more(deadline)
-            if isinstance(more, Closed):
+            if isinstance(more, ConnectionClosed):
                 return more
             if not more:
-                return Silent(wait_s)
+                return Silence(wait_s)
         try:
             return parse(frame)
         except Unreadable as error:
@@ -222,7 +222,7 @@ class Line:
         del self._buffer[:end]
         return frame
 
-    def _more(self, deadline: float) -> bool | Closed:
+    def _more(self, deadline: float) -> bool | ConnectionClosed:
         """Wait for bytes: True if some came, False if the time is over."""
         if self._ended is not None:
             return self._ended
@@ -235,15 +235,15 @@ class Line:
             return wait_s > _LOOK_UP_S and self._more(deadline)
         except OSError as error:
             self._check_stopped()
-            return self._end(Closed("reset" if isinstance(error, ConnectionResetError) else "closed"))
+            return self._end(ConnectionClosed("reset" if isinstance(error, ConnectionResetError) else "closed"))
         if not data:
             self._check_stopped()
-            return self._end(Closed())
+            return self._end(ConnectionClosed())
         self.recording.received(self.name, data)
         self._buffer += data
         return True
 
-    def _end(self, how: Closed) -> Closed:
+    def _end(self, how: ConnectionClosed) -> ConnectionClosed:
         self._ended = how
         left = f", {len(self._buffer)} bytes of a frame before that" if self._buffer else ""
         self.recording.note(self.name, f"{'reset' if how.how == 'reset' else 'closed'} by the target{left}")
@@ -264,6 +264,6 @@ class Line:
 
 def _without_first(requests: list[bytes], reply: Reply) -> list[bytes]:
     for index, request in enumerate(requests):
-        if mismatched(request, reply) is None:
+        if mismatch_of(request, reply) is None:
             return requests[:index] + requests[index + 1 :]
     return requests

@@ -67,7 +67,7 @@ class Reply:
 
 
 @frozen
-class Closed:
+class ConnectionClosed:
     """The target closed the connection."""
 
     how: str = "closed"
@@ -78,7 +78,7 @@ class Closed:
 
 
 @frozen
-class Silent:
+class Silence:
     """Nothing came."""
 
     for_s: float
@@ -110,14 +110,14 @@ def parse(frame: bytes) -> Reply:
 
 def answers(request: bytes, reply: Reply) -> bool:
     """Whether a reply is the one to a request: the same operation, ids and number; and, of V2, version."""
-    return mismatched(request, reply) is None
+    return mismatch_of(request, reply) is None
 
 
-def mismatched(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
+def mismatch_of(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
     """What the reply does not have from its request: name, expected, seen; None if it answers it."""
     txn_id = txn_id_of(request)
     if txn_id is not None and reply.dialect is Dialect.V3:
-        return _mismatched_v3(request, reply)
+        return _v3_mismatch_of(request, reply)
     if (txn_id is None) != (reply.dialect is Dialect.V2):
         return "dialect of the reply", "V2" if txn_id is None else "V3", str(reply.dialect)
     for name, expected in _v2_echo(request).items():
@@ -217,7 +217,7 @@ def _v2_echo(request: bytes) -> dict[str, object]:
     return {"operation": operation, "version": version, "ledger_id": ledger_id, "entry_id": entry_id, "flags": 0}
 
 
-def _mismatched_v3(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
+def _v3_mismatch_of(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
     message = v3_pb2.Request()
     message.ParseFromString(request)
     header = message.header
@@ -228,14 +228,14 @@ def _mismatched_v3(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
         if expected != seen:
             return f"{name} of the reply", str(expected), str(seen)
     parts = v3.PARTS.get(V3Operation(header.operation)) if header.operation else None
-    asked = getattr(message, parts.request) if parts and message.HasField(parts.request) else None
-    if asked is None or reply.part is None:
+    requested_part = getattr(message, parts.request) if parts and message.HasField(parts.request) else None
+    if requested_part is None or reply.part is None:
         return None
     names = ["ledger_id"]
-    if not (isinstance(asked, v3_pb2.ReadRequest) and asked.HasField("previous_lac")):
+    if not (isinstance(requested_part, v3_pb2.ReadRequest) and requested_part.HasField("previous_lac")):
         names += ["entry_id", "start_entry_id"]  # a long poll may bring another entry than the one asked for
     for name in names:
-        expected, seen = getattr(asked, name, None), getattr(reply.part, name, None)
+        expected, seen = getattr(requested_part, name, None), getattr(reply.part, name, None)
         if expected is not None and seen is not None and expected != seen:
             return f"{name} of the reply", str(expected), str(seen)
     return None

@@ -20,7 +20,7 @@ def txn_id_of_reply(reply: bytes) -> int | None:
     return message.header.txn_id if message.IsInitialized() else None
 
 
-def steadied(reply: bytes) -> bytes:
+def without_volatile_values(reply: bytes) -> bytes:
     """The reply with 1 in place of what differs from one bookie, or moment, to the next."""
     message = v3_pb2.Response.FromString(reply)
     part = part_of(message)

@@ -33,7 +33,7 @@ def add(ledger_id: int, entry_id: int, body: bytes | None = None, **options: Any
         master_key=options.pop("key", KEY),
         body=entry(ledger_id, entry_id, entry_id - 1) if body is None else body,
     )
-    return request(V3Operation.ADD_ENTRY, *_filled(part, options), **options)
+    return request(V3Operation.ADD_ENTRY, *_fill(part, options), **options)
 
 
 def read(ledger_id: int, entry_id: int, **options: Any) -> bytes:
@@ -41,7 +41,7 @@ def read(ledger_id: int, entry_id: int, **options: Any) -> bytes:
     part = v3_pb2.ReadRequest(ledger_id=ledger_id, entry_id=entry_id)
     if "key" in options:
         part.master_key = options.pop("key")
-    return request(V3Operation.READ_ENTRY, *_filled(part, options), **options)
+    return request(V3Operation.READ_ENTRY, *_fill(part, options), **options)
 
 
 def batch_read(ledger_id: int, start_entry_id: int, max_count: int, max_size: int, **options: Any) -> bytes:
@@ -51,7 +51,7 @@ def batch_read(ledger_id: int, start_entry_id: int, max_count: int, max_size: in
     )
     if "key" in options:
         part.master_key = options.pop("key")
-    return request(V3Operation.BATCH_READ_ENTRY, *_filled(part, options), **options)
+    return request(V3Operation.BATCH_READ_ENTRY, *_fill(part, options), **options)
 
 
 def fence(ledger_id: int, entry_id: int = fields.LAST_ENTRY, key: bytes = KEY, **options: Any) -> bytes:
@@ -108,7 +108,7 @@ def auth(plugin: str, payload: bytes, **options: Any) -> bytes:
     return request(V3Operation.AUTH, part, **options)
 
 
-def _filled(part: Message, options: dict[str, Any]) -> list[Message]:
+def _fill(part: Message, options: dict[str, Any]) -> list[Message]:
     """Move the options that are fields of the part into it."""
     for name in [name for name in options if name in part.DESCRIPTOR.fields_by_name]:
         value = options.pop(name)
@@ -117,7 +117,7 @@ def _filled(part: Message, options: dict[str, Any]) -> list[Message]:
     return [part]
 
 
-def changed(frame: bytes, change: Any) -> bytes:
+def with_change(frame: bytes, change: Any) -> bytes:
     """The frame with ``change`` applied to its message."""
     message = v3_pb2.Request.FromString(frame)
     change(message)

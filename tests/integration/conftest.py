@@ -3,7 +3,7 @@
 Fixtures:
 
 ``zookeeper``      one running server for the session (:class:`ZooKeeper`: ``hosts``, ``pause()``, ``resume()``)
-``cluster``        an empty, initialised cluster for this test (:class:`Cluster`: ``uri``, ``registered()``)
+``cluster``        an empty, initialised cluster for this test (:class:`Cluster`: ``uri``, ``writable_ids()``)
 ``java_release``   the release of this run of the test; see ``@pytest.mark.releases`` in the plugin
 ``java_bookie``    ``java_bookie(release, **options)`` starts a :class:`JavaBookie` in the test's cluster
 ``java_client``    ``java_client(release, v2=..., **options)`` starts a :class:`JavaClient` in the test's cluster

@@ -40,12 +40,12 @@ class Defects:
     def defect(self, *areas: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
         """Enter a function as a mutant: its name is the name, its docstring the sentence."""
 
-        def entered(patch: Callable[[], None]) -> Callable[[], None]:
+        def enter(patch: Callable[[], None]) -> Callable[[], None]:
             sentence = " ".join((patch.__doc__ or "").split())
             self.mutants.append(Mutant(patch.__name__.replace("_", "-"), self.role, areas, sentence, patch))
             return patch
 
-        return entered
+        return enter
 
 
 def instead_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,7 +1,7 @@
 """Adds: what they are answered, under which ids they are stored, and whose they are."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_added
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MAY, MUST, SHOULD, V3, case
 from compat_tests.wire import v3_requests
@@ -39,7 +39,7 @@ def the_reply_to_an_add_is_these_fields_and_no_more(talk: Talk) -> None:
 def what_is_stored_is_named_by_the_entry(talk: Talk) -> None:
     """A bookie MUST store an entry under the ids that it starts with, and MUST echo the ids of the request."""
     ledger, of_request = talk.new_ledger(), talk.new_ledger()
-    body = made(ledger, 3)
+    body = make_entry(ledger, 3)
     fill(talk, of_request, 1)
     expect_exactly_added(talk, v3_requests.add(of_request, 7, body), EOK, of_request, 7)
     expect_stored(talk, ledger, {3: body})
@@ -57,7 +57,7 @@ def what_is_stored_is_named_by_the_entry(talk: Talk) -> None:
 def entries_may_come_in_any_order_and_with_holes(talk: Talk) -> None:
     """A bookie MUST take entries of a ledger in any order and with any holes between them: it holds only its share."""
     ledger = talk.new_ledger()
-    bodies = {entry_id: made(ledger, entry_id) for entry_id in (7, 2, 1_000_000, 0, 8)}
+    bodies = {entry_id: make_entry(ledger, entry_id) for entry_id in (7, 2, 1_000_000, 0, 8)}
     for entry_id, body in bodies.items():
         talk.expect(talk.requests.add(ledger, entry_id, body=body), EOK)
     expect_stored(talk, ledger, bodies)
@@ -76,7 +76,7 @@ def entries_may_come_in_any_order_and_with_holes(talk: Talk) -> None:
 def an_entry_that_is_stored_is_acknowledged_again(talk: Talk) -> None:
     """A bookie MUST acknowledge an entry that it has stored already: a writer that lost the reply sends it again."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, 0), made(ledger, 1)]
+    bodies = [make_entry(ledger, 0), make_entry(ledger, 1)]
     for entry_id in (0, 0, 0, 1, 0):
         talk.expect(talk.requests.add(ledger, entry_id, body=bodies[entry_id]), EOK)
     expect_stored(talk, ledger, bodies)
@@ -95,9 +95,13 @@ def an_entry_that_is_stored_is_acknowledged_again(talk: Talk) -> None:
 def the_first_copy_of_an_entry_stays(talk: Talk) -> None:
     """Of entries with the same ids and other bytes a bookie MUST keep the first that it has acknowledged."""
     ledger = talk.new_ledger()
-    first = made(ledger, 0, 100)
+    first = make_entry(ledger, 0, 100)
     talk.expect(talk.requests.add(ledger, 0, body=first), EOK)
-    for other in (made(ledger, 0, 100, mark=1), made(ledger, 0, 3000, mark=2), made(ledger, 0, 0, mark=3)):
+    for other in (
+        make_entry(ledger, 0, 100, mark=1),
+        make_entry(ledger, 0, 3000, mark=2),
+        make_entry(ledger, 0, 0, mark=3),
+    ):
         talk.expect(talk.requests.add(ledger, 0, body=other), EOK)
         expect_stored(talk, ledger, [first])
         talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=first)

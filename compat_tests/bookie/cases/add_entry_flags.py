@@ -1,7 +1,7 @@
 """Adds with flags, priorities and write flags."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_added
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -64,7 +64,7 @@ def recovery_adds_do_not_fence(talk: Talk) -> None:
     """A recovery add MUST leave a ledger that is not fenced as open as it was."""
     for high_priority in (False, True):
         ledger = talk.new_ledger()
-        bodies = [made(ledger, entry_id) for entry_id in range(4)]
+        bodies = [make_entry(ledger, entry_id) for entry_id in range(4)]
         for entry_id, body in enumerate(bodies):
             recovery = entry_id % 2 == 0
             frame = talk.requests.add(
@@ -108,5 +108,5 @@ def entries_of_deferred_sync_are_read_at_once(talk: Talk) -> None:
     """An add with deferred sync MUST be readable once it is acknowledged, like any other; other bits mean nothing."""
     ledger = talk.new_ledger()
     for entry_id, flags in enumerate(WRITE_FLAGS):
-        talk.expect(v3_requests.add(ledger, entry_id, made(ledger, entry_id), write_flags=flags), EOK)
-        talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=made(ledger, entry_id))
+        talk.expect(v3_requests.add(ledger, entry_id, make_entry(ledger, entry_id), write_flags=flags), EOK)
+        talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=make_entry(ledger, entry_id))

@@ -3,7 +3,7 @@
 import threading
 
 from compat_tests.bookie.pipeline import ask_all, collect, statuses
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, case
 from compat_tests.wire.entries import OTHER_KEY
@@ -26,7 +26,7 @@ def adds_sent_together_are_answered_one_by_one(talk: Talk) -> None:
     """A bookie MUST answer each of many adds on one connection exactly once, whether they share a segment or not."""
     up, down = talk.new_ledger(), talk.new_ledger()
     half = COUNT // 2
-    bodies = {ledger: {entry_id: made(ledger, entry_id) for entry_id in range(half)} for ledger in (up, down)}
+    bodies = {ledger: {entry_id: make_entry(ledger, entry_id) for entry_id in range(half)} for ledger in (up, down)}
     frames = []
     for index in range(half):
         for ledger, entry_id in ((up, index), (down, half - 1 - index)):
@@ -49,7 +49,7 @@ def adds_sent_together_are_answered_one_by_one(talk: Talk) -> None:
 def equal_adds_sent_together_each_have_a_reply(talk: Talk) -> None:
     """A bookie MUST answer each of several equal adds: of V2, their replies are equal too, and are counted."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     replies = ask_all(talk.main, [talk.requests.add(ledger, 0, body=body) for _ in range(10)])
     talk.check("the statuses", statuses(replies), ["EOK"] * 10)
     talk.expect_silence(talk.main, 0.1)
@@ -67,7 +67,7 @@ def equal_adds_sent_together_each_have_a_reply(talk: Talk) -> None:
 def adds_on_many_connections_are_all_kept(talk: Talk) -> None:
     """A bookie MUST take adds to one ledger on any number of connections, and MUST answer each where it came from."""
     ledger = talk.new_ledger()
-    bodies = {entry_id: made(ledger, entry_id) for entry_id in range(COUNT)}
+    bodies = {entry_id: make_entry(ledger, entry_id) for entry_id in range(COUNT)}
     lines = [talk.line(f"writer {index}") for index in range(LINES)]
     frames = [
         [talk.requests.add(ledger, entry_id, body=bodies[entry_id]) for entry_id in range(index, COUNT, LINES)]
@@ -97,10 +97,10 @@ def adds_on_many_connections_are_all_kept(talk: Talk) -> None:
 def bad_adds_do_not_harm_those_beside_them(talk: Talk) -> None:
     """An add that is refused MUST NOT harm others in flight on its connection."""
     ledger = talk.new_ledger()
-    talk.expect(talk.requests.add(ledger, 0, body=made(ledger, 0)), EOK)
+    talk.expect(talk.requests.add(ledger, 0, body=make_entry(ledger, 0)), EOK)
     frames, wanted = [], []
     for entry_id in range(1, 61):
-        body = made(ledger, entry_id)
+        body = make_entry(ledger, entry_id)
         if entry_id % 5 == 0:
             frames.append(talk.requests.add(ledger, entry_id, body=body[:20]))
             wanted.append("EBADREQ")
@@ -112,5 +112,5 @@ def bad_adds_do_not_harm_those_beside_them(talk: Talk) -> None:
             wanted.append("EOK")
     talk.check("the statuses", statuses(ask_all(talk.main, frames)), wanted)
     good = [entry_id for entry_id, status in enumerate(wanted, 1) if status == "EOK"]
-    expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in good})
+    expect_stored(talk, ledger, {entry_id: make_entry(ledger, entry_id) for entry_id in good})
     expect_absent(talk, ledger, *(each for each in range(1, 61) if each not in good))

@@ -1,6 +1,6 @@
 """Adds of entries of every size: the smallest, those at borders, the largest, and what is too short."""
 
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire.entries import entry
@@ -99,7 +99,7 @@ def bodies_without_ids_are_refused(talk: Talk) -> None:
 def payloads_of_odd_sizes_come_back_as_they_were(talk: Talk) -> None:
     """A bookie MUST return an entry byte for byte as it was added, whatever its size."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id, size) for entry_id, size in enumerate(BORDERS)]
+    bodies = [make_entry(ledger, entry_id, size) for entry_id, size in enumerate(BORDERS)]
     for entry_id, body in enumerate(bodies):
         talk.expect(talk.requests.add(ledger, entry_id, body=body), EOK)
     expect_stored(talk, ledger, bodies)

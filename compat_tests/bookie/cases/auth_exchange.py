@@ -17,7 +17,7 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
 from compat_tests.wire import digest_md5, v2_requests, v3_requests
 from compat_tests.wire.line import Outcome
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN, SASL_NAME
 from protocol_specs.wire.operations import Operation, V3Operation
@@ -37,11 +37,13 @@ def the_first_token_is_answered_with_a_challenge(talk: Talk) -> None:
     """A bookie MUST answer the first token of DIGEST-MD5, whatever it says, with a challenge and a new nonce."""
     nonces = set()
     for index, token in enumerate((b"", b"", b"anything")):
-        asked = challenge(talk, talk.line(f"client {index}"), token=token)
-        nonces.add(asked.pop("nonce", ""))
-        said = {name: asked.get(name) for name in ("realm", "charset", "algorithm")}
-        talk.check("the challenge", said, {"realm": SASL_NAME, "charset": "utf-8", "algorithm": "md5-sess"})
-        talk.check_that("auth" in asked.get("qop", "auth").split(","), "qop", "auth among them", asked.get("qop"))
+        directives = challenge(talk, talk.line(f"client {index}"), token=token)
+        nonces.add(directives.pop("nonce", ""))
+        found = {name: directives.get(name) for name in ("realm", "charset", "algorithm")}
+        talk.check("the challenge", found, {"realm": SASL_NAME, "charset": "utf-8", "algorithm": "md5-sess"})
+        talk.check_that(
+            "auth" in directives.get("qop", "auth").split(","), "qop", "auth among them", directives.get("qop")
+        )
     talk.check("different nonces of three connections", len(nonces - {""}), 3)
 
 
@@ -63,21 +65,21 @@ def who_knows_the_password_is_let_in(talk: Talk) -> None:
     talk.expect(talk.requests.read(ledger, 0), EOK)
 
 
-def _wrong(talk: Talk, asked: Mapping[str, str], name: str) -> bytes:
+def _wrong(talk: Talk, directives: Mapping[str, str], name: str) -> bytes:
     """A response that is wrong in one way."""
     user, password = credentials(talk)
     own = cnonce(talk)
     changed: dict[str, Callable[[], tuple[bytes, str]]] = {
-        "password": lambda: digest_md5.response(asked, user, password + "x", own),
-        "no password": lambda: digest_md5.response(asked, user, "", own),
-        "user": lambda: digest_md5.response(asked, "bookkeeper-nobody", password, own),
-        "no user": lambda: digest_md5.response(asked, "", password, own),
-        "nonce": lambda: digest_md5.response(asked, user, password, own, nonce="0" * 32),
-        "nonce count": lambda: digest_md5.response(asked, user, password, own, nc="00000002"),
-        "digest-uri": lambda: digest_md5.response(asked, user, password, own, digest_uri="other/other"),
-        "proof": lambda: digest_md5.response(asked, user, password, own, response="0" * 32),
+        "password": lambda: digest_md5.response(directives, user, password + "x", own),
+        "no password": lambda: digest_md5.response(directives, user, "", own),
+        "user": lambda: digest_md5.response(directives, "bookkeeper-nobody", password, own),
+        "no user": lambda: digest_md5.response(directives, "", password, own),
+        "nonce": lambda: digest_md5.response(directives, user, password, own, nonce="0" * 32),
+        "nonce count": lambda: digest_md5.response(directives, user, password, own, nc="00000002"),
+        "digest-uri": lambda: digest_md5.response(directives, user, password, own, digest_uri="other/other"),
+        "proof": lambda: digest_md5.response(directives, user, password, own, response="0" * 32),
         "proof of the bookie": lambda: digest_md5.response(
-            asked, user, password, own, response=digest_md5.response(asked, user, password, own)[1]
+            directives, user, password, own, response=digest_md5.response(directives, user, password, own)[1]
         ),
         "no directives": lambda: (b"hello", ""),
         "nothing": lambda: (b"", ""),
@@ -126,7 +128,7 @@ def who_does_not_know_the_password_stays_outside(talk: Talk) -> None:
             talk.check(f"the status behind a wrong {name}", outcome.status, EUA)
             if outcome.operation in (V3Operation.READ_ENTRY, Operation.READ_ENTRY):
                 break
-        if isinstance(outcome, Silent):
+        if isinstance(outcome, Silence):
             talk.fail(f"a read behind a wrong {name}", expected="EUA, or the connection closed", seen=str(outcome))
 
 
@@ -147,12 +149,12 @@ def a_wrong_password_is_refused_in_words(talk: Talk) -> None:
     frame = auth_frame(talk, token)
     talk.main.send(frame)
     outcome: Outcome = talk.main.receive()
-    if isinstance(outcome, Silent):
+    if isinstance(outcome, Silence):
         talk.fail("the answer to a wrong password", expected="a refusal", seen=str(outcome))
     if talk.dialect is V3:
-        talk.check_reply(talk.answered(outcome), EUA, part=None)
+        talk.check_reply(talk.expect_reply(outcome), EUA, part=None)
         outcome = talk.main.receive()
-    talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
+    talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed", outcome)
 
 
 @case(
@@ -169,7 +171,7 @@ def a_response_cannot_be_used_again(talk: Talk) -> None:
     """A bookie MUST NOT take a response that was made for the challenge of another connection."""
     user, password = credentials(talk)
     token, rspauth = digest_md5.response(challenge(talk, talk.main), user, password, cnonce(talk))
-    reply = talk.answered(respond(talk, talk.main, token))
+    reply = talk.expect_reply(respond(talk, talk.main, token))
     talk.check("rspauth", directives_of(reply).get("rspauth"), rspauth)
     thief = talk.line("thief")
     challenge(talk, thief)

@@ -4,7 +4,7 @@ from compat_tests.bookie.login import auth_frame, challenge, challenge_of, log_i
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.replies import Closed
+from compat_tests.wire.replies import ConnectionClosed
 from compat_tests.wire.requests import Requests
 from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
@@ -219,7 +219,9 @@ def a_stranger_may_not_send_large_frames(talk: Talk) -> None:
     line = talk.line("stranger")
     line.send(talk.requests.add(talk.new_ledger(), 0, body=bytes(1 << 20)))
     outcome = line.receive()
-    talk.check_that(isinstance(outcome, Closed), "a large frame of a stranger", "the connection closed", outcome)
+    talk.check_that(
+        isinstance(outcome, ConnectionClosed), "a large frame of a stranger", "the connection closed", outcome
+    )
 
 
 @case(

@@ -64,13 +64,13 @@ def a_v2_error_ends_with_the_request_id(talk: Talk) -> None:
     """An error reply to a V2 batch read MUST have the ids of its request, the request id included, and nothing more."""
     ledger, unknown = talk.new_ledger(), talk.new_ledger()
     store_run(talk, ledger, [41])
-    for asked, start, status, flags, key in (
+    for named, start, status, flags, key in (
         (unknown, 3, ENOLEDGER, 0, b""),
         (ledger, 7, ENOENTRY, 0, b""),
         (ledger, 0, EUA, int(Flag.FENCING), OTHER_KEY),
     ):
-        reply = talk.expect(v2_requests.batch_read(asked, start, 10, PLENTY, flags=flags, key=key), status)
-        talk.check(f"bytes of the reply with {status.name}", reply.raw, _v2_reply(asked, start, status))
+        reply = talk.expect(v2_requests.batch_read(named, start, 10, PLENTY, flags=flags, key=key), status)
+        talk.check(f"bytes of the reply with {status.name}", reply.raw, _v2_reply(named, start, status))
 
 
 @case(
@@ -91,9 +91,9 @@ def a_v3_reply_has_its_entries_and_max_lac(talk: Talk) -> None:
     bodies = store_run(talk, ledger, [41, 57, 32])
     reply = talk.expect(talk.requests.batch_read(ledger, 1, 1, PLENTY), EOK)
     check_part(talk, reply, EOK, ledger_id=ledger, start_entry_id=1, body=[bodies[1]], max_lac=1)
-    for asked, status in ((ledger, ENOENTRY), (unknown, ENOLEDGER)):
-        reply = talk.expect(talk.requests.batch_read(asked, 5, 1, PLENTY), status)
-        check_part(talk, reply, status, ledger_id=asked, start_entry_id=5)
+    for named, status in ((ledger, ENOENTRY), (unknown, ENOLEDGER)):
+        reply = talk.expect(talk.requests.batch_read(named, 5, 1, PLENTY), status)
+        check_part(talk, reply, status, ledger_id=named, start_entry_id=5)
 
 
 @case(
@@ -248,7 +248,7 @@ def other_flags_change_nothing(talk: Talk) -> None:
         frames = [v2_requests.batch_read(ledger, 0, 2, PLENTY, flags=flags) for flags in (2, 4, 0x100, meaningless)]
     else:
         frames = [
-            v3_requests.changed(talk.requests.batch_read(ledger, 0, 2, PLENTY), change)
+            v3_requests.with_change(talk.requests.batch_read(ledger, 0, 2, PLENTY), change)
             for change in (_with_priority, _with_piggyback)
         ]
     for frame in frames:

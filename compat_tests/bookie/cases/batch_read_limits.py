@@ -1,6 +1,6 @@
 """Batch read: how many entries a reply brings, by count and by size."""
 
-from compat_tests.bookie.batches import HEAD_SIZE, NEEDS, PLENTY, SINCE, expect_prefix, fitting, needed_size
+from compat_tests.bookie.batches import HEAD_SIZE, NEEDS, PLENTY, SINCE, expect_prefix, longest_prefix, needed_size
 from compat_tests.bookie.runs import store_run
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, V3, case
@@ -107,7 +107,7 @@ def the_sum_of_sizes_does_not_pass_the_max_size(talk: Talk) -> None:
     for number in (1, 2, 3, 10):
         exact = needed_size(bodies[:number])
         for size in (exact - 1, exact, exact + 1, exact + 44):
-            expect_prefix(talk, talk.requests.batch_read(ledger, 0, 100, size), fitting(bodies, 100, size))
+            expect_prefix(talk, talk.requests.batch_read(ledger, 0, 100, size), longest_prefix(bodies, 100, size))
 
 
 @case(
@@ -129,7 +129,7 @@ def both_limits_hold_for_entries_of_mixed_sizes(talk: Talk) -> None:
         start, count = talk.random.randrange(24), talk.random.randrange(0, 26)
         size = talk.random.choice((needed_size(bodies[start : start + 3]), talk.random.randrange(20_000)))
         frame = talk.requests.batch_read(ledger, start, count, size)
-        expect_prefix(talk, frame, fitting(bodies[start:], count, size))
+        expect_prefix(talk, frame, longest_prefix(bodies[start:], count, size))
 
 
 @case(
@@ -185,7 +185,7 @@ def a_large_first_entry_does_not_shorten_the_batch(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [1000] + [100] * 50)
     for count in (100, 20):
-        expect_prefix(talk, talk.requests.batch_read(ledger, 0, count, 5000), fitting(bodies, count, 5000))
+        expect_prefix(talk, talk.requests.batch_read(ledger, 0, count, 5000), longest_prefix(bodies, count, 5000))
 
 
 @case(
@@ -202,7 +202,7 @@ def a_small_first_entry_does_not_lengthen_the_batch(talk: Talk) -> None:
     """A bookie that predicts from the first entry how many will fit MUST keep to the max size all the same."""
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [100] + [1000] * 10)
-    expect_prefix(talk, talk.requests.batch_read(ledger, 0, 100, 5000), fitting(bodies, 100, 5000))
+    expect_prefix(talk, talk.requests.batch_read(ledger, 0, 100, 5000), longest_prefix(bodies, 100, 5000))
 
 
 @case(
@@ -223,7 +223,7 @@ def a_reply_of_several_entries_keeps_to_the_frame_limit(talk: Talk) -> None:
     bodies = store_run(talk, ledger, [1_000_000] * 7)
     for max_size in (10**9, _LONG_MAX):
         reply = expect_prefix(
-            talk, talk.requests.batch_read(ledger, 0, 7, max_size), fitting(bodies, 7, FRAME_SIZE_MAX)
+            talk, talk.requests.batch_read(ledger, 0, 7, max_size), longest_prefix(bodies, 7, FRAME_SIZE_MAX)
         )
         size = len(reply.raw) + FRAME_LENGTH_SIZE
         talk.check_that(size <= FRAME_SIZE_MAX, "bytes of the frame", f"at most {FRAME_SIZE_MAX}", size)

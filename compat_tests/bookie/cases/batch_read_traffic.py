@@ -7,7 +7,7 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.judge.verdict import Unsupported
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EBADREQ, ENOENTRY, ENOLEDGER, EOK
@@ -28,9 +28,9 @@ def several_batches_in_flight_are_told_apart(talk: Talk) -> None:
     id), and with the entries that it asked for."""
     ledger, total = talk.new_ledger(), 12
     bodies = store_run(talk, ledger, [40 + entry_id for entry_id in range(total)])
-    asked = [(talk.random.randrange(total + 3), talk.random.randrange(1, 6)) for _ in range(30)]
-    frames = [talk.requests.batch_read(ledger, start, count, PLENTY) for start, count in asked]
-    for (start, count), reply in zip(asked, ask_all(talk.line("batches"), frames), strict=True):
+    ranges = [(talk.random.randrange(total + 3), talk.random.randrange(1, 6)) for _ in range(30)]
+    frames = [talk.requests.batch_read(ledger, start, count, PLENTY) for start, count in ranges]
+    for (start, count), reply in zip(ranges, ask_all(talk.line("batches"), frames), strict=True):
         if start >= total:
             talk.check_reply(reply, ENOENTRY, entries=())
         else:
@@ -103,9 +103,9 @@ def a_v2_batch_is_served_or_closes_its_connection(talk: Talk) -> None:
     MUST NOT leave it unanswered. BP-62's \"invalid request type\" is sent by none."""
     line = talk.line("probe")
     outcome = line.ask(v2_requests.batch_read(talk.new_ledger(), 0, 1, PLENTY))
-    if isinstance(outcome, Silent):
+    if isinstance(outcome, Silence):
         talk.fail("the reply to a batch read", expected="ENOLEDGER, or the connection closed", seen=str(outcome))
-    if isinstance(outcome, Closed):
+    if isinstance(outcome, ConnectionClosed):
         talk.check_that("batch-read-v2" not in talk.features, "batch reads", "served as when probed", outcome)
     elif isinstance(outcome, Reply):
         if outcome.status is EBADREQ:
@@ -131,9 +131,9 @@ def operation_12_without_its_part_is_a_bad_request(talk: Talk) -> None:
     batch reads are served or not."""
     frame = v3_requests.request(V3Operation.BATCH_READ_ENTRY, version=2, priority=9, txn_id=talk.requests.number())
     outcome = talk.main.ask(frame)
-    if isinstance(outcome, Closed) and "batch-read-v3" not in talk.features:
+    if isinstance(outcome, ConnectionClosed) and "batch-read-v3" not in talk.features:
         raise Unsupported("it does not know the number of operation 12, and closes the connection")
-    reply = talk.check_reply(talk.answered(outcome), EBADREQ)
+    reply = talk.check_reply(talk.expect_reply(outcome), EBADREQ)
     talk.check("the reply", reply.raw, frame + bytes.fromhex("109403"))
     talk.expect_open()
 
@@ -153,10 +153,10 @@ def a_v3_batch_is_served_or_a_bad_request(talk: Talk) -> None:
     on: that is how a client tells it from one that does."""
     ledger, line = talk.new_ledger(), talk.line("probe")
     outcome = line.ask(talk.requests.batch_read(ledger, 7, 1, PLENTY))
-    if isinstance(outcome, Closed) and "batch-read-v3" not in talk.features:
+    if isinstance(outcome, ConnectionClosed) and "batch-read-v3" not in talk.features:
         talk.expect_open()
         return
-    reply = talk.answered(outcome)
+    reply = talk.expect_reply(outcome)
     if reply.part is None:
         talk.check_reply(reply, EBADREQ)
         talk.check_that("batch-read-v3" not in talk.features, "batch reads", "served as when probed", reply)

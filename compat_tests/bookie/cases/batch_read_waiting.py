@@ -6,7 +6,7 @@ from functools import partial
 from compat_tests.bookie.batches import PLENTY, SINCE, check_prefix
 from compat_tests.bookie.runs import check_part, store_run
 from compat_tests.bookie.talk import Talk
-from compat_tests.bookie.waits import LONG_MS, SHORT_MS, expect_waiting, in_time, with_update_time
+from compat_tests.bookie.waits import LONG_MS, SHORT_MS, expect_wait, in_time, with_update_time
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
 from compat_tests.wire.replies import Reply
@@ -60,7 +60,7 @@ def a_v3_batch_waits_for_the_last_add_confirmed(talk: Talk) -> None:
         bodies = store_run(talk, ledger, [41, 41])
         reader, frame = talk.line("reader"), _batch(talk, ledger, 1, 0, LONG_MS)
         reader.send(frame)
-        expect_waiting(talk, reader, frame, settle_s=settle_s)
+        expect_wait(talk, reader, frame, settle_s=settle_s)
         talk.expect(talk.requests.add(ledger, 2), EOK)
         reply = talk.expect_answer(frame, EOK, reader, max_lac=1)
         talk.check("the first of the entries", reply.entries[:1], tuple(bodies[1:2]))

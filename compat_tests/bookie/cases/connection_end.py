@@ -1,10 +1,10 @@
 """Connections that say nothing, and how they end."""
 
-from compat_tests.bookie.stored_entries import expect_stored, made, wait_until_stored
+from compat_tests.bookie.stored_entries import expect_stored, make_entry, wait_until_stored
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MAY, MUST, case
-from compat_tests.wire.line import framed
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.line import with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs.wire.status import ENOLEDGER, EOK
 
 
@@ -38,12 +38,12 @@ def what_came_before_the_end_of_a_client_is_carried_out(talk: Talk) -> None:
     """A bookie MUST carry out the whole frames that came before a client ended its side, then close its own."""
     ledger = talk.new_ledger()
     line = talk.line("ending")
-    bodies = [made(ledger, entry_id) for entry_id in range(10)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(10)]
     line.send(*(talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)))
     line.half_close()
     while isinstance(outcome := line.receive(), Reply):
         talk.check_reply(outcome, EOK)
-    talk.check_that(isinstance(outcome, Closed), "the connection", "closed by the bookie, too", outcome)
+    talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed by the bookie, too", outcome)
     wait_until_stored(talk, ledger, len(bodies), "the adds before the end")
     expect_stored(talk, ledger, bodies)
 
@@ -80,7 +80,7 @@ def half_a_frame_is_none(talk: Talk) -> None:
     """A bookie MUST NOT carry out a frame whose connection ended before it was whole, and MUST close that one."""
     ledger = talk.new_ledger()
     line = talk.line("ending")
-    line.send_bytes(framed(talk.requests.add(ledger, 0))[:-10])
+    line.send_bytes(with_length(talk.requests.add(ledger, 0))[:-10])
     line.half_close()
     talk.expect_closed(line)
     talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
@@ -100,4 +100,4 @@ def a_client_that_leaves_is_let_go(talk: Talk) -> None:
     talk.expect(talk.requests.read(talk.new_ledger(), 0), ENOLEDGER, line)
     line.half_close()
     outcome = line.receive()
-    talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
+    talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed", outcome)

@@ -8,7 +8,7 @@ from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.wire import v2_requests, v3_requests
 from compat_tests.wire.line import Line
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from protocol_specs.wire.status import ENOLEDGER, STATUSES
 
 _BY_NAME = {status.name: status for status in STATUSES}
@@ -222,20 +222,22 @@ def _judge(talk: Talk, each: InvalidInput, line: Line) -> Iterator[str]:
         yield unreadable.seen
         return
     if each.connection == "waits":
-        if not isinstance(outcome, Silent):
+        if not isinstance(outcome, Silence):
             yield str(outcome)
             return
         line.half_close()
         outcome = line.receive()
-    if each.connection in ("closed", "waits") and not isinstance(outcome, Closed):
+    if each.connection in ("closed", "waits") and not isinstance(outcome, ConnectionClosed):
         yield str(outcome)
-    if each.connection == "any" and isinstance(outcome, Silent):
+    if each.connection == "any" and isinstance(outcome, Silence):
         yield str(outcome)
     if each.connection == "open":
         yield from _judge_reply(talk, each, line, outcome)
 
 
-def _judge_reply(talk: Talk, each: InvalidInput, line: Line, outcome: Reply | Closed | Silent) -> Iterator[str]:
+def _judge_reply(
+    talk: Talk, each: InvalidInput, line: Line, outcome: Reply | ConnectionClosed | Silence
+) -> Iterator[str]:
     if not isinstance(outcome, Reply) or outcome.status is not _BY_NAME[each.status]:
         yield f"{outcome} instead of {each.status}"
         return

@@ -5,12 +5,12 @@ from operator import eq
 from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.pipeline import ask_all, statuses
 from compat_tests.bookie.scoped_entries import add_within, fence_within, read_within, scoped_entry
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry
 from compat_tests.bookie.talk import OwnTalk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests
 from compat_tests.wire.entries import OTHER_KEY, entry
-from compat_tests.wire.line import framed
+from compat_tests.wire.line import with_length
 from protocol_specs.fields import ENTRY_SIZE_MIN, LAST_ENTRY
 from protocol_specs.wire.status import EBADREQ, EBADVERSION, EFENCED, ENOENTRY, ENOLEDGER, EOK, EUA
 
@@ -56,12 +56,12 @@ def acknowledged_entries_survive_a_crash(talk: OwnTalk) -> None:
 def a_crash_amid_adds_loses_none_that_was_acknowledged(talk: OwnTalk) -> None:
     """After a crash amid adds every entry that was acknowledged MUST be there, and none may be there in part."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id, 500) for entry_id in range(400)]
+    bodies = [make_entry(ledger, entry_id, 500) for entry_id in range(400)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
     talk.main.send(*frames)
     acknowledged = set()
     for _ in range(100):
-        reply = talk.answered(talk.main.receive())
+        reply = talk.expect_reply(talk.main.receive())
         talk.check("the status of an add", reply.status, EOK)
         acknowledged.add(reply.entry_id)
     talk.bookie.crash()
@@ -112,7 +112,7 @@ def entries_survive_clean_stops(talk: OwnTalk) -> None:
     """A stop in order MUST keep every entry where reads find it."""
     ledger, with_holes = talk.new_ledger(), talk.new_ledger()
     bodies = dict(enumerate(fill(talk, ledger, 100, size=300)))
-    spread = {entry_id: made(with_holes, entry_id) for entry_id in (3, 1000, 5, 70_000)}
+    spread = {entry_id: make_entry(with_holes, entry_id) for entry_id in (3, 1000, 5, 70_000)}
     for entry_id, body in spread.items():
         talk.expect(talk.requests.add(with_holes, entry_id, body=body), EOK)
     for _ in range(2):
@@ -162,8 +162,8 @@ def a_torn_request_leaves_nothing(talk: OwnTalk) -> None:
     """A bookie that is killed while a request arrives MUST start again, with nothing of that request."""
     ledger = talk.new_ledger()
     bodies = fill(talk, ledger, 2)
-    torn = made(ledger, 2, 100_000)
-    data = framed(talk.requests.add(ledger, 2, body=torn))
+    torn = make_entry(ledger, 2, 100_000)
+    data = with_length(talk.requests.add(ledger, 2, body=torn))
     talk.main.send_bytes(data[: len(data) // 2])
     talk.wait(0.05)
     talk.bookie.crash()
@@ -214,7 +214,7 @@ def what_was_refused_does_not_come_back(talk: OwnTalk) -> None:
 def the_first_copy_stays_over_a_crash(talk: OwnTalk) -> None:
     """Of two acknowledged entries of the same ids the first MUST stay, over a crash too."""
     ledger = talk.new_ledger()
-    first, second = made(ledger, 0, 50), made(ledger, 0, 70, mark=1)
+    first, second = make_entry(ledger, 0, 50), make_entry(ledger, 0, 70, mark=1)
     for body in (first, second):
         talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     talk.bookie.crash()
@@ -238,7 +238,7 @@ def the_first_copy_stays_over_a_crash(talk: OwnTalk) -> None:
 def the_first_copy_stays_when_it_is_on_disk(talk: OwnTalk) -> None:
     """An entry that was flushed MUST NOT be replaced by one of the same ids that comes later."""
     ledger = talk.new_ledger()
-    first, second = made(ledger, 0, 50), made(ledger, 0, 70, mark=1)
+    first, second = make_entry(ledger, 0, 50), make_entry(ledger, 0, 70, mark=1)
     talk.expect(talk.requests.add(ledger, 0, body=first), EOK)
     talk.bookie.restart()
     talk.expect(talk.requests.add(ledger, 0, body=second), EOK)

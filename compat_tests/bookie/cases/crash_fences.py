@@ -2,7 +2,7 @@
 
 from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.cases.crash_entries import LIMIT_S
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import OwnTalk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire.entries import KEY, OTHER_KEY
@@ -27,8 +27,8 @@ def the_fence_of_a_known_ledger_survives_a_crash(talk: OwnTalk) -> None:
     talk.expect(talk.requests.fence(ledger), EOK, body=bodies[2])
     talk.bookie.crash()
     talk.expect(talk.requests.add(ledger, 3), EFENCED)
-    talk.expect(talk.requests.add(ledger, 3, body=made(ledger, 3), recovery=True), EOK)
-    expect_stored(talk, ledger, [*bodies, made(ledger, 3)])
+    talk.expect(talk.requests.add(ledger, 3, body=make_entry(ledger, 3), recovery=True), EOK)
+    expect_stored(talk, ledger, [*bodies, make_entry(ledger, 3)])
 
 
 @case(
@@ -68,7 +68,7 @@ def the_fence_survives_a_crash_behind_recovery_adds(talk: OwnTalk) -> None:
     """A fence that recovery adds have followed MUST survive a crash, and so MUST those entries."""
     ledger = talk.new_ledger()
     talk.expect(talk.requests.fence(ledger), ENOENTRY)
-    bodies = [made(ledger, 0), made(ledger, 1)]
+    bodies = [make_entry(ledger, 0), make_entry(ledger, 1)]
     for entry_id, body in enumerate(bodies):
         add = talk.requests.add(ledger, entry_id, body=body, recovery=True, high_priority=True)
         talk.expect(add, EOK)
@@ -202,5 +202,5 @@ def a_refused_fence_leaves_no_trace(talk: OwnTalk) -> None:
     bodies = fill(talk, ledger, 3)
     talk.expect(talk.requests.fence(ledger, key=OTHER_KEY), EUA)
     talk.bookie.crash()
-    talk.expect(talk.requests.add(ledger, 3, body=made(ledger, 3)), EOK)
-    expect_stored(talk, ledger, [*bodies, made(ledger, 3)])
+    talk.expect(talk.requests.add(ledger, 3, body=make_entry(ledger, 3)), EOK)
+    expect_stored(talk, ledger, [*bodies, make_entry(ledger, 3)])

@@ -3,7 +3,7 @@
 from compat_tests.bookie.cases.crash_entries import LIMIT_S
 from compat_tests.bookie.lacs import expect_lac, expect_written
 from compat_tests.bookie.pipeline import ask_all, statuses
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import OwnTalk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
@@ -164,7 +164,7 @@ def forced_entries_survive_a_crash(talk: OwnTalk) -> None:
     """FORCE_LEDGER MUST NOT be answered EOK before every add of the ledger that was acknowledged before it, on whatever
     connection, is on disk."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id, 100) for entry_id in range(50)]
+    bodies = [make_entry(ledger, entry_id, 100) for entry_id in range(50)]
     frames = [
         v3_requests.add(ledger, entry_id, body, write_flags=DEFERRED, txn_id=talk.requests.number())
         for entry_id, body in enumerate(bodies)
@@ -195,7 +195,7 @@ def deferred_recovery_adds_survive_a_crash(talk: OwnTalk) -> None:
     talk.expect(talk.requests.fence(ledger), EOK)
     flag = v3_pb2.AddRequest.RECOVERY_ADD
     for entry_id in range(1, 20):
-        bodies.append(made(ledger, entry_id, 100))
+        bodies.append(make_entry(ledger, entry_id, 100))
         add = v3_requests.add(
             ledger, entry_id, bodies[-1], write_flags=DEFERRED, flag=flag, txn_id=talk.requests.number()
         )
@@ -219,7 +219,7 @@ def deferred_recovery_adds_survive_a_crash(talk: OwnTalk) -> None:
 def deferred_adds_survive_a_clean_stop(talk: OwnTalk) -> None:
     """A stop in order MUST keep entries that were acknowledged with deferred sync."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id) for entry_id in range(20)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(20)]
     for entry_id, body in enumerate(bodies):
         talk.expect(v3_requests.add(ledger, entry_id, body, write_flags=DEFERRED), EOK)
     talk.bookie.restart()

@@ -1,6 +1,6 @@
 """Which dialect a frame is, and what becomes of the connection."""
 
-from compat_tests.bookie.stored_entries import made
+from compat_tests.bookie.stored_entries import make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -24,7 +24,7 @@ BATCH_V3_AS_V2 = 300
 def v2_may_follow_v3_on_a_connection(talk: Talk) -> None:
     """A bookie MUST try each frame as V3 first, and serve V2 frames on a connection that has had V3 frames."""
     ledger, v2 = talk.new_ledger(), Requests(V2)
-    bodies = [made(ledger, entry_id) for entry_id in range(2)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(2)]
     for entry_id, body in enumerate(bodies):
         talk.expect(talk.requests.add(ledger, entry_id, body=body), EOK, dialect=V3)
     for entry_id, body in enumerate(bodies):
@@ -69,7 +69,7 @@ def a_frame_that_is_no_v3_is_read_as_v2(talk: Talk) -> None:
     """A bookie MUST read a frame with an unknown operation as V2, whatever else its bytes look like."""
     line = talk.line("unknown operation")
     line.send(_unknown_operation())
-    reply = talk.check_reply(talk.answered(line.receive()), EBADVERSION, dialect=V2, version=10, operation=7)
+    reply = talk.check_reply(talk.expect_reply(line.receive()), EBADVERSION, dialect=V2, version=10, operation=7)
     request = _unknown_operation()
     talk.check("header of the reply", reply.raw[:4], bytes.fromhex("0a070000"))
     talk.check("ids of the reply", reply.raw[8:], request[4:28])
@@ -93,7 +93,7 @@ def one_frame_that_is_no_v3_makes_the_connection_v2(talk: Talk) -> None:
     good = v3_requests.read(talk.new_ledger(), 0)
     talk.expect(good, ENOLEDGER, line)
     line.send(_unknown_operation())
-    talk.check_reply(talk.answered(line.receive()), EBADVERSION, dialect=V2)
+    talk.check_reply(talk.expect_reply(line.receive()), EBADVERSION, dialect=V2)
     talk.expect_closed(line, good)
 
 
@@ -172,7 +172,7 @@ def a_ledger_id_that_spells_a_v3_header_is_still_v2(talk: Talk) -> None:
         line = talk.line(f"ledger id {index}")
         line.send(v2_requests.read(ledger, 0))
         outcome = line.receive()
-        talk.check_reply(talk.answered(outcome), ENOLEDGER, dialect=V2, ledger_id=ledger, entry_id=0)
+        talk.check_reply(talk.expect_reply(outcome), ENOLEDGER, dialect=V2, ledger_id=ledger, entry_id=0)
         talk.expect(v2_requests.read(ledger, 1), ENOLEDGER, line)
 
 

@@ -1,6 +1,6 @@
 """What of the header of a V2 request counts."""
 
-from compat_tests.bookie.stored_entries import made
+from compat_tests.bookie.stored_entries import make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, case
 from compat_tests.wire import v2_requests
@@ -25,7 +25,7 @@ def versions_0_to_2_are_served_and_echoed(talk: Talk) -> None:
     """A bookie MUST serve V2 requests of versions 0, 1 and 2, and answer each under its own version."""
     ledger = talk.new_ledger()
     for version in (0, 1, 2):
-        body = made(ledger, version)
+        body = make_entry(ledger, version)
         reply = talk.expect(v2_requests.add(ledger, version, version=version, body=body), EOK)
         talk.check("header of the reply", reply.raw[:4], _header(version, Operation.ADD_ENTRY))
         reply = talk.expect(v2_requests.read(ledger, version, version=version), EOK, body=body)
@@ -44,7 +44,7 @@ def versions_0_to_2_are_served_and_echoed(talk: Talk) -> None:
 def in_version_0_only_the_low_byte_counts(talk: Talk) -> None:
     """A bookie MUST take the low byte of a header word of version 0 for the operation, and ignore the rest."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     talk.expect(v2_requests.add(ledger, 0, body=body), EOK)
     read = v2_requests.read(ledger, 0, version=0, key=KEY)
     for word in ("00000102", "00ffff02", "00010002"):
@@ -90,7 +90,7 @@ def meaningless_flags_are_ignored(talk: Talk) -> None:
     """A bookie MUST ignore the flag bits of V2 that mean nothing, and MUST NOT set any in a reply."""
     ledger = talk.new_ledger()
     for entry_id, flags in enumerate([MEANINGLESS_FLAGS, *(1 << bit for bit in range(3, 16))]):
-        body = made(ledger, entry_id)
+        body = make_entry(ledger, entry_id)
         talk.expect(v2_requests.add(ledger, entry_id, flags=flags, body=body), EOK, flags=0)
         talk.expect(v2_requests.read(ledger, entry_id, flags=flags), EOK, body=body, flags=0)
 

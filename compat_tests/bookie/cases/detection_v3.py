@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from compat_tests.bookie.stored_entries import made
+from compat_tests.bookie.stored_entries import make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, SHOULD, V3, case
 from compat_tests.wire import v3_requests
@@ -91,7 +91,7 @@ def unknown_groups_are_skipped(talk: Talk) -> None:
 def an_unknown_optional_enum_value_is_dropped(talk: Talk) -> None:
     """A bookie MUST take an optional enum field with a value that it does not know for absent."""
     ledger, flag = talk.new_ledger(), bytes.fromhex("a006 09")
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     talk.expect(_in_part(v3_requests.add(ledger, 0, body), flag), EOK)
     talk.expect(_in_part(v3_requests.read(ledger, 0, key=KEY), flag), EOK, body=body)
     talk.expect(_in_part(v3_requests.read(ledger, 0), flag), EOK, body=body)
@@ -110,7 +110,7 @@ def an_unknown_optional_enum_value_is_dropped(talk: Talk) -> None:
 def the_order_of_fields_means_nothing(talk: Talk) -> None:
     """A bookie MUST serve a V3 request whatever the order of its fields, and of those in header and part."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     header = bytes.fromhex("0a06 1805 1002 0803")
     number = _varint(ledger)
     part = b"\x22" + _varint(len(body)) + body + b"\x1a\x14" + KEY + b"\x10\0" + b"\x08" + number
@@ -131,7 +131,7 @@ def the_order_of_fields_means_nothing(talk: Talk) -> None:
 def of_a_field_that_comes_twice_the_last_counts(talk: Talk) -> None:
     """A bookie MUST take the last value of a field that comes more than once."""
     ledger = talk.new_ledger()
-    body = made(ledger, 1)
+    body = make_entry(ledger, 1)
     talk.expect(v3_requests.add(ledger, 1, body), EOK)
     part = b"\x08\x01\x10\x07" + b"\x08" + _varint(ledger) + b"\x10\x01"
     frame = bytes.fromhex("0a08 0803 1001 1809 1806") + b"\xa2\x06" + _varint(len(part)) + part
@@ -155,7 +155,7 @@ def every_transaction_id_is_echoed(talk: Talk) -> None:
     for number, frame in zip(numbers, frames, strict=True):
         talk.expect(frame, ENOLEDGER, request_id=number)
     talk.main.send(*frames)
-    seen = sorted(talk.answered(talk.main.receive()).request_id or 0 for _ in frames)
+    seen = sorted(talk.expect_reply(talk.main.receive()).request_id or 0 for _ in frames)
     talk.check("the transaction ids of the replies", seen, sorted(numbers))
 
 
@@ -203,7 +203,7 @@ def older_versions_of_v3_are_refused(talk: Talk) -> None:
 def a_request_may_have_a_context(talk: Talk) -> None:
     """A bookie MUST serve a request that has a context, and MUST NOT send it back."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
 
     def with_context(frame: bytes) -> bytes:
         message = v3_pb2.Request.FromString(frame)
@@ -218,7 +218,7 @@ def a_request_may_have_a_context(talk: Talk) -> None:
 
 
 def _expect_skipped(talk: Talk, ledger: int, entry_id: int, form: str, field: bytes) -> None:
-    body = made(ledger, entry_id)
+    body = make_entry(ledger, entry_id)
     line = talk.line(f"unknown {form}")
     for place in (_behind, _in_header, _in_part):
         talk.expect(place(v3_requests.add(ledger, entry_id, body), field), EOK, line, entry_id=entry_id)

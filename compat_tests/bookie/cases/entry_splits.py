@@ -5,7 +5,7 @@ from compat_tests.bookie.stored_entries import expect_stored
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, case
 from compat_tests.wire.entries import entry
-from compat_tests.wire.line import framed
+from compat_tests.wire.line import with_length
 from protocol_specs.entry.digest import CRC32C, MAC
 from protocol_specs.wire.status import EOK
 
@@ -34,13 +34,13 @@ def entries_cut_at_any_byte_of_the_digest_are_kept(talk: Talk) -> None:
             body = entry(ledger, entry_id, entry_id - 1, PAYLOAD, digest=digest.name.lower(), password=PASSWORD)
             bodies[entry_id] = body
             frame = talk.requests.add(ledger, entry_id, body=body)
-            _send_in_two(talk, frame, framed(frame).index(body) + cut)
+            _send_in_two(talk, frame, with_length(frame).index(body) + cut)
             talk.expect_answer(frame, EOK)
         expect_stored(talk, ledger, bodies)
 
 
 def _send_in_two(talk: Talk, frame: bytes, cut: int) -> None:
-    data = framed(frame)
+    data = with_length(frame)
     talk.main.send_bytes(data[:cut])
     talk.wait(PAUSE_S)
     talk.main.send_bytes(data[cut:])

@@ -1,7 +1,7 @@
 """Fencing reads: what a fence does, to whom, and what leaves it in place."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_read
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -74,8 +74,8 @@ def fencing_an_unknown_ledger_makes_it_with_the_key(talk: Talk) -> None:
     talk.expect(talk.requests.add(ledger, 0, recovery=True, key=OTHER_KEY), EUA)
     talk.expect(talk.requests.fence(ledger, key=OTHER_KEY), EUA)
     expect_absent(talk, ledger, 0)
-    talk.expect(talk.requests.add(ledger, 0, body=made(ledger, 0), recovery=True), EOK)
-    talk.expect(talk.requests.fence(ledger), EOK, body=made(ledger, 0))
+    talk.expect(talk.requests.add(ledger, 0, body=make_entry(ledger, 0), recovery=True), EOK)
+    talk.expect(talk.requests.fence(ledger), EOK, body=make_entry(ledger, 0))
 
 
 @case(
@@ -115,14 +115,14 @@ def recovery_adds_pass_the_fence_and_nothing_else_does(talk: Talk) -> None:
     bodies = fill(talk, ledger, 2)
     talk.expect(talk.requests.fence(ledger), EOK)
     for entry_id, high_priority in ((2, False), (3, True), (7, True), (1, False)):
-        body = made(ledger, entry_id)
+        body = make_entry(ledger, entry_id)
         add = talk.requests.add(ledger, entry_id, body=body, recovery=True, high_priority=high_priority)
         talk.expect(add, EOK)
         for priority in (False, True):
             talk.expect(talk.requests.add(ledger, 20, high_priority=priority), EFENCED)
-    expect_stored(talk, ledger, {**dict(enumerate(bodies)), **{each: made(ledger, each) for each in (2, 3, 7)}})
+    expect_stored(talk, ledger, {**dict(enumerate(bodies)), **{each: make_entry(ledger, each) for each in (2, 3, 7)}})
     expect_absent(talk, ledger, 20)
-    talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=made(ledger, 7))
+    talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=make_entry(ledger, 7))
 
 
 @case(

@@ -1,7 +1,7 @@
 """Fences among adds that are under way: what was acknowledged is there, and what comes later is refused."""
 
 from compat_tests.bookie.pipeline import ask_all, ask_until_served, collect, statuses
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, case
 from compat_tests.wire.line import Line
@@ -30,13 +30,13 @@ def no_add_is_acknowledged_behind_a_fence(talk: Talk) -> None:
     fencer = talk.line("fencer")
     for turn in range(ROUNDS):
         ledger = talk.new_ledger()
-        talk.expect(talk.requests.add(ledger, 0, body=made(ledger, 0)), EOK)
+        talk.expect(talk.requests.add(ledger, 0, body=make_entry(ledger, 0)), EOK)
         _race(talk, ledger, writers, fencer, turn)
 
 
 def _race(talk: Talk, ledger: int, writers: list[Line], fencer: Line, turn: int) -> None:
     adds = [
-        {entry_id: talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)) for entry_id in _ids(index)}
+        {entry_id: talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id)) for entry_id in _ids(index)}
         for index in range(WRITERS)
     ]
     fence = talk.requests.fence(ledger)
@@ -61,7 +61,7 @@ def _race(talk: Talk, ledger: int, writers: list[Line], fencer: Line, turn: int)
                     seen="acknowledged behind the fence",
                 )
     talk.expect(talk.requests.add(ledger, 1000), EFENCED, writers[0])
-    expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in there})
+    expect_stored(talk, ledger, {entry_id: make_entry(ledger, entry_id) for entry_id in there})
 
 
 def _ids(index: int) -> range:
@@ -82,7 +82,10 @@ def adds_around_a_fence_are_stored_or_refused(talk: Talk) -> None:
     for _ in range(ROUNDS):
         ledger = talk.new_ledger()
         fill(talk, ledger, 1)
-        adds = {entry_id: talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)) for entry_id in range(1, 61)}
+        adds = {
+            entry_id: talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id))
+            for entry_id in range(1, 61)
+        }
         frames = list(adds.values())
         fence = talk.requests.fence(ledger)
         replies = ask_all(talk.main, [*frames[:30], fence, *frames[30:]])
@@ -114,7 +117,7 @@ def several_may_fence_at_once(talk: Talk) -> None:
     ledger = talk.new_ledger()
     fill(talk, ledger, 1)
     writer = talk.line("writer")
-    adds = [talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)) for entry_id in range(1, 40)]
+    adds = [talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id)) for entry_id in range(1, 40)]
     fencers = {talk.line(f"fencer {index}"): [talk.requests.fence(ledger) for _ in range(3)] for index in range(4)}
     writer.send(*adds)
     for line, frames in fencers.items():
@@ -143,7 +146,7 @@ def recovery_may_read_and_add_at_once(talk: Talk) -> None:
     bodies = fill(talk, ledger, 50)
     reads = [talk.requests.fence(ledger, entry_id) for entry_id in range(50)]
     adds = [
-        talk.requests.add(ledger, entry_id, body=made(ledger, entry_id), recovery=True, high_priority=True)
+        talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id), recovery=True, high_priority=True)
         for entry_id in range(50, 100)
     ]
     mixed = [frame for pair in zip(reads, adds, strict=True) for frame in pair]
@@ -151,5 +154,5 @@ def recovery_may_read_and_add_at_once(talk: Talk) -> None:
     talk.check("the statuses", statuses(replies), ["EOK"] * 100)
     for entry_id, reply in enumerate(replies[::2]):
         talk.check(f"entry {entry_id}", reply.body, bodies[entry_id])
-    expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in range(100)})
-    talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=made(ledger, 99))
+    expect_stored(talk, ledger, {entry_id: make_entry(ledger, entry_id) for entry_id in range(100)})
+    talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, body=make_entry(ledger, 99))

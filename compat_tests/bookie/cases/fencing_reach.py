@@ -115,7 +115,7 @@ def a_fence_outlives_its_connection(talk: Talk) -> None:
     fencer = talk.line("fencer")
     talk.expect(talk.requests.fence(ledger), EOK, fencer)
     fencer.send(talk.requests.fence(unknown))
-    talk.check("status", talk.answered(fencer.receive()).status, ENOENTRY)
+    talk.check("status", talk.expect_reply(fencer.receive()).status, ENOENTRY)
     fencer.reset()
     talk.expect(talk.requests.add(ledger, 1), EFENCED, talk.line("after it"))
     talk.expect(talk.requests.add(unknown, 0), EFENCED, talk.line("after it"))

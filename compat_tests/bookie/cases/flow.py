@@ -4,13 +4,13 @@ import threading
 from contextlib import suppress
 
 from compat_tests.bookie.pipeline import collect, statuses
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
-from compat_tests.judge.attempt import shown
+from compat_tests.judge.attempt import as_text
 from compat_tests.judge.case import MUST, SHOULD, case
 from compat_tests.judge.verdict import Interrupted, Mismatch
-from compat_tests.wire.line import Line, framed
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.line import Line, with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs import fields
 from protocol_specs.wire.status import ENOENTRY, ENOLEDGER, EOK, ETOOMANYREQUESTS
 
@@ -35,14 +35,16 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = fill(talk, ledger, 10)
     line = talk.line("eager")
-    _send_as_taken(line, b"".join(framed(talk.requests.read(ledger, index % 10)) for index in range(REQUEST_COUNT)))
+    _send_as_taken(
+        line, b"".join(with_length(talk.requests.read(ledger, index % 10)) for index in range(REQUEST_COUNT))
+    )
     counts, refused = dict.fromkeys(range(10), 0), 0
     for index in range(REQUEST_COUNT):
         outcome = line.receive()
-        if isinstance(outcome, Closed):
+        if isinstance(outcome, ConnectionClosed):
             talk.tolerate(f"the connection was closed after {index} of {REQUEST_COUNT} replies")
             return
-        reply = talk.answered(outcome)
+        reply = talk.expect_reply(outcome)
         if reply.entry_id is None or reply.entry_id not in counts:
             raise Mismatch("a reply", "that to one of the reads", str(reply))
         counts[reply.entry_id] += 1
@@ -80,16 +82,16 @@ def _send_as_taken(line: Line, data: bytes) -> None:
 def who_writes_much_and_reads_late_has_every_add_acknowledged(talk: Talk) -> None:
     """A bookie MUST take, or hold back, adds faster than it can store them, and MUST answer each once it has."""
     ledger, count = talk.new_ledger(), 2000
-    frames = [talk.requests.add(ledger, each, body=made(ledger, each, 4096)) for each in range(count)]
+    frames = [talk.requests.add(ledger, each, body=make_entry(ledger, each, 4096)) for each in range(count)]
     line = talk.line("eager")
-    line.send_bytes(b"".join(map(framed, frames)))
+    line.send_bytes(b"".join(map(with_length, frames)))
     seen = set()
     for _ in range(count):
-        reply = talk.check_reply(talk.answered(line.receive()), EOK, ledger_id=ledger)
+        reply = talk.check_reply(talk.expect_reply(line.receive()), EOK, ledger_id=ledger)
         seen.add(reply.entry_id)
     talk.check("the entries that were acknowledged", seen, set(range(count)))
     some = [0, count - 1, *talk.random.sample(range(1, count - 1), 20)]
-    expect_stored(talk, ledger, {each: made(ledger, each, 4096) for each in some})
+    expect_stored(talk, ledger, {each: make_entry(ledger, each, 4096) for each in some})
 
 
 @case(
@@ -105,7 +107,7 @@ def adds_of_a_ledger_are_acknowledged_as_they_came(talk: Talk) -> None:
     """A bookie SHOULD carry out and acknowledge the plain adds of one ledger on one connection as they come."""
     ledger = talk.new_ledger()
     talk.main.send(*(talk.requests.add(ledger, entry_id) for entry_id in range(300)))
-    seen = [talk.check_reply(talk.answered(talk.main.receive()), EOK).entry_id for _ in range(300)]
+    seen = [talk.check_reply(talk.expect_reply(talk.main.receive()), EOK).entry_id for _ in range(300)]
     talk.check("the order of the replies", seen, list(range(300)))
 
 
@@ -123,7 +125,7 @@ def what_is_acknowledged_is_there_for_everybody(talk: Talk) -> None:
     """A bookie MUST serve an entry that it has acknowledged, at once and on every connection."""
     ledger = talk.new_ledger()
     for entry_id in range(40):
-        body = made(ledger, entry_id)
+        body = make_entry(ledger, entry_id)
         talk.expect(talk.requests.add(ledger, entry_id, body=body), EOK)
         talk.expect(talk.requests.read(ledger, entry_id), EOK, talk.line("reader"), body=body)
         talk.expect(talk.requests.read(ledger, fields.LAST_ENTRY), EOK, talk.line("tail"), body=body)
@@ -142,7 +144,7 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
     """A bookie MAY answer a read without an add that was sent before it, but MUST answer both, each truthfully."""
     ledgers = [talk.new_ledger() for _ in range(50)]
     for ledger in ledgers:
-        body = made(ledger, 0)
+        body = make_entry(ledger, 0)
         add, read = talk.requests.add(ledger, 0, body=body), talk.requests.read(ledger, 0)
         talk.main.send(add, read)
         added, found = collect(talk.main, [add, read])
@@ -151,9 +153,9 @@ def a_read_may_overtake_the_add_before_it_and_no_more(talk: Talk) -> None:
         if found.status is EOK or found.body:
             talk.check("the entry", found.body, body)
         if found.status is not EOK and found.body:
-            talk.tolerate(f"{shown(found.status)} with the entry")
+            talk.tolerate(f"{as_text(found.status)} with the entry")
     for ledger in ledgers:
-        talk.expect(talk.requests.read(ledger, 0), EOK, body=made(ledger, 0))
+        talk.expect(talk.requests.read(ledger, 0), EOK, body=make_entry(ledger, 0))
 
 
 @case(
@@ -179,7 +181,7 @@ def a_window_of_requests_is_served_for_long(talk: Talk) -> None:
             if what == "add":
                 entry_id = stored[ledger] + adding[ledger]
                 adding[ledger] += 1
-                frames.append(talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)))
+                frames.append(talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id)))
             else:
                 entry_id = talk.random.randrange(stored[ledger]) if what == "read" else 10_000
                 frames.append(talk.requests.read(ledger, entry_id))
@@ -189,7 +191,7 @@ def a_window_of_requests_is_served_for_long(talk: Talk) -> None:
         for ledger, count in adding.items():
             stored[ledger] += count
     for ledger, count in stored.items():
-        expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in range(0, count, 17)})
+        expect_stored(talk, ledger, {entry_id: make_entry(ledger, entry_id) for entry_id in range(0, count, 17)})
 
 
 @case(
@@ -204,7 +206,7 @@ def a_window_of_requests_is_served_for_long(talk: Talk) -> None:
 def replies_that_nobody_takes_are_dropped_with_their_client(talk: Talk) -> None:
     """A bookie MUST go on when a client is gone that has not taken its replies."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0, 500_000)
+    body = make_entry(ledger, 0, 500_000)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     for index in range(3):
         line = talk.line(f"gone {index}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from compat_tests.bookie.pipeline import ask_all
-from compat_tests.bookie.runs import check_part, sized
+from compat_tests.bookie.runs import check_part, entry_of_size
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
@@ -28,7 +28,7 @@ def a_force_behind_deferred_adds_is_answered(talk: Talk) -> None:
     """An add with deferred sync MUST be acknowledged and readable as any other; a force of its ledger MUST then be
     answered EOK, as often as it is asked for."""
     ledger = talk.new_ledger()
-    bodies = [sized(talk, ledger, entry_id, 41) for entry_id in range(5)]
+    bodies = [entry_of_size(talk, ledger, entry_id, 41) for entry_id in range(5)]
     for entry_id, body in enumerate(bodies):
         talk.expect(_deferred(talk, ledger, entry_id, body), EOK, entry_id=entry_id)
         talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
@@ -124,15 +124,15 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
     ledgers = [talk.new_ledger() for _ in range(3)]
     for ledger in ledgers:
         talk.expect(_deferred(talk, ledger, 0), EOK)
-    asked = [
+    requests = [
         (talk.line(name), _force(talk, ledger, priority=priority))
         for name in ("first", "second", "third")
         for ledger in ledgers
         for priority in (0, v3.PRIORITY_HIGH)
     ]
-    for line, frame in asked:
+    for line, frame in requests:
         line.send(frame)
-    for line, frame in asked:
+    for line, frame in requests:
         talk.expect_answer(frame, EOK, line)
 
 
@@ -149,7 +149,7 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
 def a_deferred_add_is_refused_like_any_other(talk: Talk) -> None:
     """Deferred sync is about when an add is acknowledged, not whether: what is refused otherwise MUST be refused."""
     ledger = talk.new_ledger()
-    body = sized(talk, ledger, 0, 41)
+    body = entry_of_size(talk, ledger, 0, 41)
     talk.expect(_deferred(talk, ledger, 0, body), EOK)
     talk.expect(_deferred(talk, ledger, 1, key=OTHER_KEY), EUA)
     talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
@@ -174,7 +174,7 @@ def what_was_acknowledged_to_a_lost_client_is_forced_too(talk: Talk) -> None:
     none."""
     ledger = talk.new_ledger()
     writer = talk.line("writer")
-    bodies = [sized(talk, ledger, entry_id, 41) for entry_id in range(10)]
+    bodies = [entry_of_size(talk, ledger, entry_id, 41) for entry_id in range(10)]
     for reply in ask_all(writer, [_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]):
         talk.check_reply(reply, EOK)
     writer.reset()

@@ -1,13 +1,13 @@
 """Frames: their limit, and that where segments begin and end means nothing."""
 
 from compat_tests.bookie.pipeline import ask_all, statuses
-from compat_tests.bookie.stored_entries import expect_stored, made
+from compat_tests.bookie.stored_entries import expect_stored, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, Dialect, case
 from compat_tests.wire import v2_requests
 from compat_tests.wire.entries import KEY
-from compat_tests.wire.line import framed
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.line import with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs.fields import FRAME_SIZE_MAX
 from protocol_specs.wire.operations import Flag
 from protocol_specs.wire.status import EFENCED, ENOENTRY, ENOLEDGER, EOK
@@ -81,14 +81,14 @@ def what_is_in_front_of_a_frame_too_long_is_carried_out(talk: Talk) -> None:
     """A bookie MUST carry out the requests in front of a frame that breaks the connection, and none behind it."""
     ledger = talk.new_ledger()
     line = talk.line("too long")
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     before, behind = talk.requests.add(ledger, 0, body=body), talk.requests.add(ledger, 1)
-    line.send_bytes(framed(before) + (LENGTH_MAX + 1).to_bytes(4, "big") + framed(behind))
+    line.send_bytes(with_length(before) + (LENGTH_MAX + 1).to_bytes(4, "big") + with_length(behind))
     outcome = line.receive()
     if isinstance(outcome, Reply):  # the reply may have been sent before the end, and may be lost by it
         talk.check_reply(outcome, EOK)
         outcome = line.receive()
-    talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
+    talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed", outcome)
     read = talk.requests.read(ledger, 0)
     talk.wait_until(lambda: talk.ask(read).status is EOK, "the add in front of the bad frame", timeout_s=4.0)
     talk.expect(talk.requests.read(ledger, 0), EOK, body=body)
@@ -106,7 +106,7 @@ def what_is_in_front_of_a_frame_too_long_is_carried_out(talk: Talk) -> None:
 def several_frames_may_share_a_segment(talk: Talk) -> None:
     """A bookie MUST serve every frame of a segment that holds several, and answer each of them once."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id, entry_id) for entry_id in range(60)]
+    bodies = [make_entry(ledger, entry_id, entry_id) for entry_id in range(60)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
     talk.check("the statuses", statuses(ask_all(talk.main, frames)), ["EOK"] * len(frames))
     expect_stored(talk, ledger, bodies)
@@ -125,16 +125,16 @@ def several_frames_may_share_a_segment(talk: Talk) -> None:
 def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
     """A bookie MUST serve a frame whatever two segments it comes in, length word included."""
     ledger = talk.new_ledger()
-    size = len(framed(talk.requests.add(ledger, 0, body=made(ledger, 0))))
+    size = len(with_length(talk.requests.add(ledger, 0, body=make_entry(ledger, 0))))
     bodies = []
     for cut in range(1, size):
         entry_id = cut - 1
-        bodies.append(made(ledger, entry_id))
+        bodies.append(make_entry(ledger, entry_id))
         frame = talk.requests.add(ledger, entry_id, body=bodies[-1])
-        data = framed(frame)
+        data = with_length(frame)
         talk.main.send_slowly(data[:cut], len(data), pause_s=0.001)
         talk.main.send_bytes(data[cut:])
-        talk.check_reply(talk.answered(talk.main.receive()), EOK, entry_id=entry_id)
+        talk.check_reply(talk.expect_reply(talk.main.receive()), EOK, entry_id=entry_id)
     expect_stored(talk, ledger, bodies)
 
 
@@ -150,14 +150,14 @@ def a_frame_may_be_cut_at_every_byte(talk: Talk) -> None:
 def a_sender_may_be_slow(talk: Talk) -> None:
     """A bookie MUST serve a frame that comes byte by byte, and MUST serve other clients while it comes."""
     ledger, other = talk.new_ledger(), talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     frame = talk.requests.add(ledger, 0, body=body)
     line = talk.line("slow")
-    for index, byte in enumerate(framed(frame)):
+    for index, byte in enumerate(with_length(frame)):
         line.send_slowly(bytes([byte]), pause_s=0.001)
         if index % 10 == 0:
             talk.expect(talk.requests.add(other, index // 10), EOK)
-    talk.check_reply(talk.answered(line.receive_for(frame)), EOK)
+    talk.check_reply(talk.expect_reply(line.receive_for(frame)), EOK)
     talk.expect(talk.requests.read(ledger, 0), EOK, body=body)
 
 
@@ -172,9 +172,9 @@ def a_sender_may_be_slow(talk: Talk) -> None:
 def segments_and_frames_are_not_the_same(talk: Talk) -> None:
     """A bookie MUST serve frames that begin in one segment and end in another, whatever else is in these."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id, talk.random.randrange(5000)) for entry_id in range(40)]
+    bodies = [make_entry(ledger, entry_id, talk.random.randrange(5000)) for entry_id in range(40)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
-    stream = b"".join(map(framed, frames))
+    stream = b"".join(map(with_length, frames))
     while stream:
         size = talk.random.choice((1, 3, 17, 500, 4096, 9000))
         talk.main.send_bytes(stream[:size])
@@ -195,11 +195,11 @@ def segments_and_frames_are_not_the_same(talk: Talk) -> None:
 def nothing_is_answered_before_a_frame_is_whole(talk: Talk) -> None:
     """A bookie MUST NOT answer a frame before all its bytes have come, and MUST keep the connection meanwhile."""
     frame = talk.requests.read(talk.new_ledger(), 0)
-    data = framed(frame)
+    data = with_length(frame)
     talk.main.send_bytes(data[:-1])
     talk.expect_silence(talk.main)
     talk.main.send_bytes(data[-1:])
-    talk.check_reply(talk.answered(talk.main.receive_for(frame)), ENOLEDGER)
+    talk.check_reply(talk.expect_reply(talk.main.receive_for(frame)), ENOLEDGER)
 
 
 @case(
@@ -213,11 +213,11 @@ def nothing_is_answered_before_a_frame_is_whole(talk: Talk) -> None:
 def a_whole_frame_does_not_wait_for_the_next_one(talk: Talk) -> None:
     """A bookie MUST answer a frame that has come, though the one behind it is still on its way."""
     first, second = (talk.requests.read(talk.new_ledger(), 0) for _ in range(2))
-    cut = len(framed(second)) // 2
-    talk.main.send_bytes(framed(first) + framed(second)[:cut])
-    talk.check_reply(talk.answered(talk.main.receive_for(first)), ENOLEDGER)
-    talk.main.send_bytes(framed(second)[cut:])
-    talk.check_reply(talk.answered(talk.main.receive_for(second)), ENOLEDGER)
+    cut = len(with_length(second)) // 2
+    talk.main.send_bytes(with_length(first) + with_length(second)[:cut])
+    talk.check_reply(talk.expect_reply(talk.main.receive_for(first)), ENOLEDGER)
+    talk.main.send_bytes(with_length(second)[cut:])
+    talk.check_reply(talk.expect_reply(talk.main.receive_for(second)), ENOLEDGER)
 
 
 @case(
@@ -232,7 +232,7 @@ def a_whole_frame_does_not_wait_for_the_next_one(talk: Talk) -> None:
 def bytes_behind_the_last_field_are_ignored(talk: Talk) -> None:
     """A bookie MUST ignore what is behind the last field of a V2 read, a key without the fencing flag included."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     for rest in (b"\0", KEY[:19], KEY, KEY + b"\0", bytes(1000), b"\xff" * 1000):
         talk.expect(v2_requests.read(ledger, 0, key=rest), EOK, body=body)
@@ -251,7 +251,7 @@ def bytes_behind_the_last_field_are_ignored(talk: Talk) -> None:
 def bytes_behind_the_key_are_ignored(talk: Talk) -> None:
     """A bookie MUST take the first 20 bytes behind the fields of a fencing V2 read for the key, and ignore the rest."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     frame = v2_requests.read(ledger, 0, flags=Flag.FENCING, key=KEY + b"\xff" * 44)
     talk.expect(frame, EOK, body=body)
@@ -270,7 +270,7 @@ def bytes_behind_the_key_are_ignored(talk: Talk) -> None:
 def replies_are_frames_of_their_true_length(talk: Talk) -> None:
     """A bookie MUST send each reply whole, behind its true length, with nothing of another reply in it."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0, 1 << 20)
+    body = make_entry(ledger, 0, 1 << 20)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     reads = [talk.requests.read(ledger, entry_id) for entry_id in (7, 0, 8, 0, 9)]
     replies = ask_all(talk.main, reads)

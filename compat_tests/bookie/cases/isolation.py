@@ -1,19 +1,19 @@
 """What one connection does to the others: nothing."""
 
 from compat_tests.bookie.pipeline import collect, statuses
-from compat_tests.bookie.stored_entries import expect_stored, fill, made, wait_until_stored
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry, wait_until_stored
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.line import framed
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.line import with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs.wire.status import EOK
 
 BROKEN = {
     "too long": bytes.fromhex("7fffffff"),
     "no bytes": bytes(4),
-    "unknown operation": framed(bytes.fromhex("02090000") + bytes(60)),
-    "half a message": framed(v3_requests.read(1, 1)[:-1]),
+    "unknown operation": with_length(bytes.fromhex("02090000") + bytes(60)),
+    "half a message": with_length(v3_requests.read(1, 1)[:-1]),
     "text": b"GET / HTTP/1.1\r\n\r\n",
 }
 """What a bookie closes a connection on."""
@@ -31,7 +31,7 @@ BROKEN = {
 def a_broken_connection_harms_no_other(talk: Talk) -> None:
     """A bookie MUST close only the connection that was broken, and serve all others as if nothing had been."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id) for entry_id in range(100)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(100)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
     broken = {name: talk.line(name) for name in BROKEN}
     for index, (name, data) in enumerate(BROKEN.items()):
@@ -55,12 +55,12 @@ def what_was_in_flight_on_a_broken_connection_is_carried_out(talk: Talk) -> None
     """A bookie MUST carry out the requests in front of a frame that breaks their connection."""
     ledger = talk.new_ledger()
     line = talk.line("broken")
-    bodies = [made(ledger, entry_id) for entry_id in range(10)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(10)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
-    line.send_bytes(b"".join(map(framed, frames)) + BROKEN["unknown operation"])
+    line.send_bytes(b"".join(map(with_length, frames)) + BROKEN["unknown operation"])
     while isinstance(outcome := line.receive(), Reply):
         talk.check_reply(outcome, EOK)
-    talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
+    talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed", outcome)
     wait_until_stored(talk, ledger, len(bodies), "the adds in front of the bad frame")
     expect_stored(talk, ledger, bodies)
 
@@ -106,7 +106,7 @@ def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
     talk.expect(talk.requests.add(fenced, 0), EOK)
     talk.expect(talk.requests.fence(fenced), EOK)
     talk.expect(talk.requests.add(others, 0, key=bytes(range(50, 70))), EOK)
-    bodies = [made(good, entry_id) for entry_id in range(10)]
+    bodies = [make_entry(good, entry_id) for entry_id in range(10)]
     frames = []
     for entry_id, body in enumerate(bodies):
         frames += [talk.requests.add(fenced, 1 + entry_id), talk.requests.add(others, 1 + entry_id)]
@@ -132,7 +132,7 @@ def a_refused_add_harms_no_other_ledger(talk: Talk) -> None:
 def many_connections_are_served_at_once(talk: Talk) -> None:
     """A bookie MUST serve many connections at the same time."""
     ledgers = [talk.new_ledger() for _ in range(150)]
-    adds = [talk.requests.add(ledger, 0, body=made(ledger, 0)) for ledger in ledgers]
+    adds = [talk.requests.add(ledger, 0, body=make_entry(ledger, 0)) for ledger in ledgers]
     for index, frame in enumerate(adds):
         talk.line(f"client {index}").send(frame)
     for index, frame in enumerate(adds):
@@ -140,8 +140,8 @@ def many_connections_are_served_at_once(talk: Talk) -> None:
     for index, ledger in enumerate(ledgers):
         talk.line(f"client {index}").send(talk.requests.read(ledger, 0))
     for index, ledger in enumerate(ledgers):
-        reply = talk.answered(talk.line(f"client {index}").receive())
-        talk.check_reply(reply, EOK, ledger_id=ledger, body=made(ledger, 0))
+        reply = talk.expect_reply(talk.line(f"client {index}").receive())
+        talk.check_reply(reply, EOK, ledger_id=ledger, body=make_entry(ledger, 0))
 
 
 @case(
@@ -156,15 +156,15 @@ def many_connections_are_served_at_once(talk: Talk) -> None:
 def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
     """A bookie MUST serve others while many clients have sent a part of a frame and do not go on."""
     ledger = talk.new_ledger()
-    whole = framed(talk.requests.add(ledger, 99))
+    whole = with_length(talk.requests.add(ledger, 99))
     for index in range(50):
         talk.line(f"stopped {index}").send_bytes(whole[: 1 + index])
     for entry_id in range(20):
         frame = talk.requests.add(ledger, entry_id)
         talk.main.send(frame)
-        talk.check_reply(talk.answered(talk.main.receive_for(frame)), EOK)
+        talk.check_reply(talk.expect_reply(talk.main.receive_for(frame)), EOK)
     talk.line("stopped 7").send_bytes(whole[8:])
-    talk.check_reply(talk.answered(talk.line("stopped 7").receive()), EOK, entry_id=99)
+    talk.check_reply(talk.expect_reply(talk.line("stopped 7").receive()), EOK, entry_id=99)
 
 
 @case(
@@ -179,10 +179,10 @@ def clients_that_stop_in_a_frame_hold_up_nobody(talk: Talk) -> None:
 def clients_that_vanish_harm_nobody(talk: Talk) -> None:
     """A bookie MUST go on when clients are gone before their replies, and MUST NOT store anything half."""
     ledger = talk.new_ledger()
-    bodies = {entry_id: made(ledger, entry_id, 3000) for entry_id in range(40)}
+    bodies = {entry_id: make_entry(ledger, entry_id, 3000) for entry_id in range(40)}
     for entry_id, body in bodies.items():
         line = talk.line(f"vanishing {entry_id}")
-        data = framed(talk.requests.add(ledger, entry_id, body=body)) + framed(talk.requests.read(ledger, 0))
+        data = with_length(talk.requests.add(ledger, entry_id, body=body)) + with_length(talk.requests.read(ledger, 0))
         line.send_bytes(data if entry_id % 2 else data[: 100 + 50 * entry_id])
         line.reset()
     talk.expect(talk.requests.add(ledger, 40), EOK)
@@ -210,7 +210,7 @@ def clients_that_vanish_harm_nobody(talk: Talk) -> None:
 def a_slow_reader_harms_nobody(talk: Talk) -> None:
     """A bookie MUST serve others, of whatever ledgers, while a client does not take its replies, and keep these."""
     ledger, others = talk.new_ledger(), [talk.new_ledger() for _ in range(16)]
-    body = made(ledger, 0, 200_000)
+    body = make_entry(ledger, 0, 200_000)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     slow = talk.line("slow reader")
     slow.send(*(talk.requests.read(ledger, 0) for _ in range(120)))
@@ -219,9 +219,9 @@ def a_slow_reader_harms_nobody(talk: Talk) -> None:
         frames = [build(other, 0) for other in others]
         talk.main.send(*frames)
         for frame in frames:
-            talk.check_reply(talk.answered(talk.main.receive_for(frame, 3.0)), EOK)
+            talk.check_reply(talk.expect_reply(talk.main.receive_for(frame, 3.0)), EOK)
     for _ in range(120):
-        talk.check_reply(talk.answered(slow.receive()), EOK, body=body)
+        talk.check_reply(talk.expect_reply(slow.receive()), EOK, body=body)
 
 
 @case(
@@ -236,7 +236,7 @@ def a_slow_reader_harms_nobody(talk: Talk) -> None:
 def the_dialect_of_a_connection_is_its_own(talk: Talk) -> None:
     """A bookie MUST detect the dialect of each connection by itself."""
     ledger = talk.new_ledger()
-    body = made(ledger, 0)
+    body = make_entry(ledger, 0)
     talk.expect(talk.requests.add(ledger, 0, body=body), EOK)
     v3, v2, both = (talk.line(name) for name in ("V3", "V2", "both"))
     talk.expect(v3_requests.read(ledger, 0), EOK, both, dialect=V3)

@@ -1,7 +1,7 @@
 """Replies go to those who asked, and each request has one."""
 
 from compat_tests.bookie.pipeline import collect, statuses
-from compat_tests.bookie.stored_entries import fill, made
+from compat_tests.bookie.stored_entries import fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
@@ -25,16 +25,18 @@ def replies_go_to_the_connection_that_asked(talk: Talk) -> None:
     ledgers = {name: talk.new_ledger() for name in names}
     for ledger in ledgers.values():
         fill(talk, ledger, 10)
-    asked = {}
+    requests = {}
     for name, ledger in ledgers.items():
         frames = [talk.requests.read(ledger, entry_id) for entry_id in range(10)]
         if talk.dialect is V3:
             frames = [v3_requests.read(ledger, entry_id, txn_id=entry_id) for entry_id in range(10)]
-        asked[name] = frames
+        requests[name] = frames
         talk.line(name).send(*frames)
-    for name, frames in asked.items():
+    for name, frames in requests.items():
         replies = collect(talk.line(name), frames)
-        talk.check(f"the entries of {name}", [r.body for r in replies], [made(ledgers[name], e) for e in range(10)])
+        talk.check(
+            f"the entries of {name}", [r.body for r in replies], [make_entry(ledgers[name], e) for e in range(10)]
+        )
     for name in names:
         talk.expect_silence(talk.line(name), 0.02)
 
@@ -82,7 +84,7 @@ def a_request_that_waits_holds_up_no_other(talk: Talk) -> None:
     for entry_id in range(5):
         for frame in (talk.requests.add(ledger, entry_id), talk.requests.read(ledger, entry_id)):
             talk.main.send(frame)
-            talk.check_reply(talk.answered(talk.main.receive_for(frame)), EOK)
+            talk.check_reply(talk.expect_reply(talk.main.receive_for(frame)), EOK)
     for waited_for in waiting:
         talk.expect(talk.requests.add(waited_for, 1, body=entry(waited_for, 1, 51)), EOK)
     for poll in polls:

@@ -1,7 +1,7 @@
 """Explicit last add confirmed: the bytes that a writer has sealed, kept as they came or refused."""
 
 from compat_tests.bookie.lacs import expect_lac, expect_written, read_lac, write_lac
-from compat_tests.bookie.runs import check_part, sized, store, store_run
+from compat_tests.bookie.runs import check_part, entry_of_size, store, store_run
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire.entries import explicit_lac
@@ -193,6 +193,6 @@ def a_large_last_entry_comes_whole(talk: Talk) -> None:
     ledger = talk.new_ledger()
     expect_written(talk, ledger, 0)
     for entry_id, size in enumerate((1_000_000, 2_000_000, 3_000_000)):
-        body = sized(talk, ledger, entry_id, size)
+        body = entry_of_size(talk, ledger, entry_id, size)
         store(talk, ledger, {entry_id: body})
         expect_lac(talk, ledger, explicit=explicit_lac(ledger, 0), last=body)

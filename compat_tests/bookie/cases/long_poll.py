@@ -3,12 +3,12 @@
 import time
 from functools import partial
 
-from compat_tests.bookie.runs import check_part, sized, store_ids, store_run
+from compat_tests.bookie.runs import check_part, entry_of_size, store_ids, store_run
 from compat_tests.bookie.talk import Talk
-from compat_tests.bookie.waits import AT_ONCE_S, LONG_MS, SHORT_MS, expect_waiting, in_time, poll
+from compat_tests.bookie.waits import AT_ONCE_S, LONG_MS, SHORT_MS, expect_wait, in_time, poll
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire import v3_requests
-from compat_tests.wire.line import framed
+from compat_tests.wire.line import with_length
 from compat_tests.wire.replies import txn_id_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import v3_pb2
@@ -120,7 +120,7 @@ def the_longest_time_out_waits(talk: Talk) -> None:
     bodies = store_run(talk, ledger, [41, 42])
     reader, frame = talk.line("reader"), poll(talk, ledger, 0, 2**63 - 1)
     reader.send(frame)
-    expect_waiting(talk, reader, frame)
+    expect_wait(talk, reader, frame)
     talk.expect(talk.requests.add(ledger, 2), EOK)
     talk.expect_answer(frame, EOK, reader, entry_id=1, body=bodies[1], max_lac=1)
 
@@ -253,14 +253,14 @@ def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = store_run(talk, ledger, [41, 42])
     reader, frames = talk.line("reader"), [poll(talk, ledger, 0, LONG_MS) for _ in range(1200)]
-    reader.send_bytes(b"".join(map(framed, frames)))
+    reader.send_bytes(b"".join(map(with_length, frames)))
     read = talk.requests.read(ledger, 0)
     reader.send(read)
     talk.expect_answer(read, EOK, reader)
     store_ids(talk, ledger, (2,))
     open_ids = set(map(txn_id_of, frames))
     while open_ids:
-        reply = talk.answered(reader.receive())
+        reply = talk.expect_reply(reader.receive())
         talk.check_that(reply.request_id in open_ids, "a reply", "that to a poll that is still open", reply)
         open_ids.remove(reply.request_id)
         if reply.status is not ETOOMANYREQUESTS:
@@ -282,11 +282,11 @@ def very_many_that_wait_are_served_or_refused(talk: Talk) -> None:
 def without_piggyback_the_read_is_of_after_the_wait(talk: Talk) -> None:
     """Without ENTRY_PIGGYBACK the entry MUST be read after the wait: one that came meanwhile is found."""
     ledger = talk.new_ledger()
-    bodies = [*store_run(talk, ledger, [41, 42]), sized(talk, ledger, 2, 43)]
+    bodies = [*store_run(talk, ledger, [41, 42]), entry_of_size(talk, ledger, 2, 43)]
     reader = talk.line("reader")
     frames = [poll(talk, ledger, 0, LONG_MS, entry_id=entry_id, flag=None) for entry_id in (1, 2)]
     reader.send(*frames)
-    expect_waiting(talk, reader, *frames)
+    expect_wait(talk, reader, *frames)
     talk.expect(talk.requests.add(ledger, 2, body=bodies[2]), EOK)
     for entry_id, frame in zip((1, 2), frames, strict=True):
         reply = talk.answer(frame, reader)

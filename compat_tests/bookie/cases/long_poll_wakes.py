@@ -4,13 +4,13 @@ import time
 from functools import partial
 
 from compat_tests.bookie.lacs import expect_written
-from compat_tests.bookie.runs import WRITER, check_part, sized, store, store_run
+from compat_tests.bookie.runs import WRITER, check_part, entry_of_size, store, store_run
 from compat_tests.bookie.talk import Talk
-from compat_tests.bookie.waits import LONG_MS, SETTLES_S, SHORT_MS, expect_waiting, in_time, poll, with_update_time
+from compat_tests.bookie.waits import LONG_MS, SETTLES_S, SHORT_MS, expect_wait, in_time, poll, with_update_time
 from compat_tests.judge.case import MUST, SHOULD, V3, case
 from compat_tests.wire.entries import entry
 from compat_tests.wire.line import Line
-from compat_tests.wire.replies import Reply, Silent
+from compat_tests.wire.replies import Reply, Silence
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.wire.status import EOK
 
@@ -41,7 +41,7 @@ def an_add_that_confirms_ends_the_wait(talk: Talk) -> None:
         ledger = talk.new_ledger()
         bodies = store_run(talk, ledger, [41, 42])
         reader, frame = _waiting(talk, ledger, 0, settle_s=settle_s)
-        store(talk, ledger, {2: sized(talk, ledger, 2, 43)})
+        store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
         reply = _woken(talk, reader, frame)
         return talk.check_reply(reply, EOK, ledger_id=ledger, entry_id=1, body=bodies[1], max_lac=1)
 
@@ -143,9 +143,9 @@ def a_fence_ends_the_wait(talk: Talk) -> None:
         reader, frame = _waiting(talk, ledger, 0, settle_s=settle_s)
         talk.expect(talk.requests.fence(ledger), EOK, body=bodies[1])
         outcome = reader.receive_for(frame, _PATIENCE_S)
-        if not isinstance(outcome, Silent):
+        if not isinstance(outcome, Silence):
             break  # else the poll may have come behind the fence, and wait for what recovery adds
-    check_part(talk, talk.answered(outcome), EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=0)
+    check_part(talk, talk.expect_reply(outcome), EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=0)
 
 
 @case(
@@ -165,8 +165,8 @@ def all_that_wait_for_it_are_answered(talk: Talk) -> None:
     waiting = [(talk.line(name), poll(talk, ledger, 0, LONG_MS)) for name in ("first", "second", "third") * 3]
     for line, frame in waiting:
         line.send(frame)
-    expect_waiting(talk, *waiting[-1])
-    store(talk, ledger, {2: sized(talk, ledger, 2, 43)})
+    expect_wait(talk, *waiting[-1])
+    store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
     for line, frame in waiting:
         talk.check_reply(_woken(talk, line, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
 
@@ -191,7 +191,7 @@ def a_connection_that_waits_is_served(talk: Talk) -> None:
     for entry_id in (0, 1):
         talk.expect(talk.requests.read(ledger, entry_id), EOK, reader, body=bodies[entry_id], max_lac=0)
     talk.expect(poll(talk, ledger, -1, LONG_MS), EOK, reader, entry_id=0, body=bodies[0])
-    expect_waiting(talk, reader, frame)
+    expect_wait(talk, reader, frame)
     talk.expect(talk.requests.add(ledger, 2), EOK, reader)
     talk.check_reply(_woken(talk, reader, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
 
@@ -213,10 +213,10 @@ def a_client_that_goes_while_it_waits_harms_none(talk: Talk) -> None:
     frames = {name: poll(talk, ledger, 0, LONG_MS) for name in ("closing", "resetting", "staying")}
     for name, frame in frames.items():
         talk.line(name).send(frame)
-    expect_waiting(talk, talk.line("staying"), frames["staying"])
+    expect_wait(talk, talk.line("staying"), frames["staying"])
     talk.line("closing").close()
     talk.line("resetting").reset()
-    store(talk, ledger, {2: sized(talk, ledger, 2, 43)})
+    store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
     reply = _woken(talk, talk.line("staying"), frames["staying"])
     talk.check_reply(reply, EOK, entry_id=1, body=bodies[1], max_lac=1)
     talk.expect(talk.requests.add(ledger, 3), EOK, talk.line(WRITER))
@@ -236,7 +236,7 @@ def a_client_that_goes_while_it_waits_harms_none(talk: Talk) -> None:
 def a_reader_follows_a_writer_entry_by_entry(talk: Talk) -> None:
     """By long polls alone a reader MUST get each entry as soon as it is confirmed, once, and in order."""
     ledger, count = talk.new_ledger(), 10
-    bodies = [sized(talk, ledger, entry_id, 40 + entry_id) for entry_id in range(count + 1)]
+    bodies = [entry_of_size(talk, ledger, entry_id, 40 + entry_id) for entry_id in range(count + 1)]
     store(talk, ledger, {0: bodies[0]})
     reader = talk.line("reader")
     for known in range(-1, count - 1):
@@ -264,10 +264,14 @@ def a_reader_who_knows_more_than_the_bookie_is_not_forgotten(talk: Talk) -> None
     """An update that does not yet pass `previous_lac` SHOULD NOT end the wait, but leave it waiting for the next:
     another bookie may have told the reader more than this one knows."""
     ledger = talk.new_ledger()
-    bodies = [*store_run(talk, ledger, [41, 42]), sized(talk, ledger, 2, 43), sized(talk, ledger, 3, 44)]
+    bodies = [
+        *store_run(talk, ledger, [41, 42]),
+        entry_of_size(talk, ledger, 2, 43),
+        entry_of_size(talk, ledger, 3, 44),
+    ]
     reader, frame = _waiting(talk, ledger, 1, 8000, SETTLES_S[2])
     store(talk, ledger, {2: bodies[2]})
-    expect_waiting(talk, reader, frame)
+    expect_wait(talk, reader, frame)
     store(talk, ledger, {3: bodies[3]})
     reply = talk.answer(frame, reader)
     talk.check_reply(reply, EOK, entry_id=2, body=bodies[2], max_lac=2)
@@ -281,7 +285,7 @@ def _waiting(
     """Send a poll on a connection of its own, and see that it waits."""
     reader, frame = talk.line("reader"), poll(talk, ledger, previous_lac, time_out)
     reader.send(frame)
-    expect_waiting(talk, reader, frame, settle_s=settle_s)
+    expect_wait(talk, reader, frame, settle_s=settle_s)
     return reader, frame
 
 

@@ -61,7 +61,7 @@ def a_bookie_leaves_its_cookie(talk: Talk) -> None:
 def a_cookie_names_bookie_and_cluster(talk: Talk) -> None:
     """A cookie MUST name the bookie by its id, and the cluster by its instance id."""
     with tree_of(talk) as tree:
-        name, (_, found) = tree.registered(), _fields(tree.cookie().data)
+        name, (_, found) = tree.registered_id(), _fields(tree.cookie().data)
         instance = tree.get(layout.INSTANCE_ID).data.decode()
     talk.check("bookieHost", found.get("bookieHost"), name)
     talk.check("instanceId", found.get("instanceId"), instance)

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from compat_tests.bookie.metadata_tree import endpoint_of, layout_class, parsed, tree_of
+from compat_tests.bookie.metadata_tree import endpoint_of, layout_class, parse_service_info, tree_of
 from compat_tests.bookie.talk import OwnTalk, Talk
 from compat_tests.judge.case import MUST, SHOULD, V2, case
 from compat_tests.wire.line import Line
@@ -34,7 +34,7 @@ _PROMISES = {names.LEDGER_SCOPE_ID: "scopes", names.BATCH_READ_V3: "batch-read-v
 def a_writable_bookie_is_registered(talk: Talk) -> None:
     """A bookie that takes writes MUST register below `available`, by a node that goes with its session."""
     with tree_of(talk) as tree:
-        name = tree.registered()
+        name = tree.registered_id()
         talk.check("the node below available is ephemeral", tree.get(layout.AVAILABLE, name).ephemeral, True)
         read_only = tree.find(layout.AVAILABLE, layout.READ_ONLY, name)
         talk.check("the node below available/readonly", read_only, None)
@@ -54,7 +54,7 @@ def a_writable_bookie_is_registered(talk: Talk) -> None:
 def a_read_only_bookie_is_registered_as_such(talk: Talk) -> None:
     """A bookie that takes no writes MUST register below `available/readonly` only, or clients would write to it."""
     with tree_of(talk) as tree:
-        name = tree.registered()
+        name = tree.registered_id()
         talk.check("the node below available", tree.find(layout.AVAILABLE, name), None)
         node = tree.get(layout.AVAILABLE, layout.READ_ONLY, name)
         talk.check("the node below available/readonly is ephemeral", node.ephemeral, True)
@@ -73,7 +73,7 @@ def a_read_only_bookie_is_registered_as_such(talk: Talk) -> None:
 def a_bookie_id_has_allowed_signs_only(talk: Talk) -> None:
     """The id under which a bookie registers MUST match `[a-zA-Z0-9:-_.\\-]+`, and MUST NOT be `readonly`."""
     with tree_of(talk) as tree:
-        name = tree.registered()
+        name = tree.registered_id()
     talk.check_that(bool(names.BOOKIE_ID.fullmatch(name)), "the bookie id", names.BOOKIE_ID.pattern, name)
     talk.check_that(name != names.RESERVED_BOOKIE_ID, "the bookie id", "another than readonly", name)
 
@@ -92,9 +92,9 @@ def a_bookie_id_has_allowed_signs_only(talk: Talk) -> None:
 def the_registration_says_where_to_connect(talk: Talk) -> None:
     """What a bookie registers MUST lead clients to it: by its id when it is empty, else by its bookie-rpc endpoint."""
     with tree_of(talk) as tree:
-        name, data = tree.registered(), tree.registration().data
+        name, data = tree.registered_id(), tree.registration().data
     if data:
-        endpoint = endpoint_of(parsed(data))
+        endpoint = endpoint_of(parse_service_info(data))
         host, port = endpoint.host, endpoint.port
     else:
         host, _, digits = name.rpartition(":")
@@ -249,7 +249,7 @@ def a_bookie_that_serves_batches_over_v3_says_so(talk: Talk) -> None:
 def a_bookie_that_was_stopped_is_not_registered(talk: OwnTalk) -> None:
     """A bookie that ends in order MUST end its session: clients would wait for it until that expires."""
     with tree_of(talk) as tree:
-        name = tree.registered()
+        name = tree.registered_id()
         talk.bookie.stop()
         talk.wait_until(lambda: name not in tree.children(layout.AVAILABLE), "the registration is gone", _GONE_WITHIN_S)
 
@@ -269,9 +269,9 @@ def a_bookie_that_was_stopped_is_not_registered(talk: OwnTalk) -> None:
 def a_bookie_keeps_its_id(talk: OwnTalk) -> None:
     """A bookie that starts again on its directories MUST register under the id that ledgers name it by."""
     with tree_of(talk) as tree:
-        name = tree.registered()
+        name = tree.registered_id()
         talk.bookie.restart()
-        talk.check("the id after a restart", tree.registered(), name)
+        talk.check("the id after a restart", tree.registered_id(), name)
         talk.check("the writable bookies", sorted(set(tree.children(layout.AVAILABLE)) - {layout.READ_ONLY}), [name])
 
 

@@ -1,7 +1,7 @@
 """Plain reads: what comes back, to the byte, and what a request may carry that means nothing."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_read
-from compat_tests.bookie.stored_entries import fill, made
+from compat_tests.bookie.stored_entries import fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, case
 from compat_tests.wire import v2_requests
@@ -91,7 +91,7 @@ def entry_ids_below_the_last_are_bad_requests(talk: Talk) -> None:
     for entry_id in (-2, -3, -4096, -(2**63)):
         line = talk.line(f"entry {entry_id}")
         line.send(talk.requests.read(ledger, entry_id))
-        reply = talk.answered(line.receive())
+        reply = talk.expect_reply(line.receive())
         talk.check_one_of("status", reply.status, (EBADREQ, ENOENTRY))
         for name, value in (("ledger_id", ledger), ("entry_id", entry_id), ("body", b"")):
             talk.check(name, getattr(reply, name), value)
@@ -156,4 +156,4 @@ def entries_of_ledgers_are_not_mixed_up(talk: Talk) -> None:
         fill(talk, ledger, 4)
     for entry_id in range(4):
         for ledger in ledgers:
-            talk.expect(talk.requests.read(ledger, entry_id), EOK, body=made(ledger, entry_id))
+            talk.expect(talk.requests.read(ledger, entry_id), EOK, body=make_entry(ledger, entry_id))

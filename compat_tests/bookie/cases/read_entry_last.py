@@ -1,7 +1,7 @@
 """Reads of entry -1, the last one, and the last add confirmed that comes with V3 reads."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_read
-from compat_tests.bookie.stored_entries import fill, made
+from compat_tests.bookie.stored_entries import fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V3, case
 from compat_tests.wire.entries import entry
@@ -38,9 +38,9 @@ def the_last_entry_is_the_one_with_the_highest_id(talk: Talk) -> None:
     ledger = talk.new_ledger()
     highest = -1
     for entry_id in (5, 3, 900, 7):
-        talk.expect(talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)), EOK)
+        talk.expect(talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id)), EOK)
         highest = max(highest, entry_id)
-        talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, entry_id=-1, body=made(ledger, highest))
+        talk.expect(talk.requests.read(ledger, LAST_ENTRY), EOK, entry_id=-1, body=make_entry(ledger, highest))
 
 
 @case(
@@ -109,8 +109,8 @@ def the_highest_last_add_confirmed_comes_with_every_read(talk: Talk) -> None:
     for entry_id, lac in ((5, 4), (2, 1), (4, 3), (8, 7)):
         talk.expect(talk.requests.add(ledger, entry_id, body=entry(ledger, entry_id, lac)), EOK)
         highest = max(highest, lac)
-        for asked in (5, entry_id, LAST_ENTRY):
-            talk.expect(talk.requests.read(ledger, asked), EOK, max_lac=highest)
+        for other_id in (5, entry_id, LAST_ENTRY):
+            talk.expect(talk.requests.read(ledger, other_id), EOK, max_lac=highest)
 
 
 @case(

@@ -1,7 +1,7 @@
 """Many reads under way at once, and reads beside adds: each has its own reply, and sees what was acknowledged."""
 
 from compat_tests.bookie.pipeline import ask_all, collect, statuses
-from compat_tests.bookie.stored_entries import expect_stored, fill, made
+from compat_tests.bookie.stored_entries import expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, case
 from protocol_specs.fields import LAST_ENTRY
@@ -20,15 +20,15 @@ def reads_sent_together_are_answered_one_by_one(talk: Talk) -> None:
     """A bookie MUST answer each of many reads on one connection with its own entry, or its own error."""
     ledger, unknown = talk.new_ledger(), talk.new_ledger()
     bodies = fill(talk, ledger, 60)
-    asked = [*range(70), *(each for each in range(0, 70, 3))]
-    talk.random.shuffle(asked)
-    frames = [talk.requests.read(ledger, entry_id) for entry_id in asked]
+    entry_ids = [*range(70), *(each for each in range(0, 70, 3))]
+    talk.random.shuffle(entry_ids)
+    frames = [talk.requests.read(ledger, entry_id) for entry_id in entry_ids]
     frames += [talk.requests.read(unknown, entry_id) for entry_id in range(5)]
     frames.append(talk.requests.read(ledger, LAST_ENTRY))
     replies = ask_all(talk.main, frames)
-    wanted = ["EOK" if entry_id < 60 else "ENOENTRY" for entry_id in asked] + ["ENOLEDGER"] * 5 + ["EOK"]
+    wanted = ["EOK" if entry_id < 60 else "ENOENTRY" for entry_id in entry_ids] + ["ENOLEDGER"] * 5 + ["EOK"]
     talk.check("the statuses", statuses(replies), wanted)
-    expected = [bodies[entry_id] if entry_id < 60 else b"" for entry_id in asked] + [b""] * 5 + [bodies[-1]]
+    expected = [bodies[entry_id] if entry_id < 60 else b"" for entry_id in entry_ids] + [b""] * 5 + [bodies[-1]]
     for reply, body in zip(replies, expected, strict=True):
         talk.check(f"entry {reply.entry_id}", reply.body, body)
 
@@ -46,7 +46,7 @@ def reads_go_on_beside_adds(talk: Talk) -> None:
     ledger = talk.new_ledger()
     fill(talk, ledger, 30)
     writer = talk.line("writer")
-    adds = [talk.requests.add(ledger, entry_id, body=made(ledger, entry_id)) for entry_id in range(30, 130)]
+    adds = [talk.requests.add(ledger, entry_id, body=make_entry(ledger, entry_id)) for entry_id in range(30, 130)]
     readers = [talk.line(f"reader {index}") for index in range(3)]
     reads = [[talk.requests.read(ledger, entry_id) for entry_id in range(30)] for _ in readers]
     writer.send(*adds)
@@ -54,9 +54,9 @@ def reads_go_on_beside_adds(talk: Talk) -> None:
         reader.send(*frames)
     for reader, frames in zip(readers, reads, strict=True):
         for entry_id, reply in enumerate(collect(reader, frames)):
-            talk.check(f"entry {entry_id}", reply.body, made(ledger, entry_id))
+            talk.check(f"entry {entry_id}", reply.body, make_entry(ledger, entry_id))
     talk.check("the statuses of the adds", statuses(collect(writer, adds)), ["EOK"] * len(adds))
-    expect_stored(talk, ledger, {entry_id: made(ledger, entry_id) for entry_id in range(130)})
+    expect_stored(talk, ledger, {entry_id: make_entry(ledger, entry_id) for entry_id in range(130)})
 
 
 @case(

@@ -2,7 +2,7 @@
 
 from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.expected_replies import expect_exactly_added
-from compat_tests.bookie.stored_entries import expect_absent, expect_stored, made
+from compat_tests.bookie.stored_entries import expect_absent, expect_stored, make_entry
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.wire import v2_requests, v3_requests
@@ -62,7 +62,7 @@ def adds_without_high_priority_are_refused_and_leave_nothing(talk: Talk) -> None
 def adds_of_high_priority_are_taken(talk: Talk) -> None:
     """A read-only bookie that has room left MUST take adds of high priority: a recovery must be able to end."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id) for entry_id in range(4)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(4)]
     for entry_id, body in enumerate(bodies):
         add = talk.requests.add(ledger, entry_id, body=body, recovery=entry_id % 2 == 1, high_priority=True)
         expect_exactly_added(talk, add, EOK, ledger, entry_id)
@@ -83,14 +83,14 @@ def adds_of_high_priority_are_taken(talk: Talk) -> None:
 def a_read_only_bookie_fences(talk: Talk) -> None:
     """A read-only bookie MUST fence, unknown ledgers too, and its fences MUST hold for adds of high priority."""
     ledger, unknown = talk.new_ledger(), talk.new_ledger()
-    talk.expect(talk.requests.add(ledger, 0, body=made(ledger, 0), high_priority=True), EOK)
+    talk.expect(talk.requests.add(ledger, 0, body=make_entry(ledger, 0), high_priority=True), EOK)
     talk.expect(talk.requests.fence(ledger, key=OTHER_KEY), EUA)
-    talk.expect(talk.requests.fence(ledger), EOK, body=made(ledger, 0))
+    talk.expect(talk.requests.fence(ledger), EOK, body=make_entry(ledger, 0))
     talk.expect(talk.requests.fence(unknown), ENOENTRY)
     for each, entry_id in ((ledger, 1), (unknown, 0)):
         talk.expect(talk.requests.add(each, entry_id, high_priority=True), EFENCED)
         talk.expect(talk.requests.add(each, entry_id), EREADONLY)
-        body = made(each, entry_id)
+        body = make_entry(each, entry_id)
         talk.expect(talk.requests.add(each, entry_id, body=body, recovery=True, high_priority=True), EOK)
         expect_stored(talk, each, {entry_id: body})
 
@@ -131,10 +131,10 @@ def being_read_only_comes_behind_the_version_and_before_the_key(talk: Talk) -> N
 def no_explicit_lac_is_written_at_any_priority(talk: Talk) -> None:
     """A read-only bookie MUST refuse WRITE_LAC with EREADONLY at any priority, and MUST keep nothing of it."""
     ledger = talk.new_ledger()
-    talk.expect(talk.requests.add(ledger, 0, body=made(ledger, 0), high_priority=True), EOK)
+    talk.expect(talk.requests.add(ledger, 0, body=make_entry(ledger, 0), high_priority=True), EOK)
     for priority in (0, 1, 100):
         talk.expect(v3_requests.write_lac(ledger, 0, priority=priority), EREADONLY, ledger_id=ledger)
-    talk.expect(v3_requests.read_lac(ledger), EOK, lac_body=None, last_entry_body=made(ledger, 0))
+    talk.expect(v3_requests.read_lac(ledger), EOK, lac_body=None, last_entry_body=make_entry(ledger, 0))
     talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=NO_ENTRY)
 
 
@@ -151,7 +151,7 @@ def no_explicit_lac_is_written_at_any_priority(talk: Talk) -> None:
 def readers_are_served_as_ever(talk: Talk) -> None:
     """A read-only bookie MUST serve whatever does not write."""
     ledger = talk.new_ledger()
-    bodies = [made(ledger, entry_id) for entry_id in range(3)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(3)]
     for entry_id, body in enumerate(bodies):
         talk.expect(talk.requests.add(ledger, entry_id, body=body, high_priority=True), EOK)
     if f"batch-read-{talk.dialect.lower()}" in talk.features:

@@ -7,9 +7,9 @@ from compat_tests.bookie.scoped_entries import (
     expect_within,
     fence_within,
     read_within,
-    saying,
     scoped_entry,
     scoped_lac,
+    with_scope_field,
     within,
 )
 from compat_tests.bookie.talk import Talk
@@ -78,11 +78,11 @@ def scope_0_is_the_same_as_none(talk: Talk) -> None:
     """Scope 0 MUST be the ledgers that always were: said or not, and never said in a reply."""
     ledger = talk.new_ledger()
     body = scoped_entry(0, ledger, 0)
-    added = saying(0, talk.requests.add(ledger, 0, body=body))
+    added = with_scope_field(0, talk.requests.add(ledger, 0, body=body))
     talk.expect(added, EOK, ledger_scope_id=None)
     for scope in (None, 0):
-        talk.expect(saying(scope, talk.requests.read(ledger, 0)), EOK, body=body, ledger_scope_id=None)
-        talk.expect(saying(scope, talk.requests.read(ledger, 1)), ENOENTRY, ledger_scope_id=None)
+        talk.expect(with_scope_field(scope, talk.requests.read(ledger, 0)), EOK, body=body, ledger_scope_id=None)
+        talk.expect(with_scope_field(scope, talk.requests.read(ledger, 1)), ENOENTRY, ledger_scope_id=None)
     talk.expect(v2_requests.read(ledger, 0), EOK, talk.line("V2"), body=body)
 
 

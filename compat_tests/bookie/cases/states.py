@@ -55,7 +55,7 @@ def case_id(row: Row) -> str:
     return f"BKW-STATE-{NUMBERS[row.key]:03}"
 
 
-def asked(row: Row) -> str:
+def description(row: Row) -> str:
     """The request of a row in words."""
     request = row.request
     names_an_entry = request.operation in (Operation.ADD, Operation.READ, Operation.BATCH_READ, Operation.LONG_POLL)
@@ -108,7 +108,7 @@ def _case(row: Row) -> Case:
     kind = f"{row.bookie.value}, {row.ledger.value}"
     must = "SHOULD" if row.answer.ours else "MUST"
     verb = f"answer with {row.answer.status.name}" if row.answer.status else "close the connection on"
-    request = f"{_request_word(row)} like this ({asked(row)})"
+    request = f"{_request_word(row)} like this ({description(row)})"
     effects = "".join(f", and {effect.value}" for effect in row.answer.effects)
     state = _LINK.sub(r"\1", row.line.text)
     return Case(
@@ -118,7 +118,7 @@ def _case(row: Row) -> Case:
         section=row.table.section,
         title=row.key.replace("/", " ").replace("-", " "),
         requirement=f"A bookie {must} {verb} {request} in this state: {state}{effects}.",
-        sends=f"A request: {asked(row)}. To {kind}.",
+        sends=f"A request: {description(row)}. To {kind}.",
         accepts=f"{answered(row)}.",
         script=script,
         dialects=tuple(Dialect(dialect) for dialect in row.dialects),

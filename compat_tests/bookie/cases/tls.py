@@ -3,13 +3,13 @@
 import ssl
 
 from compat_tests.bookie.pipeline import collect, statuses
-from compat_tests.bookie.stored_entries import expect_stored, made
+from compat_tests.bookie.stored_entries import expect_stored, make_entry
 from compat_tests.bookie.talk import Talk
-from compat_tests.bookie.tls_upgrade import AGREED, agree, finish_handshake, secure, wants_certificates
+from compat_tests.bookie.tls_upgrade import AGREEMENT, agree, files_with_certificate, finish_handshake, secure
 from compat_tests.judge.case import MUST, SHOULD, V2, V3, case
 from compat_tests.wire import v3_requests
-from compat_tests.wire.line import framed
-from compat_tests.wire.replies import Closed
+from compat_tests.wire.line import with_length
+from compat_tests.wire.replies import ConnectionClosed
 from compat_tests.wire.requests import Requests
 from compat_tests.wire.tls import client_context, shake_hands, stranger
 from protocol_specs.wire.operations import V3Operation
@@ -29,7 +29,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK
 def start_tls_is_agreed_to_in_clear(talk: Talk) -> None:
     """A bookie with TLS MUST agree to START_TLS in clear, in V3, and speak TLS from there on, whatever the dialect."""
     reply = agree(talk, talk.main)
-    talk.check("the reply", reply.raw, AGREED)
+    talk.check("the reply", reply.raw, AGREEMENT)
     finish_handshake(talk, talk.main)
     ledger = talk.new_ledger()
     talk.expect(talk.requests.add(ledger, 0), EOK, dialect=talk.dialect)
@@ -114,7 +114,7 @@ def start_tls_is_agreed_to_whatever_its_version(talk: Talk) -> None:
     }
     for name, frame in frames.items():
         line = talk.line(name)
-        talk.check("the reply", talk.expect(frame, EOK, line).raw, AGREED)
+        talk.check("the reply", talk.expect(frame, EOK, line).raw, AGREEMENT)
         finish_handshake(talk, line)
         talk.expect_open(line)
 
@@ -131,7 +131,7 @@ def start_tls_is_agreed_to_whatever_its_version(talk: Talk) -> None:
 )
 def a_client_without_certificate_is_refused(talk: Talk) -> None:
     """A bookie that wants certificates of its clients MUST NOT serve one that shows none."""
-    _expect_refused(talk, client_context(wants_certificates(talk), show_certificate=False))
+    _expect_refused(talk, client_context(files_with_certificate(talk), show_certificate=False))
 
 
 @case(
@@ -146,7 +146,7 @@ def a_client_without_certificate_is_refused(talk: Talk) -> None:
 )
 def a_client_with_a_strangers_certificate_is_refused(talk: Talk) -> None:
     """A bookie that wants certificates of its clients MUST NOT serve one whose certificate it cannot trust."""
-    wanted = wants_certificates(talk)
+    wanted = files_with_certificate(talk)
     with stranger() as shown:
         _expect_refused(talk, client_context(wanted, shown=shown))
 
@@ -186,7 +186,7 @@ def entries_of_every_size_go_through_tls_unharmed(talk: Talk) -> None:
     secure(talk, talk.main)
     sizes = [0, 1, 4095, 4096, 16_383, 16_384, 16_385, 65_536, 100_000, 1_500_000]
     sizes += [talk.random.randrange(200_000) for _ in range(30)]
-    bodies = [made(ledger, entry_id, size) for entry_id, size in enumerate(sizes)]
+    bodies = [make_entry(ledger, entry_id, size) for entry_id, size in enumerate(sizes)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
     talk.main.send(*frames)
     talk.check("the statuses", statuses(collect(talk.main, frames)), ["EOK"] * len(frames))
@@ -210,7 +210,7 @@ def batches_go_through_tls_unharmed(talk: Talk) -> None:
     """A bookie MUST return the very entries of a batch inside TLS."""
     ledger = talk.new_ledger()
     secure(talk, talk.main)
-    bodies = [made(ledger, entry_id, 40_000) for entry_id in range(10)]
+    bodies = [make_entry(ledger, entry_id, 40_000) for entry_id in range(10)]
     adds = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
     talk.main.send(*adds)
     talk.check("the statuses", statuses(collect(talk.main, adds)), ["EOK"] * len(adds))
@@ -259,10 +259,10 @@ def records_and_frames_are_not_the_same(talk: Talk) -> None:
     """A bookie MUST serve frames that are spread over TLS records, and records that hold several frames."""
     ledger = talk.new_ledger()
     secure(talk, talk.main)
-    bodies = [made(ledger, entry_id) for entry_id in range(11)]
+    bodies = [make_entry(ledger, entry_id) for entry_id in range(11)]
     frames = [talk.requests.add(ledger, entry_id, body=body) for entry_id, body in enumerate(bodies)]
-    talk.main.send_slowly(framed(frames[0]))
-    talk.main.send_bytes(b"".join(map(framed, frames[1:])))
+    talk.main.send_slowly(with_length(frames[0]))
+    talk.main.send_bytes(b"".join(map(with_length, frames[1:])))
     for frame in frames:
         talk.expect_answer(frame, EOK)
     expect_stored(talk, ledger, bodies)
@@ -275,6 +275,6 @@ def _expect_refused(talk: Talk, context: ssl.SSLContext) -> None:
     if shake_hands(line, context) is None:
         line.send(talk.requests.add(ledger, 0))
         outcome = line.receive()
-        talk.check_that(isinstance(outcome, Closed), "the connection", "closed", outcome)
+        talk.check_that(isinstance(outcome, ConnectionClosed), "the connection", "closed", outcome)
     secure(talk, talk.main)
     talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)

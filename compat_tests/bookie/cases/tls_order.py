@@ -5,8 +5,8 @@ from compat_tests.bookie.talk import Talk
 from compat_tests.bookie.tls_upgrade import agree, finish_handshake, secure
 from compat_tests.judge.case import MUST, SHOULD, V3, case
 from compat_tests.wire import digest_md5, v3_requests
-from compat_tests.wire.line import framed
-from compat_tests.wire.replies import Closed, Reply
+from compat_tests.wire.line import with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK, EUA
 
@@ -29,11 +29,11 @@ _AT_ONCE_S = 5.0
 def what_is_in_clear_behind_start_tls_is_not_carried_out(talk: Talk) -> None:
     """A bookie MUST NOT carry out a request that came in clear behind START_TLS."""
     ledger, line = talk.new_ledger(), talk.line("in clear behind it")
-    line.send_bytes(framed(v3_requests.start_tls()) + framed(talk.requests.add(ledger, 0)))
+    line.send_bytes(with_length(v3_requests.start_tls()) + with_length(talk.requests.add(ledger, 0)))
     outcome = line.receive()
     if isinstance(outcome, Reply):
         talk.check("the operation of the reply", outcome.operation, V3Operation.START_TLS)
-        if not isinstance(line.receive_bytes(0.3), Closed):
+        if not isinstance(line.receive_bytes(0.3), ConnectionClosed):
             talk.tolerate("the connection stays open for a ClientHello")
     for _ in range(20 if talk.notes else 2):  # it may be carried out a little later
         talk.wait(0.05)
@@ -59,7 +59,7 @@ def behind_the_answer_only_tls_is_taken(talk: Talk) -> None:
     seen = b""
     while isinstance(more := line.receive_bytes(_AT_ONCE_S), bytes) and more and len(seen) <= _ALERT_SIZE_MAX:
         seen += more
-    talk.check_that(isinstance(more, Closed), "the connection", "closed", more)
+    talk.check_that(isinstance(more, ConnectionClosed), "the connection", "closed", more)
     talk.check_that(not seen or seen[:1] == b"\x15", "what came before the end", "nothing, or a TLS alert", seen)
     talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
 
@@ -165,7 +165,7 @@ def the_first_token_may_come_with_start_tls(talk: Talk) -> None:
     """A bookie with both MUST take one AUTH in clear behind START_TLS, and answer it inside TLS."""
     token = auth_frame(talk, b"")
     start = v3_requests.start_tls()
-    talk.main.send_bytes(framed(start) + framed(token))
+    talk.main.send_bytes(with_length(start) + with_length(token))
     talk.expect_answer(start, EOK)
     finish_handshake(talk, talk.main)
     challenge_of(talk, talk.answer(token))
@@ -200,13 +200,13 @@ def there_is_no_start_tls_behind_a_token_in_clear(talk: Talk) -> None:
 )
 def a_second_token_in_clear_behind_start_tls_is_not_taken(talk: Talk) -> None:
     """A bookie SHOULD close a connection on which more than one AUTH comes in clear behind START_TLS."""
-    start = framed(v3_requests.start_tls())
-    talk.main.send_bytes(start + framed(auth_frame(talk, b"")) + framed(auth_frame(talk, b"x")))
+    start = with_length(v3_requests.start_tls())
+    talk.main.send_bytes(start + with_length(auth_frame(talk, b"")) + with_length(auth_frame(talk, b"x")))
     outcome = talk.main.receive()
     if isinstance(outcome, Reply):
         talk.check("the operation of the reply", outcome.operation, V3Operation.START_TLS)
         finish = talk.main.receive_bytes(0.3)
-        talk.check_that(isinstance(finish, Closed), "the connection", "closed", finish)
+        talk.check_that(isinstance(finish, ConnectionClosed), "the connection", "closed", finish)
 
 
 @case(

@@ -130,8 +130,8 @@ def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
     _no_more_than(stage, "the last add confirmed in entries 0 to 2", told, [-1, 0, 1])
     gate = bookie.on("add").hold()
     pending = writer.begin_append_many([b"a", b"b", b"c"])
-    stage.together(lambda: len(gate.held), 3)
-    held = gate.held
+    stage.together(lambda: len(gate.requests), 3)
+    held = gate.requests
     _no_more_than(
         stage, "the last add confirmed in entries 3 to 5", [metadata_of(add.body)[2] for add in held], [2] * 3
     )

@@ -9,7 +9,7 @@ from compat_tests.client.identities import (
     serve_tls,
 )
 from compat_tests.client.readable_ledger import readable_ledger
-from compat_tests.client.sasl_gate import LastToken, SaslGate, right
+from compat_tests.client.sasl_gate import LastToken, SaslGate, last_token
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, case
 from compat_tests.targets.certificates import PASSWORD, USER
@@ -17,7 +17,7 @@ from compat_tests.targets.certificates import PASSWORD, USER
 PAYLOADS = (b"zero", b"one")
 
 _UNPROVEN: dict[str, LastToken] = {
-    "the proof of another password": lambda response, password: right(response, password + "?"),
+    "the proof of another password": lambda response, password: last_token(response, password + "?"),
     "the client's own proof": lambda response, password: b"rspauth=" + response["response"].encode(),
     "no token": lambda response, password: b"",
 }

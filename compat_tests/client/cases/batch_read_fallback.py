@@ -112,7 +112,7 @@ def a_first_batch_read_takes_nothing_else_down(stage: Stage) -> None:
     gate = bookie.on(names.READ, ledger_id=ledger.id, times=4).hold()
     reader = ledger.open()
     waiting = [reader.begin_read(entry_id) for entry_id in range(4)]
-    stage.together(lambda: len(gate.held), 4)
+    stage.together(lambda: len(gate.requests), 4)
     batch = reader.begin_batch_read(4, 3, 0)
     stage.wait_until(lambda: batch.done or bool(bookie.requests(names.BATCH_READ)), "a batch read")
     if not bookie.requests(names.BATCH_READ):

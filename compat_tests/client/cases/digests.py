@@ -24,7 +24,7 @@ CHECKED = ("CRC32", "MAC", "CRC32C")
 """The types that notice something."""
 
 
-def _sealed(stage: Stage, digest: str) -> ReadableLedger:
+def _sealed_ledger(stage: Stage, digest: str) -> ReadableLedger:
     return readable_ledger(stage, PAYLOADS, digest=digest, password=SECRET)
 
 
@@ -39,15 +39,15 @@ def _sealed(stage: Stage, digest: str) -> ReadableLedger:
 def entries_of_each_digest_type_are_read(stage: Stage) -> None:
     """A client MUST read ledgers of all four digest types: CRC32, HMAC, CRC32C and DUMMY."""
     for digest in DIGEST_NAMES:
-        reader = _sealed(stage, digest).open(password=SECRET)
+        reader = _sealed_ledger(stage, digest).open(password=SECRET)
         stage.check(f"the payloads with {digest}", reader.read(0, 3), PAYLOADS)
 
 
 def _is_noticed(stage: Stage, field: str) -> None:
     """One bit of a field is wrong at the replica asked first: another one is asked, for each type of digest."""
     for digest in CHECKED:
-        ledger = _sealed(stage, digest)
-        damaged = faults.damaged(ledger.entries[2], digest_named(digest))[field]
+        ledger = _sealed_ledger(stage, digest)
+        damaged = faults.damaged_copies(ledger.entries[2], digest_named(digest))[field]
         order = in_turn(stage, ledger, names.READ, reply_with(body=damaged))
         found = ledger.open(password=SECRET).read_entry(2)
         stage.check(f"the payload behind a wrong {field.replace('_', ' ')} with {digest}", found, b"two")
@@ -132,7 +132,7 @@ def a_wrong_payload_is_noticed(stage: Stage) -> None:
 def every_bit_of_a_digest_counts(stage: Stage) -> None:
     """A client MUST compare the whole digest: 8 bytes of CRC32, 20 of HMAC, 4 of CRC32C."""
     for digest in CHECKED:
-        ledger = _sealed(stage, digest)
+        ledger = _sealed_ledger(stage, digest)
         reader = ledger.open(password=SECRET)
         entry, span = ledger.entries[1], faults.spans(ledger.entries[1], digest_named(digest))["digest"]
         for bit in range(8 * span.start, 8 * span.stop, 3):
@@ -154,7 +154,7 @@ def every_bit_of_a_digest_counts(stage: Stage) -> None:
 )
 def a_damaged_copy_weighs_more_than_absence(stage: Stage) -> None:
     """A client MUST report a digest mismatch, not absence, when the only copy that there is is damaged."""
-    ledger = _sealed(stage, "CRC32C")
+    ledger = _sealed_ledger(stage, "CRC32C")
     reader = ledger.open(password=SECRET)
     for place in range(3):
         damaged = faults.with_bit_flipped(ledger.entries[place], -1)
@@ -176,7 +176,7 @@ def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
     """A client MUST compare the ids inside an entry with those that it asked for, whatever the digest says."""
     for digest in DIGEST_NAMES:
         ledger, other = (
-            _sealed(stage, digest),
+            _sealed_ledger(stage, digest),
             readable_ledger(stage, [b"elsewhere"] * 4, digest=digest, password=SECRET),
         )
         reader = ledger.open(password=SECRET)
@@ -195,7 +195,7 @@ def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
 )
 def an_hmac_with_another_password_is_not_right(stage: Stage) -> None:
     """A client MUST key HMAC with the ledger's password: who does not know it cannot seal entries."""
-    ledger = _sealed(stage, "MAC")
+    ledger = _sealed_ledger(stage, "MAC")
     for entry_id, forged in enumerate(Seal("MAC", b"guessed").run(ledger.id, PAYLOADS)):
         ledger.staged.store(entry_id, forged)
     ledger.open(password=SECRET).fails_to_read(2, *DIGEST_MISMATCH)
@@ -212,9 +212,9 @@ def an_hmac_with_another_password_is_not_right(stage: Stage) -> None:
 def an_entry_that_is_cut_short_is_not_returned(stage: Stage) -> None:
     """A client MUST refuse what is shorter than metadata and digest, and what lacks a byte of its payload."""
     for digest in ("CRC32C", "MAC"):
-        ledger = _sealed(stage, digest)
+        ledger = _sealed_ledger(stage, digest)
         reader = ledger.open(password=SECRET)
-        for short in faults.cut_short(ledger.entries[3], digest_named(digest)):
+        for short in faults.truncated_copies(ledger.entries[3], digest_named(digest)):
             in_turn(stage, ledger, names.READ, reply_with(body=short))
             found = reader.read_entry(3)
             stage.check(f"the payload behind {len(short)} bytes of an entry with {digest}", found, b"three")
@@ -230,7 +230,7 @@ def an_entry_that_is_cut_short_is_not_returned(stage: Stage) -> None:
 )
 def the_length_field_is_that_of_the_ledger(stage: Stage) -> None:
     """A client MUST take the size of a payload from that of the entry, never from its length field."""
-    ledger = _sealed(stage, "CRC32C")
+    ledger = _sealed_ledger(stage, "CRC32C")
     ledger.staged.store(1, ledger.staged.seal.entry(ledger.id, 1, 0, 1_000_000, b"four"))
     stage.check("the payload", ledger.open(password=SECRET).read_entry(1), b"four")
 
@@ -245,7 +245,7 @@ def the_length_field_is_that_of_the_ledger(stage: Stage) -> None:
 )
 def the_metadata_decide_which_digest_is_checked(stage: Stage) -> None:
     """A client MUST check the digest that the ledger's metadata name, or refuse to open it as another type."""
-    ledger = _sealed(stage, "CRC32C")
+    ledger = _sealed_ledger(stage, "CRC32C")
     ledger.staged.store(1, faults.with_bit_flipped(ledger.entries[1], -1))
     try:
         handle = stage.client.open(ledger.id, recovery=False, digest="DUMMY", password=SECRET)

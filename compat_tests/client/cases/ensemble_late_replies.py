@@ -26,7 +26,7 @@ def a_replaced_bookie_does_not_count_for_what_was_in_flight(stage: Stage) -> Non
     late = second.on("add", entry_id=1).hold()
     held = spare.on("add", entry_id=1).hold()
     pending = writer.begin_append_many([b"x", b"y"])
-    stage.together(lambda: len(refused.held) + len(late.held), 2)
+    stage.together(lambda: len(refused.requests) + len(late.requests), 2)
     refused.release(status=EIO)
     held.wait()
     check_fragments(stage, writer, {0: [first, spare]})

@@ -43,9 +43,9 @@ def what_was_not_acknowledged_is_sent_again_as_it_was(stage: Stage) -> None:
     writer, (first, second), (spare,) = with_spares(stage, 2)
     gate = second.on("add", entry_id=lambda entry_id: entry_id >= 2).hold()
     pending = writer.begin_append_many([b"a", b"b", b"c", b"d"])
-    stage.together(lambda: len(gate.held), 2)
+    stage.together(lambda: len(gate.requests), 2)
     stage.wait_until(lambda: writer.last_add_confirmed() == 1, "entries 0 and 1 are acknowledged")
-    sent = {add.entry_id: add.body for add in gate.held}
+    sent = {add.entry_id: add.body for add in gate.requests}
     second.stop()
     stage.check("the ids", writer.outcomes(pending).entries, (0, 1, 2, 3))
     check_fragments(stage, writer, {0: [first, second], 2: [first, spare]})

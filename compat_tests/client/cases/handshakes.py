@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.driven_client import Client, Pending
+from compat_tests.client.driven_client import Client, PendingCall
 from compat_tests.client.identities import FIRST_USE_S, authenticating_client, authority, tls_client
 from compat_tests.client.readable_ledger import ReadableLedger, readable_ledger
 from compat_tests.client.stage import IMPATIENT_MS, Stage
@@ -24,7 +24,7 @@ def _trusting(stage: Stage) -> Iterator[Client]:
         yield tls_client(stage, secrets, read_timeout_ms=IMPATIENT_MS, add_timeout_ms=IMPATIENT_MS)
 
 
-def _begin_read(stage: Stage, client: Client, ledger: ReadableLedger) -> Pending:
+def _begin_read(stage: Stage, client: Client, ledger: ReadableLedger) -> PendingCall:
     """A read of entry 1, once the ledger is open, which takes no bookie."""
     return ledger.open(client).begin_read(1).pending
 

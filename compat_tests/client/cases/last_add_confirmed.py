@@ -116,7 +116,7 @@ def a_ledger_without_entries_has_last_add_confirmed_minus_1(stage: Stage) -> Non
 def _publish(ledger: ReadableLedger, body: bytes) -> None:
     """All bookies have this explicit last add confirmed."""
     for bookie in ledger.bookies:
-        ledger.staged.known_to(bookie).explicit_lac = body
+        ledger.staged.ledger_on(bookie).explicit_lac = body
 
 
 @case(

@@ -8,7 +8,7 @@ import attrs
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
 from compat_tests.client.client_requests import ClientRequest
-from compat_tests.client.driven_client import Pending
+from compat_tests.client.driven_client import PendingCall
 from compat_tests.client.driver_output import number, octets
 from compat_tests.client.readable_ledger import ReadableLedger, Reader, readable_ledger
 from compat_tests.client.records import CLOSED
@@ -44,7 +44,7 @@ _ASKED_AGAIN = 6
 
 def _written_on(ledger: ReadableLedger, *payloads: bytes) -> None:
     """The writer appends: every bookie gets the entries, and ends the polls that wait for them."""
-    for entry in ledger.staged.following(*payloads):
+    for entry in ledger.staged.next_entries(*payloads):
         ledger_id, entry_id = ledger.id, int.from_bytes(entry[8:16], "big")
         request = ClientRequest(
             dialect=V3,
@@ -60,11 +60,11 @@ def _written_on(ledger: ReadableLedger, *payloads: bytes) -> None:
             bookie.carry_out(request)
 
 
-def _wait(reader: Reader, entry_id: int, timeout_ms: int) -> Pending:
+def _wait(reader: Reader, entry_id: int, timeout_ms: int) -> PendingCall:
     return reader.handle.begin("await_entry", entry=entry_id, timeout_ms=timeout_ms)
 
 
-def _found(pending: Pending) -> tuple[str, bytes]:
+def _found(pending: PendingCall) -> tuple[str, bytes]:
     reply = pending.result()
     return reply["found"], octets(reply.get("body", ""))
 

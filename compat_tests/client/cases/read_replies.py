@@ -236,8 +236,8 @@ def what_waits_at_a_vanishing_bookie_is_read_elsewhere(stage: Stage) -> None:
     reader = ledger.open()
     holding = [bookie.on(names.READ, ledger_id=ledger.id).hold() for bookie in ledger.bookies]
     reads = [reader.begin_read(entry_id) for entry_id in range(0, 8, 2)]
-    stage.wait_until(lambda: any(gate.held for gate in holding), "a read at a bookie")
-    gone = next(at for at, gate in enumerate(holding) if gate.held)
+    stage.wait_until(lambda: any(gate.requests for gate in holding), "a read at a bookie")
+    gone = next(at for at, gate in enumerate(holding) if gate.requests)
     for at, bookie in enumerate(ledger.bookies):
         if at != gone:
             bookie.honest_again()

@@ -128,7 +128,7 @@ def what_a_recovery_takes_for_absent_stays_absent(stage: Stage) -> None:
     bookies[2].on("read", entry_id=fields.LAST_ENTRY).silence()
     pending = stage.client.begin_open(ledger.ledger_id)
     stage.wait_until(
-        lambda: pending.done or bool(slow.held), "the slow bookie is asked for entry 2, or the ledger closed"
+        lambda: pending.done or bool(slow.requests), "the slow bookie is asked for entry 2, or the ledger closed"
     )
     stage.wait(0.2)
     slow.release()
@@ -199,7 +199,7 @@ def an_empty_ledger_is_closed_empty(stage: Stage) -> None:
         ledger = stage.ledger(bookies, ack=2)
         if known:
             for bookie in bookies:
-                ledger.known_to(bookie)
+                ledger.ledger_on(bookie)
         reader = stage.client.open(ledger.ledger_id)
         stage.check("the last add confirmed", reader.opened_at, fields.NO_ENTRY)
         check_closed(stage, ledger.ledger_id, fields.NO_ENTRY, 0)
@@ -218,7 +218,7 @@ def a_recovery_that_was_left_is_finished(stage: Stage) -> None:
     bookies = stage.bookies(3)
     ledger = stage.ledger(bookies, entries=3, ack=2, state=IN_RECOVERY)
     for bookie in bookies:
-        ledger.known_to(bookie).fenced = True
+        ledger.ledger_on(bookie).fenced = True
     ledger.forget(2, bookies[0])
     stage.client.open(ledger.ledger_id)
     check_closed(stage, ledger.ledger_id, 2, ledger.length)

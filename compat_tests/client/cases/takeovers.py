@@ -134,7 +134,7 @@ def a_recovery_that_comes_second_keeps_the_first(stage: Stage) -> None:
     for gate in gates:
         gate.wait()
         gate.release()
-    reader = client.opened(pending)
+    reader = client.handle_of(pending)
     stage.check("the last add confirmed", reader.opened_at, 1)
     stage.check("the metadata", stage.metadata(ledger.ledger_id), closed)
 
@@ -153,7 +153,7 @@ def two_recoveries_at_once_agree(stage: Stage) -> None:
     ledger = stage.ledger(bookies, entries=10, ack=2, lag=8)
     clients = [stage.fresh_client() for _ in range(2)]
     pending = [client.begin_open(ledger.ledger_id) for client in clients]
-    readers = [client.opened(each) for client, each in zip(clients, pending, strict=True)]
+    readers = [client.handle_of(each) for client, each in zip(clients, pending, strict=True)]
     stage.check("where both end", [reader.opened_at for reader in readers], [9, 9])
     check_closed(stage, ledger.ledger_id, 9, ledger.length)
     stage.check("the entries", readers[0].read(0, 9).payloads, ledger.payloads)

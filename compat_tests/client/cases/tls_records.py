@@ -8,7 +8,7 @@ from compat_tests.client.readable_ledger import HeldRequests, in_turn, readable_
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import Stage
 from compat_tests.judge.case import MUST, case
-from compat_tests.wire.line import framed
+from compat_tests.wire.line import with_length
 
 PAYLOADS = (b"zero", b"one", b"more than one record of TLS can hold " * 3000)
 _CUT_AT = 20
@@ -60,7 +60,7 @@ def one_frame_comes_in_several_records(stage: Stage) -> None:
 
 
 def _framed(ask: Exchange) -> bytes:
-    return framed(ask.honest())
+    return with_length(ask.honest())
 
 
 def _within_a_record(ask: Exchange) -> None:

@@ -168,8 +168,8 @@ def transaction_ids_of_requests_under_way_differ(stage: Stage) -> None:
     gate = ledger.bookies[0].on(names.READ, ledger_id=ledger.id).hold()
     reader = ledger.open()
     reads = [reader.begin_read(entry_id) for entry_id in range(16)]
-    stage.together(lambda: len(gate.held), 16)
-    stage.check("different transaction ids", len({each.number for each in gate.held}), 16)
+    stage.together(lambda: len(gate.requests), 16)
+    stage.check("different transaction ids", len({each.number for each in gate.requests}), 16)
     gate.release()
     stage.check("the payloads", [each.payloads() for each in reads], [(b"payload",)] * 16)
 

@@ -131,7 +131,7 @@ class ContainerBookie(JavaBookie):
     ) -> None:
         super().__init__(release, cluster, work_dir, **options)
         self._daemon = daemon
-        self._image = image if files is None else image.showing(files)
+        self._image = image if files is None else image.with_folder(files)
 
     def stop_and_remove(self) -> None:
         """End it, and its container."""

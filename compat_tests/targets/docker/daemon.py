@@ -55,11 +55,11 @@ def find_daemon(lifetime: Lifetime, environment: Mapping[str, str] = os.environ)
     _library()
     url = environment.get("DOCKER_HOST")
     if url:
-        found = _asked(url, "the daemon at DOCKER_HOST")
+        found = _connect(url, "the daemon at DOCKER_HOST")
         if found is None:
             raise Unavailable(f"no Docker: DOCKER_HOST is {url}, and no daemon answers there; start it, or unset that")
         return found
-    return _asked(f"unix://{_DEFAULT_SOCKET}", "this machine's daemon") or _private(lifetime, environment)
+    return _connect(f"unix://{_DEFAULT_SOCKET}", "this machine's daemon") or _start_private(lifetime, environment)
 
 
 def _library() -> Any:
@@ -71,7 +71,7 @@ def _library() -> Any:
     return docker
 
 
-def _asked(url: str, origin: str) -> Daemon | None:
+def _connect(url: str, origin: str) -> Daemon | None:
     docker = _library()
     try:
         client = docker.DockerClient(base_url=url, timeout=_REQUEST_TIMEOUT_S)
@@ -81,7 +81,7 @@ def _asked(url: str, origin: str) -> Daemon | None:
     return Daemon(url, f"{origin}, version {version}", client)
 
 
-def _private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon:
+def _start_private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon:
     if os.geteuid() != 0:
         raise Unavailable(
             "no Docker: no daemon answers, and only root could start one; start it and see that you may use its "
@@ -95,7 +95,7 @@ def _private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon:
         lifetime.run(server.start)
     except StartFailed as error:
         raise Unavailable(f"no Docker: a daemon of our own did not start: {error}") from error
-    found = _asked(server.url, "a private daemon for this run")
+    found = _connect(server.url, "a private daemon for this run")
     if found is None:
         raise Unavailable("no Docker: the daemon of our own answered, and does not any more")
     lifetime.finally_do(found.client.close)
@@ -133,7 +133,7 @@ class PrivateDaemon:
     def start(self) -> None:
         """Start it and wait until it answers."""
         self._process.start()
-        self._process.wait_until(lambda: _asked(self.url, "") is not None, _START_TIMEOUT_S, "answering")
+        self._process.wait_until(lambda: _connect(self.url, "") is not None, _START_TIMEOUT_S, "answering")
 
     def remove(self) -> None:
         """End it with its containers, and remove what one that was killed leaves too: its containerd, its mounts."""

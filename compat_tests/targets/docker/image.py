@@ -52,7 +52,7 @@ class Image:
     ours: bool = False
     """Whether we made it, and remove it."""
 
-    def showing(self, folder: Path) -> Image:
+    def with_folder(self, folder: Path) -> Image:
         """The same with one more folder to be seen, under its own path."""
         return attrs.evolve(self, mounts=(*self.mounts, (str(folder), str(folder))))
 
@@ -62,12 +62,12 @@ def find_image(daemon: Daemon, release: str, environment: Mapping[str, str] = os
     name = environment.get("BKTX_DOCKER_IMAGE", OFFICIAL_NAME).format(release=release)
     if environment.get("BKTX_DOCKER_LOCAL") == "1":
         return local_image(daemon, release, "as BKTX_DOCKER_LOCAL=1 asks", environment)
-    missing = _missing(daemon, name)
+    missing = _pull_error(daemon, name)
     if missing is not None:
         return local_image(daemon, release, f"which could not be had: {missing}", environment)
     described = f"the official image {name}" if name == OFFICIAL_NAME.format(release=release) else f"the image {name}"
     entrypoint = ("/bin/sh", "-c", _JAVA_OF_THE_IMAGE, "java")
-    return Image(name, described, entrypoint, "/opt/bookkeeper/lib/*", _asked_for(environment))
+    return Image(name, described, entrypoint, "/opt/bookkeeper/lib/*", _extra_mounts(environment))
 
 
 def local_image(daemon: Daemon, release: str, why: str, environment: Mapping[str, str]) -> Image:
@@ -82,7 +82,9 @@ def local_image(daemon: Daemon, release: str, why: str, environment: Mapping[str
     folders += [str(cache_directory() / "jars")]
     mounts = tuple((folder, folder) for folder in folders if Path(folder).is_dir())
     how = f"a local image over this machine's {jvm.origin} and the released jars, not the official image ({why})"
-    return Image(name, how, (str(jvm.java),), ":".join(map(str, jars)), (*mounts, *_asked_for(environment)), ours=True)
+    return Image(
+        name, how, (str(jvm.java),), ":".join(map(str, jars)), (*mounts, *_extra_mounts(environment)), ours=True
+    )
 
 
 def archive(links: Mapping[str, str]) -> bytes:
@@ -100,7 +102,7 @@ def archive(links: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def _missing(daemon: Daemon, name: str) -> str | None:
+def _pull_error(daemon: Daemon, name: str) -> str | None:
     import docker
 
     images: Any = daemon.client.images
@@ -116,6 +118,6 @@ def _missing(daemon: Daemon, name: str) -> str | None:
     return None
 
 
-def _asked_for(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _extra_mounts(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     parts = [part for part in environment.get("BKTX_DOCKER_MOUNTS", "").split(",") if part]
     return tuple((host, inside or host) for host, _, inside in (part.partition(":") for part in parts))

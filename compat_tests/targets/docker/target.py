@@ -22,7 +22,7 @@ from compat_tests.targets.unavailable import Unavailable
 
 
 @attrs.frozen
-class _Prepared:
+class _DaemonAndImage:
     daemon: Daemon
     image: Image
 
@@ -50,16 +50,16 @@ class DockerTarget(StartedTarget):
         self.name = f"Java {release} in Docker"
         self._zookeeper = SharedZooKeeper(self.lifetime)
         self._lock = threading.Lock()
-        self._prepared: _Prepared | Unavailable | None = None
+        self._daemon_and_image: _DaemonAndImage | Unavailable | None = None
 
     @property
     def how(self) -> str:
         """How it is run; looks for daemon and image if that has not been done."""
         try:
-            prepared = self._prepare()
+            docker = self._prepare()
         except Unavailable as missing:
             return f"in Docker, which could not be had: {missing.reason}"
-        return f"in Docker ({prepared.daemon.origin}): {prepared.image.how}"
+        return f"in Docker ({docker.daemon.origin}): {docker.image.how}"
 
     @property
     def cluster(self) -> Cluster:
@@ -72,13 +72,13 @@ class DockerTarget(StartedTarget):
 
     def make_bookie(self, cluster: Cluster | None, folder: Path, recipe: Recipe) -> ContainerInstance:
         """A container that has not been made."""
-        prepared = self._prepare()
+        docker = self._prepare()
         bookie = ContainerBookie(
             self.release,
             cluster or self.new_cluster(),
             folder,
-            prepared.daemon,
-            prepared.image,
+            docker.daemon,
+            docker.image,
             files=recipe.files,
             settings=recipe.settings,
             properties=recipe.jaas,
@@ -93,24 +93,24 @@ class DockerTarget(StartedTarget):
         if isinstance(instance, ContainerInstance):
             instance.remove()
 
-    def _prepare(self) -> _Prepared:
+    def _prepare(self) -> _DaemonAndImage:
         with self._lock:
-            if self._prepared is None:
+            if self._daemon_and_image is None:
                 try:
-                    self._prepared = self._found()
+                    self._daemon_and_image = self._find()
                 except Unavailable as missing:
-                    self._prepared = missing
-        if isinstance(self._prepared, Unavailable):
-            raise self._prepared
-        return self._prepared
+                    self._daemon_and_image = missing
+        if isinstance(self._daemon_and_image, Unavailable):
+            raise self._daemon_and_image
+        return self._daemon_and_image
 
-    def _found(self) -> _Prepared:
+    def _find(self) -> _DaemonAndImage:
         daemon = find_daemon(self.lifetime)
         image = find_image(daemon, self.release)
         if image.ours:
             self.lifetime.finally_do(lambda: _remove(daemon.client, image.name))
             guardian.watch_docker(daemon.url, f"/images/{image.name}")
-        return _Prepared(daemon, image)
+        return _DaemonAndImage(daemon, image)
 
 
 def _remove(client: Any, name: str) -> None:

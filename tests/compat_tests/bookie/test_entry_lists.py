@@ -12,7 +12,7 @@ from compat_tests.wire.replies import Reply
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import EOK
-from tests.compat_tests.judge.fake_environment import made
+from tests.compat_tests.judge.fake_environment import make_case
 
 Group = tuple[int, int, int, int]
 
@@ -28,7 +28,7 @@ def ids_of(data: bytes | None) -> list[int]:
     part = v3_pb2.GetListOfEntriesOfLedgerResponse()
     if data is not None:
         setattr(part, FIELD, data)
-    talk = Talk(Brief(made("BKW-LIST-999"), V3, seed=1), Site("127.0.0.1", 1))
+    talk = Talk(Brief(make_case("BKW-LIST-999"), V3, seed=1), Site("127.0.0.1", 1))
     return parse(talk, Reply(V3, b"", V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, 3, EOK, part=part)).ids()
 
 

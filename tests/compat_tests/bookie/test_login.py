@@ -10,12 +10,12 @@ from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.auth import SASL_PLUGIN
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, EUA, Status
-from tests.compat_tests.judge.fake_environment import made
+from tests.compat_tests.judge.fake_environment import make_case
 
 
 def reply(token: bytes | None) -> Reply:
@@ -24,7 +24,7 @@ def reply(token: bytes | None) -> Reply:
 
 
 def talk() -> Talk:
-    return Talk(Brief(made("BKW-AUTH-999"), V2, seed=1), Site("127.0.0.1", 1))
+    return Talk(Brief(make_case("BKW-AUTH-999"), V2, seed=1), Site("127.0.0.1", 1))
 
 
 def test_a_challenge_is_read() -> None:
@@ -43,26 +43,26 @@ def test_any_other_token_may_lack_a_nonce() -> None:
         directives_of(reply(b"rspauth"))
 
 
-def line(outcome: Reply | Closed | Silent) -> Any:
+def line(outcome: Reply | ConnectionClosed | Silence) -> Any:
     """A connection on which this comes of any request."""
 
-    class Asked:
-        def ask(self, frame: bytes) -> Reply | Closed | Silent:
+    class FakeLine:
+        def ask(self, frame: bytes) -> Reply | ConnectionClosed | Silence:
             return outcome
 
-    return Asked()
+    return FakeLine()
 
 
 def read(status: Status) -> Reply:
     return Reply(V2, b"", Operation.READ_ENTRY, 2, status, 1, 0)
 
 
-@pytest.mark.parametrize("outcome", [Closed(), Closed("reset"), read(EUA)], ids=str)
-def test_a_gate_is_shut_by_a_refusal_or_the_end(outcome: Reply | Closed) -> None:
+@pytest.mark.parametrize("outcome", [ConnectionClosed(), ConnectionClosed("reset"), read(EUA)], ids=str)
+def test_a_gate_is_shut_by_a_refusal_or_the_end(outcome: Reply | ConnectionClosed) -> None:
     expect_shut(talk(), line(outcome))
 
 
-@pytest.mark.parametrize("outcome", [Silent(10.0), read(EOK), read(ENOLEDGER)], ids=str)
-def test_silence_is_no_gate(outcome: Reply | Silent) -> None:
+@pytest.mark.parametrize("outcome", [Silence(10.0), read(EOK), read(ENOLEDGER)], ids=str)
+def test_silence_is_no_gate(outcome: Reply | Silence) -> None:
     with pytest.raises(Mismatch):
         expect_shut(talk(), line(outcome))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat_tests.bookie.metadata_tree import endpoint_of, layout_class, parsed
+from compat_tests.bookie.metadata_tree import endpoint_of, layout_class, parse_service_info
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.metadata.formats_pb2 import BookieServiceInfo
 
@@ -15,7 +15,7 @@ def info(*protocols: str) -> BookieServiceInfo:
 
 
 def test_a_message_is_read() -> None:
-    assert endpoint_of(parsed(info("http", "bookie-rpc").SerializeToString())).port == 2
+    assert endpoint_of(parse_service_info(info("http", "bookie-rpc").SerializeToString())).port == 2
 
 
 @pytest.mark.parametrize("protocols", [(), ("http",), ("bookie-rpc", "bookie-rpc")])
@@ -26,14 +26,14 @@ def test_there_is_one_endpoint_for_clients(protocols: tuple[str, ...]) -> None:
 
 def test_bytes_that_are_none() -> None:
     with pytest.raises(Mismatch, match="a BookieServiceInfo"):
-        parsed(b"\xff\xff\xff")
+        parse_service_info(b"\xff\xff\xff")
 
 
 def test_a_message_that_lacks_a_required_field() -> None:
     message = BookieServiceInfo()
     message.endpoints.add(id="bookie", host="h", protocol="bookie-rpc")
     with pytest.raises(Mismatch, match="port"):
-        parsed(message.SerializePartialToString())
+        parse_service_info(message.SerializePartialToString())
 
 
 def test_the_class_in_layout() -> None:

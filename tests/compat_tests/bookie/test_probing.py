@@ -8,7 +8,7 @@ from compat_tests.bookie import probing
 from compat_tests.judge.case import V2, V3
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
-from compat_tests.wire.replies import Closed, Reply, Silent, txn_id_of
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence, txn_id_of
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
 from protocol_specs.wire.status import EBADREQ, EBADVERSION, ENOLEDGER, EUA
@@ -55,7 +55,7 @@ def test_one_that_has_everything(found):
     assert set(found(answer_of).values()) == {"yes"}
 
 
-@pytest.mark.parametrize("outcome", [Closed(), "EBADREQ", "EBADVERSION"], ids=str)
+@pytest.mark.parametrize("outcome", [ConnectionClosed(), "EBADREQ", "EBADVERSION"], ids=str)
 def test_what_is_refused_is_not_there(found, outcome):
     refusals = {"EBADREQ": EBADREQ, "EBADVERSION": EBADVERSION}
 
@@ -69,7 +69,7 @@ def test_what_is_refused_is_not_there(found, outcome):
     assert features["force"].startswith("no: ")
 
 
-@pytest.mark.parametrize("outcome", [Silent(2.0), GARBLED, EUA], ids=str)
+@pytest.mark.parametrize("outcome", [Silence(2.0), GARBLED, EUA], ids=str)
 def test_what_is_answered_wrongly_or_not_at_all_is_for_the_cases(found, outcome):
     def answer(frame):
         if of_operation(frame) in (Operation.BATCH_READ_ENTRY, V3Operation.FORCE_LEDGER):
@@ -79,7 +79,7 @@ def test_what_is_answered_wrongly_or_not_at_all_is_for_the_cases(found, outcome)
     assert set(found(answer).values()) == {"yes"}
 
 
-@pytest.mark.parametrize("outcome", [Silent(2.0), GARBLED, "EBADREQ"], ids=str)
+@pytest.mark.parametrize("outcome", [Silence(2.0), GARBLED, "EBADREQ"], ids=str)
 @pytest.mark.parametrize("dialect", [V2, V3])
 def test_a_dialect_that_is_broken_is_for_the_cases(found, outcome, dialect):
     def answer(frame):
@@ -91,12 +91,12 @@ def test_a_dialect_that_is_broken_is_for_the_cases(found, outcome, dialect):
 
 
 def test_a_dialect_that_is_not_spoken(found):
-    features = found(lambda frame: answer_of(frame) if txn_id_of(frame) is None else Closed())
+    features = found(lambda frame: answer_of(frame) if txn_id_of(frame) is None else ConnectionClosed())
     assert features["v2"] == "yes"
     assert features["v3"] == features["force"] == features["scopes"] == "no: the connection was closed"
 
 
-@pytest.mark.parametrize("outcome", [Silent(2.0), GARBLED, REFUSED, Closed()], ids=str)
+@pytest.mark.parametrize("outcome", [Silence(2.0), GARBLED, REFUSED, ConnectionClosed()], ids=str)
 def test_what_answers_in_no_dialect_is_not_asked_for_more(found, outcome):
     asked = []
     assert found(lambda frame: asked.append(frame) or outcome) == {"v2": "yes", "v3": "yes"}

@@ -9,18 +9,18 @@ from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import V2, V3
 from compat_tests.judge.verdict import Mismatch
 from compat_tests.targets.sites import Site
-from compat_tests.wire.line import Line, framed
+from compat_tests.wire.line import Line, with_length
 from compat_tests.wire.replies import parse
 from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, EUA
 from tests.compat_tests.fake_socket import FakeSocket
-from tests.compat_tests.judge.fake_environment import made
+from tests.compat_tests.judge.fake_environment import make_case
 
 
 @pytest.fixture
 def talk():
-    return Talk(Brief(made("BKW-X-001"), V3, 1), Site("127.0.0.1", 1))
+    return Talk(Brief(make_case("BKW-X-001"), V3, 1), Site("127.0.0.1", 1))
 
 
 def reply(*parts: str, status: int = EOK.v3, part_status: int | None = None):
@@ -74,15 +74,15 @@ def test_half_a_reply_is_one(talk):
 )
 @pytest.mark.parametrize("harmed", [False, True])
 def test_a_client_beside_the_case_is_served_before_and_after(monkeypatch, site, statuses, harmed):
-    talk = Talk(Brief(made("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1))
-    ledger_id = Talk(Brief(made("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1)).new_ledger()
+    talk = Talk(Brief(make_case("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1))
+    ledger_id = Talk(Brief(make_case("BKW-X-001", site=site), V2, 1), Site("127.0.0.1", 1)).new_ledger()
     first, second = (Operation.ADD_ENTRY if site != "read-only" else Operation.READ_ENTRY), Operation.READ_ENTRY
     replies = [
         b"".join([framing.join_header(2, operation).to_bytes(4, "big"), status.v2.to_bytes(4, "big"),
                   ledger_id.to_bytes(8, "big"), bytes(8)])
         for operation, status in zip((first, second), statuses, strict=True)
     ]  # fmt: skip
-    pieces = [framed(replies[0]), "end" if harmed else framed(replies[1])]
+    pieces = [with_length(replies[0]), "end" if harmed else with_length(replies[1])]
     monkeypatch.setattr(Line, "to", lambda address, name, recording, *more: line(talk, *pieces))
     talk.begin()
     if not harmed:

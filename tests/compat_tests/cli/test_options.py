@@ -16,7 +16,7 @@ _DRIVER = {"bookie": [], "client": ["--", "no-such-driver"]}
 
 
 @pytest.mark.parametrize(
-    ("role", "case", "said"),
+    ("role", "case", "message"),
     [
         ("bookie", "BKW-READ-0014", "there is no such case; did you mean BKW-READ-014"),
         ("bookie", "bkw-read-014", "there is no such case; did you mean BKW-READ-014"),
@@ -26,13 +26,13 @@ _DRIVER = {"bookie": [], "client": ["--", "no-such-driver"]}
     ],
 )
 def test_a_divergence_of_a_case_that_is_not_judged_is_a_mistake(
-    role: str, case: str, said: str, tmp_path: Path
+    role: str, case: str, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(f'[[divergence]]\ncase = "{case}"\nreference = "1"\nseen = "EIO"\n')
     done = CliRunner().invoke(main, [*_COMMANDS[role], "--features", str(path), *_DRIVER[role]])
     assert done.exit_code == 2
-    assert " ".join(f"{path}: divergence of {case}: {said}".split()) in " ".join(done.output.split())
+    assert " ".join(f"{path}: divergence of {case}: {message}".split()) in " ".join(done.output.split())
 
 
 def test_a_divergence_that_is_not_among_the_cases_to_run_is_none(tmp_path: Path) -> None:

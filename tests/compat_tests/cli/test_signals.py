@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from compat_tests.cli.signals import ended_by_signals
+from compat_tests.cli.signals import stop_on_signals
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_a_wish_and_the_second_an_order(number: signal.Signals) -> None:
-    with ended_by_signals() as stop:
+    with stop_on_signals() as stop:
         signal.raise_signal(number)
         assert stop.is_set()
         with pytest.raises(KeyboardInterrupt):
@@ -31,7 +31,7 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(number: signal.Signa
 
 def test_who_was_told_to_outlive_the_terminal_does() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with ended_by_signals() as stop:
+    with stop_on_signals() as stop:
         signal.raise_signal(signal.SIGHUP)
         assert not stop.is_set()
         signal.raise_signal(signal.SIGTERM)

@@ -10,14 +10,14 @@ from compat_tests.client.rules import Exchange
 from compat_tests.judge.case import V2
 from compat_tests.judge.recording import NOTE, Recording
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.line import framed
+from compat_tests.wire.line import with_length
 from compat_tests.wire.tls import bookie_context
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.status import EIO, EOK
 from tests.compat_tests.client.tls_peer import TlsPeer, records, secrets_in
 
-ASK_FOR_TLS = framed(v3_requests.start_tls())
-READS = framed(v2_requests.read(7, 3)) + framed(v2_requests.read(7, 4))
+ASK_FOR_TLS = with_length(v3_requests.start_tls())
+READS = with_length(v2_requests.read(7, 3)) + with_length(v2_requests.read(7, 4))
 
 
 class Bookie:
@@ -81,7 +81,7 @@ def test_requests_inside_tls_are_served_and_known_as_such(secrets):
     request = [(each.operation, each.inside_tls) for each in bookie.requests]
     assert request == [(START_TLS, False), (READ, True), (READ, True)]
     replies = [encode(each, bookie.store.answer(each)) for each in bookie.requests[1:]]
-    assert peer.heard() == b"".join(map(framed, replies))
+    assert peer.heard() == b"".join(map(with_length, replies))
     assert bookie.certificates == [None]
 
 
@@ -105,7 +105,7 @@ def test_frames_sent_together_are_one_record_and_pieces_are_several(secrets):
         return acted
 
     for act in (lambda ask: ask.send(b"one", b"two"), lambda ask: [ask.send_bytes(b"abc") for _ in range(3)]):
-        peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=framed(v2_requests.read(7, 3)))
+        peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=with_length(v2_requests.read(7, 3)))
         served(tls_bookie(secrets, measured(act)), peer)
     assert sizes == [1, 3]
 
@@ -113,7 +113,7 @@ def test_frames_sent_together_are_one_record_and_pieces_are_several(secrets):
 def test_what_is_broken_off_lacks_its_end_on_the_wire(secrets):
     heard = {}
     for missing in (0, 5):
-        peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=framed(v2_requests.read(7, 3)))
+        peer = TlsPeer(secrets, clear=ASK_FOR_TLS, inside=with_length(v2_requests.read(7, 3)))
         bookie = tls_bookie(secrets, lambda ask, missing=missing: ask.break_off(b"the whole reply", missing))
         served(bookie, peer)
         heard[missing] = peer.heard()

@@ -10,7 +10,7 @@ from compat_tests.client import client_environment
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import of_command
 from compat_tests.judge.verdict import Interrupted
-from compat_tests.targets.lifetime import LeftBehind
+from compat_tests.targets.lifetime import CleanupFailed
 
 
 class FakeSession:
@@ -69,6 +69,6 @@ def test_what_the_cases_have_made_is_removed(monkeypatch: pytest.MonkeyPatch, er
 def test_what_cannot_be_removed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     session = FakeSession(ConnectionLoss())
     monkeypatch.setattr(client_environment, "new_session", lambda hosts: session)
-    with pytest.raises(LeftBehind, match=r"/bookkeeper-conformance-\w+ in the ZooKeeper at zk:2181: ConnectionLoss"):
+    with pytest.raises(CleanupFailed, match=r"/bookkeeper-conformance-\w+ in the ZooKeeper at zk:2181: ConnectionLoss"):
         judge_nothing()
     assert session.calls[-2:] == ["stop", "close"]

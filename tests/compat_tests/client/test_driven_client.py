@@ -44,8 +44,8 @@ def client(*outcomes):
 
 def test_a_ledger_is_created_and_written():
     opened = {"handle": "3", "ledger": "9", "last_add_confirmed": "-1"}
-    judged, driver = client(opened, {"entry": "0"}, {"codes": "0,-101", "entries": "1,-1", "order": "1,0"})
-    handle = judged.create(3, 2, custom={"a": b"1"})
+    client_under_test, driver = client(opened, {"entry": "0"}, {"codes": "0,-101", "entries": "1,-1", "order": "1,0"})
+    handle = client_under_test.create(3, 2, custom={"a": b"1"})
     assert (handle.ledger_id, handle.opened_at, handle.append(b"x")) == (9, -1, 0)
     outcomes = handle.append_many([b"a", b""])
     assert (outcomes.codes, outcomes.entries, outcomes.order) == ((0, -101), (1, -1), (1, 0))
@@ -56,36 +56,36 @@ def test_a_ledger_is_created_and_written():
 
 def test_an_error_fails_the_case_unless_it_is_wanted():
     fenced = JavaError(-101, "LedgerFenced", "taken over")
-    judged, _ = client(fenced, fenced)
+    client_under_test, _ = client(fenced, fenced)
     with pytest.raises(Mismatch, match="LedgerFenced"):
-        judged.delete(1)
-    assert judged.begin("delete", ledger=1).error().code == -101
+        client_under_test.delete(1)
+    assert client_under_test.begin("delete", ledger=1).error().code == -101
 
 
 def test_success_is_no_error():
-    judged, _ = client({})
+    client_under_test, _ = client({})
     with pytest.raises(Mismatch, match="expected an error"):
-        judged.begin("delete", ledger=1).error()
+        client_under_test.begin("delete", ledger=1).error()
 
 
 def test_what_a_client_cannot_is_unsupported():
-    judged, _ = client(JavaError(None, "Unsupported", "no batch read"))
+    client_under_test, _ = client(JavaError(None, "Unsupported", "no batch read"))
     with pytest.raises(Unsupported):
-        judged.call("batch_read")
+        client_under_test.call("batch_read")
 
 
 def test_a_client_that_hangs_or_ends_fails_the_case():
-    judged, _ = client(None, DriverEnded("bye"))
+    client_under_test, _ = client(None, DriverEnded("bye"))
     with pytest.raises(Mismatch, match="an answer within"):
-        judged.call("open")
+        client_under_test.call("open")
     with pytest.raises(Mismatch, match="process ended"):
-        judged.call("open")
+        client_under_test.call("open")
 
 
 def test_a_client_that_hangs_does_not_hold_up_who_wants_to_stop():
-    judged = Client(Stage(stopped=True), "c", Driver(None).submit)
+    client_under_test = Client(Stage(stopped=True), "c", Driver(None).submit)
     with pytest.raises(Interrupted):
-        judged.call("open")
+        client_under_test.call("open")
 
 
 def test_an_error_without_a_code_has_one_that_no_client_has():
@@ -98,17 +98,17 @@ def test_entries_may_be_empty():
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("values", "wrong"),
     [
         ({}, "the driver's reply to open: expected a value handle, seen no values"),
         ({"handle": "3", "ledger": "nine", "last_add_confirmed": "-1"}, "expected an integer in decimal, seen 'nine'"),
         ({"handle": "", "ledger": "9", "last_add_confirmed": "-1"}, "expected an integer in decimal, seen ''"),
     ],
 )
-def test_a_reply_that_is_not_as_documented_is_no_fault_of_the_suite(said, wrong):
-    judged, _ = client(said)
+def test_a_reply_that_is_not_as_documented_is_no_fault_of_the_suite(values, wrong):
+    client_under_test, _ = client(values)
     with pytest.raises(Mismatch) as seen:
-        judged.open(9)
+        client_under_test.open(9)
     assert wrong in str(seen.value)
 
 

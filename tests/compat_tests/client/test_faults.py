@@ -29,16 +29,16 @@ def test_every_field_of_an_entry_has_its_span():
 @pytest.mark.parametrize("digest", DIGESTS)
 def test_each_damaged_entry_differs_in_one_byte_of_its_field(digest):
     entry = bytes(32 + digest.size) + b"hello"
-    for name, changed in faults.damaged(entry, digest).items():
+    for name, changed in faults.damaged_copies(entry, digest).items():
         different = [at for at, (old, new) in enumerate(zip(entry, changed, strict=True)) if old != new]
         assert len(different) == 1
         assert different[0] in faults.spans(entry, digest)[name]
 
 
 def test_what_is_cut_short_lacks_metadata_digest_or_payload():
-    found = [len(each) for each in faults.cut_short(ENTRY, CRC32C)]
+    found = [len(each) for each in faults.truncated_copies(ENTRY, CRC32C)]
     assert found == [0, 1, 8, 16, 24, 31, 32, 35, 40]
-    assert all(ENTRY.startswith(each) for each in faults.cut_short(ENTRY, CRC32C))
+    assert all(ENTRY.startswith(each) for each in faults.truncated_copies(ENTRY, CRC32C))
 
 
 def test_a_record_may_claim_another_size():

@@ -18,8 +18,8 @@ def side_of(secrets: Secrets, clients: bool = False) -> TlsSide:
 def shake_hands(side: TlsSide, peer: TlsPeer) -> bytes:
     """Pass bytes to and fro while the client has some; gives what came inside."""
     inside = b""
-    while said := peer.answer():
-        inside += side.receive(said)
+    while data := peer.answer():
+        inside += side.receive(data)
         peer.sendall(side.wire())
     return inside
 
@@ -52,9 +52,9 @@ def test_half_a_record_gives_nothing_before_the_rest_is_there(tmp_path):
     side, peer = side_of(secrets), TlsPeer(secrets)
     shake_hands(side, peer)
     peer.tls.write(b"a question")
-    said = peer.leaving.read()
-    assert side.receive(said[:9]) == b""
-    assert side.receive(said[9:]) == b"a question"
+    data = peer.leaving.read()
+    assert side.receive(data[:9]) == b""
+    assert side.receive(data[9:]) == b"a question"
 
 
 def test_a_goodbye_is_heard_on_either_side(tmp_path):

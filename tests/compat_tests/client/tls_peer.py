@@ -52,11 +52,11 @@ class TlsPeer:
     # As a socket -----------------------------------------------------------------------------------------------------
 
     def recv(self, size: int) -> bytes:
-        said, self.clear = self.clear, b""
-        said = said or self.answer()
-        if not said:
+        data, self.clear = self.clear, b""
+        data = data or self.answer()
+        if not data:
             self.ended.set()
-        return said
+        return data
 
     def sendall(self, data: bytes) -> None:
         if not self._begun:

@@ -61,7 +61,7 @@ def test_the_workflow_of_the_guide_uses_what_the_action_has() -> None:
     assert roles == {"bookie", "client"}
 
 
-def judged(tmp_path: Path, exit_code: int = 0, **inputs: str) -> tuple[list[str], str, int]:
+def run_action(tmp_path: Path, exit_code: int = 0, **inputs: str) -> tuple[list[str], str, int]:
     """Run the script of the action with a suite that only says how it was called."""
     command = tmp_path / "conformance" / "bin" / "bookkeeper-conformance"
     command.parent.mkdir(parents=True)
@@ -76,7 +76,7 @@ def judged(tmp_path: Path, exit_code: int = 0, **inputs: str) -> tuple[list[str]
 
 
 def test_a_bookie_is_judged_and_the_outcome_kept(tmp_path: Path) -> None:
-    words, output, code = judged(tmp_path, 1, ADDRESS="127.0.0.1:3181", ARGUMENTS="--only 'BKW-READ-*' --strict")
+    words, output, code = run_action(tmp_path, 1, ADDRESS="127.0.0.1:3181", ARGUMENTS="--only 'BKW-READ-*' --strict")
     assert words[:6] == ["bookie", "--address", "127.0.0.1:3181", "--only", "BKW-READ-*", "--strict"]
     assert words[words.index("--markdown") + 1] == str(tmp_path / "summary")
     assert {"--json", "--html", "--junit", "--badge", "--pcap"} <= set(words)
@@ -84,7 +84,7 @@ def test_a_bookie_is_judged_and_the_outcome_kept(tmp_path: Path) -> None:
 
 
 def test_a_client_is_judged_by_its_driver(tmp_path: Path) -> None:
-    words, _, code = judged(tmp_path, ROLE="client", DRIVER="node 'my driver.js' -v")
+    words, _, code = run_action(tmp_path, ROLE="client", DRIVER="node 'my driver.js' -v")
     assert words[0] == "client"
     assert words[-4:] == ["--", "node", "my driver.js", "-v"]
     assert code == 0

@@ -9,7 +9,7 @@ from compat_tests.judge.result import TargetInfo
 BASE = "BKW-BASE-001"
 
 
-def made(case_id, script=lambda attempt: None, *, level=MUST, **options):
+def make_case(case_id, script=lambda attempt: None, *, level=MUST, **options):
     """A case that is not in the catalogue."""
     texts = ("sec-read-entry-v2", "title", "It must.", "bytes", "bytes back")
     return Case(case_id, Role.BOOKIE, level, *texts, script, **options)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from compat_tests.judge.attempt import Attempt, Brief, shown
+from compat_tests.judge.attempt import Attempt, Brief, as_text
 from compat_tests.judge.case import V2
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import EOK, EUA
-from tests.compat_tests.judge.fake_environment import made
+from tests.compat_tests.judge.fake_environment import make_case
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from tests.compat_tests.judge.fake_environment import made
     ],
 )
 def test_a_value_is_shown_by_what_it_is(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert as_text(value) == text
 
 
 @pytest.fixture
 def attempt() -> Attempt:
-    return Attempt(Brief(made("BKW-X-001"), V2, 1))
+    return Attempt(Brief(make_case("BKW-X-001"), V2, 1))
 
 
 LONG = bytes(100)
@@ -37,8 +37,8 @@ DAMAGED = bytes(70) + b"\x01" + bytes(29)
 def test_a_difference_behind_what_is_shown_is_shown(attempt: Attempt) -> None:
     with pytest.raises(Mismatch) as wrong:
         attempt.check("the entry", DAMAGED, LONG)
-    assert wrong.value.expected == f"{shown(LONG)}, from byte 70 on {'00' * 30}"
-    assert wrong.value.seen == f"{shown(LONG)}, from byte 70 on 01{'00' * 29}"
+    assert wrong.value.expected == f"{as_text(LONG)}, from byte 70 on {'00' * 30}"
+    assert wrong.value.seen == f"{as_text(LONG)}, from byte 70 on 01{'00' * 29}"
 
 
 def test_so_is_one_in_a_list(attempt: Attempt) -> None:
@@ -52,7 +52,7 @@ def test_so_is_one_in_a_list(attempt: Attempt) -> None:
 def test_what_shows_needs_no_more(attempt: Attempt, expected: object, seen: object) -> None:
     with pytest.raises(Mismatch) as wrong:
         attempt.check("it", seen, expected)
-    assert (wrong.value.expected, wrong.value.seen) == (shown(expected), shown(seen))
+    assert (wrong.value.expected, wrong.value.seen) == (as_text(expected), as_text(seen))
 
 
 def test_the_first_of_nothing_is_a_failure(attempt: Attempt) -> None:

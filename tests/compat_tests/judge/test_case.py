@@ -9,7 +9,7 @@ import pytest
 from compat_tests.judge.case import CATALOGUE, Role, enter
 from compat_tests.judge.catalogue import load, select, with_dependencies
 from compat_tests.judge.features import FEATURES
-from tests.compat_tests.judge.fake_environment import BASE, made
+from tests.compat_tests.judge.fake_environment import BASE, make_case
 
 ROOT = Path(__file__).parents[3]
 LABELS = set(
@@ -58,4 +58,4 @@ def test_what_others_depend_on_comes_along():
 )
 def test_a_case_that_is_not_well_formed_is_refused(options, error):
     with pytest.raises(ValueError, match=error):
-        enter(made(**{"case_id": "BKW-X-001", **options}))
+        enter(make_case(**{"case_id": "BKW-X-001", **options}))

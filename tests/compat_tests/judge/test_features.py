@@ -20,10 +20,10 @@ seen = "EOK"
 def test_a_good_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(GOOD)
-    said = read(path)
-    assert (said.implementation, said.release) == ("mine", "1.0")
-    assert said.features == {"force": "no: mine.toml says so", "batch-read-v2": "yes"}
-    assert said.divergences[0].case == "BKW-ADD-001"
+    declared = read(path)
+    assert (declared.implementation, declared.release) == ("mine", "1.0")
+    assert declared.features == {"force": "no: mine.toml says so", "batch-read-v2": "yes"}
+    assert declared.divergences[0].case == "BKW-ADD-001"
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from attrs import evolve
 
 from compat_tests.judge.attempt import Brief
 from compat_tests.judge.case import MAY, MUST, SHOULD, V2
+from compat_tests.judge.divergences import Divergence
 from compat_tests.judge.judgement import Measure, judge
-from compat_tests.judge.known import Divergence
 from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted, Mismatch, NotReached, Unsupported, Verdict
 from compat_tests.targets.process import StartFailed
 from compat_tests.targets.sites import NotOffered
 from compat_tests.targets.unavailable import Unavailable
 from protocol_specs.codecs import Malformed
-from tests.compat_tests.judge.fake_environment import FakeEnvironment, made
+from tests.compat_tests.judge.fake_environment import FakeEnvironment, make_case
 
 ID = "BKW-X-001"
 ON_RECORD = Divergence(ID, "D14", "BK#1", "EOK", "It forgets.", since="4.9", until="4.16")
@@ -27,7 +27,7 @@ def raising(error):
 
 
 def result_of(script, *, measure=None, features=None, info=None, **options):
-    case, environment = made(ID, script, **options), FakeEnvironment()
+    case, environment = make_case(ID, script, **options), FakeEnvironment()
     environment.info = info or environment.info
     return judge(environment, Brief(case, V2, 1, features or {}), measure or Measure())
 

@@ -7,16 +7,18 @@ from attrs import evolve
 
 from compat_tests.judge.case import V2, V3
 from compat_tests.judge.recording import Event
-from compat_tests.judge.result import Known, Result, Run, TargetInfo, describe
+from compat_tests.judge.result import KnownDivergence, Result, Run, TargetInfo, describe
 from compat_tests.judge.verdict import Verdict
-from tests.compat_tests.judge.fake_environment import made
+from tests.compat_tests.judge.fake_environment import make_case
 
 EXCHANGE = [
     Event(0.001, "main", "suite", b"\0\1"),
     Event(0.002, "main", "target", b"\2"),
     Event(0.5, "main", "note", text="x"),
 ]
-RESULT = Result("BKW-X-001", "V2", Verdict.KNOWN_DIVERGENCE, "m", "e", "s", "n", 0.25, Known("D1", "r", "t"), EXCHANGE)
+RESULT = Result(
+    "BKW-X-001", "V2", Verdict.KNOWN_DIVERGENCE, "m", "e", "s", "n", 0.25, KnownDivergence("D1", "r", "t"), EXCHANGE
+)
 RUN = Run(
     "bookie",
     TargetInfo("Java", "java", "4.18.0", "jars"),
@@ -26,7 +28,7 @@ RUN = Run(
     "bookkeeper-conformance bookie",
     3.5,
     features={"v2": "yes"},
-    cases=[describe(made("BKW-X-001", dialects=(V2, V3)))],
+    cases=[describe(make_case("BKW-X-001", dialects=(V2, V3)))],
     results=[RESULT],
 )
 

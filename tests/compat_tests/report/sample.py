@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compat_tests.judge.recording import NOTE, SUITE, TARGET, Event
-from compat_tests.judge.result import Known, Result, Run, TargetInfo
+from compat_tests.judge.result import KnownDivergence, Result, Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 from protocol_specs import vectors
 
@@ -53,7 +53,7 @@ def result(case_id: str, verdict: Verdict, dialect: str = "V2", **fields: Any) -
         fields.setdefault("seen", "EIO")
         fields.setdefault("message", "the reply to the read: expected ENOENTRY, seen EIO")
     if verdict is Verdict.KNOWN_DIVERGENCE:
-        fields.setdefault("known", Known("D14", "correctness: D14", "The fence is lost."))
+        fields.setdefault("known", KnownDivergence("D14", "correctness: D14", "The fence is lost."))
     return Result(case_id, dialect, verdict, **{"duration_s": 0.012, **fields})
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from compat_tests.judge.recording import NOTE, SUITE, TARGET, Event
-from compat_tests.report.annotate import DUMP_SHOWN, Shown, annotate
+from compat_tests.report.annotate import DUMP_SHOWN, AnnotatedEvent, annotate
 from protocol_specs import vectors
 
 READ = bytes.fromhex("00000014020200000000000000000001ffffffffffffffff")
@@ -14,16 +14,16 @@ def sent(data: bytes, at: float = 0.0, line: str = "main") -> Event:
     return Event(at, line, SUITE, data)
 
 
-def came(data: bytes, at: float = 1.0, line: str = "main") -> Event:
+def received(data: bytes, at: float = 1.0, line: str = "main") -> Event:
     return Event(at, line, TARGET, data)
 
 
-def titles(shown: list[Shown]) -> list[str]:
+def titles(shown: list[AnnotatedEvent]) -> list[str]:
     return [each.title for each in shown]
 
 
 def test_each_field_stands_beside_its_bytes() -> None:
-    request, reply = annotate([sent(READ, 0.5), came(NO_ENTRY, 0.75)], "bookie")
+    request, reply = annotate([sent(READ, 0.5), received(NO_ENTRY, 0.75)], "bookie")
     assert (request.sender, request.time_s, request.line) == ("suite", 0.5, "main")
     assert request.title == "V2 READ_ENTRY request, 24 bytes"
     assert [(row.offset, row.hex, row.name, row.value) for row in request.rows] == [
@@ -37,7 +37,7 @@ def test_each_field_stands_beside_its_bytes() -> None:
 
 
 def test_a_client_is_the_one_that_asks() -> None:
-    shown = annotate([came(READ), sent(NO_ENTRY, 2)], "client")
+    shown = annotate([received(READ), sent(NO_ENTRY, 2)], "client")
     assert titles(shown) == ["V2 READ_ENTRY request, 24 bytes", "V2 READ_ENTRY response, 28 bytes"]
     assert [each.sender for each in shown] == ["target", "suite"]
 
@@ -77,7 +77,7 @@ def test_what_comes_behind_a_broken_frame_is_shown_too() -> None:
 
 def test_the_bytes_of_a_field_are_shown_once() -> None:
     for vector in vectors.load("wire"):
-        for side, direction in (("request", sent), ("reply", came)):
+        for side, direction in (("request", sent), ("reply", received)):
             if side in vector:
                 data = bytes.fromhex(vector[side])
                 for frame in annotate([direction(data)], "bookie"):
@@ -95,5 +95,5 @@ def test_a_line_that_was_closed_is_another_connection() -> None:
     shown = annotate([sent(unknown), closed, sent(READ, 2)], "bookie")
     assert titles(shown)[-1] == "V2 READ_ENTRY request, 24 bytes"
     stopped = Event(1, "", NOTE, text="the bookie is killed")
-    shown = annotate([sent(READ[:9]), came(NO_ENTRY), stopped, sent(READ, 2)], "bookie")
+    shown = annotate([sent(READ[:9]), received(NO_ENTRY), stopped, sent(READ, 2)], "bookie")
     assert titles(shown)[-1] == "V2 READ_ENTRY request, 24 bytes"

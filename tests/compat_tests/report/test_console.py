@@ -8,7 +8,7 @@ from attrs import evolve
 from compat_tests.judge.result import Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.console import REASONS_SHOWN, Console
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.verdict_style import STYLES
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
 TRACEBACK = "Traceback (most recent call last):\n  File \"x.py\", line 1, in x\nKeyError: 'boo'"
@@ -25,21 +25,21 @@ def shown(run: Run, verbose: bool = False, docs_url: str = "") -> str:
 
 
 def test_every_verdict_has_a_look() -> None:
-    assert set(LOOKS) == set(Verdict)
-    assert len({look.sign for look in LOOKS.values()}) == len({look.word for look in LOOKS.values()}) == len(LOOKS)
+    assert set(STYLES) == set(Verdict)
+    assert len({look.sign for look in STYLES.values()}) == len({look.word for look in STYLES.values()}) == len(STYLES)
 
 
 @pytest.mark.parametrize(
-    ("name", "how", "said"),
+    ("name", "how", "message"),
     [
         ("Java 4.18.0", "in Docker", "bookie Java 4.18.0, in Docker: "),
         ("bookie at h:1", "running already", "bookie at h:1, running already: "),
         ("./driver", "./driver", "bookie ./driver: "),
     ],
 )
-def test_what_is_judged_is_said_once(name: str, how: str, said: str) -> None:
+def test_what_is_judged_is_said_once(name: str, how: str, message: str) -> None:
     text = shown(evolve(every_verdict(), target=TargetInfo(name, how=how)))
-    assert text.startswith(said)
+    assert text.startswith(message)
 
 
 def test_a_failure_is_shown_in_full() -> None:

@@ -10,8 +10,8 @@ from attrs import evolve
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report import badge
 from compat_tests.report.junit import write_junit
-from compat_tests.report.mutants import Mutant, Mutants, joined, read_mutants
-from compat_tests.report.rerun_command import again, without_reports
+from compat_tests.report.mutants import Mutant, Mutants, join, read_mutants
+from compat_tests.report.rerun_command import rerun_command, without_reports
 from compat_tests.report.runs import NotARun, read_all, write_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
@@ -109,7 +109,7 @@ def test_the_badge_does_not_boast() -> None:
     ],
 )
 def test_one_case_again(command: str, expected: str) -> None:
-    assert again(run([], [], command=command), "BKW-A-001") == expected
+    assert rerun_command(run([], [], command=command), "BKW-A-001") == expected
 
 
 def test_the_command_of_a_run_without_its_reports() -> None:
@@ -138,6 +138,6 @@ def test_mutants_are_read(tmp_path: Path) -> None:
     path.write_text(json.dumps(mutants.to_json(with_times=False)), encoding="utf-8")
     assert read_mutants(path).mutants == [evolve(mutants.mutants[0], seconds=0.0)]
     other = Mutants([Mutant("n", "client", "", "", ("BKW-A-002",))], ("BKW-A-003",))
-    assert joined([mutants, other]).killed == 2
-    assert not joined([mutants, Mutants([], (), full=True)]).full
-    assert joined([mutants, other]).cases_that_kill_none == ("BKW-A-003",)
+    assert join([mutants, other]).killed == 2
+    assert not join([mutants, Mutants([], (), full=True)]).full
+    assert join([mutants, other]).cases_that_kill_none == ("BKW-A-003",)

@@ -12,7 +12,7 @@ from compat_tests.judge.verdict import Verdict
 from compat_tests.report.html import page, write_html
 from compat_tests.report.matrix import LINES_OF_THE_REST, difference, matrices
 from compat_tests.report.mutants import Mutant, Mutants
-from compat_tests.report.verdict_style import LOOKS
+from compat_tests.report.verdict_style import STYLES
 from tests.compat_tests.report.sample import EXCHANGES, case, every_verdict, exchange, result, run
 
 VOID = {"meta", "link", "input", "br", "img"}
@@ -38,7 +38,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def parsed(text: str) -> Balance:
+def parse(text: str) -> Balance:
     parser = Balance()
     parser.feed(text)
     assert parser.open == []
@@ -56,7 +56,7 @@ MUTANTS = Mutants(
 
 def test_the_page_needs_nothing_else() -> None:
     text = page([every_verdict(), every_verdict("Java 4.18.0")], MUTANTS, "../docs")
-    found = parsed(text)
+    found = parse(text)
     assert {link for link in found.links if not link.startswith(("#", "../docs/"))} == set()
     assert not re.search(r"@import|url\(|<link|<img|src=", text)
     assert len(found.ids) == len(set(found.ids))
@@ -67,7 +67,7 @@ def test_the_page_needs_nothing_else() -> None:
 
 def test_every_verdict_has_its_colour_sign_and_word() -> None:
     text = page([every_verdict()])
-    for verdict, look in LOOKS.items():
+    for verdict, look in STYLES.items():
         assert f'<span class="v {verdict}">{look.sign} {look.word.lower()}</span>' in text
     css = Path(page.__code__.co_filename).with_name("templates") / "matrix.css"
     assert all(f".v.{verdict}" in css.read_text(encoding="utf-8") for verdict in Verdict)
@@ -76,14 +76,14 @@ def test_every_verdict_has_its_colour_sign_and_word() -> None:
 def test_each_count_says_what_it_counts() -> None:
     """On a phone the counts of a target stand below its name, without the heads of the columns."""
     text = page([every_verdict()])
-    for verdict, look in LOOKS.items():
+    for verdict, look in STYLES.items():
         assert f'<td class="{verdict}" data-label="{look.sign} {look.word.lower()}">1</td>' in text
 
 
 def test_what_a_target_says_is_no_markup() -> None:
     odd = result("BKW-READ-001", Verdict.FAIL, message="<script>alert(1)</script>", seen="</pre><b>", expected='"&')
     text = page([run([odd], [case(1, title="<i>")], "<b>", not_checked=None)])
-    parsed(text)
+    parse(text)
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
 
@@ -91,7 +91,7 @@ def test_what_a_target_says_is_no_markup() -> None:
 def test_missing_bytes_and_other_texts_are_named() -> None:
     assert "the bytes are not shown" not in page([every_verdict()])
     bare = page([every_verdict().without_exchanges()])
-    parsed(bare)
+    parse(bare)
     assert "the bytes are not shown" in bare
     remarked = page([run([result("BKW-READ-001", Verdict.PASS)], [case(1, remark="Its text has changed.")])])
     assert '<p class="remark">Its text has changed.</p>' in remarked
@@ -119,7 +119,7 @@ def test_the_same_outcome_is_shown_once() -> None:
 def test_both_roles_stand_on_one_page() -> None:
     client = run([result("BKW-CLIENT-001", Verdict.PASS, "")], [case(1, "CLIENT", role="client")], role="client")
     assert [matrix.role for matrix in matrices([client, every_verdict()])] == ["bookie", "client"]
-    parsed(page([client, every_verdict()]))
+    parse(page([client, every_verdict()]))
 
 
 def test_verdicts_of_both_dialects_are_one_if_they_agree() -> None:
@@ -176,7 +176,7 @@ def test_the_difference_is_marked(expected: str, seen: str, left: object, right:
 
 def test_the_score_of_the_suite_names_survivors() -> None:
     text = page([every_verdict()], MUTANTS)
-    parsed(text)
+    parse(text)
     assert "1 of 2" in text
     assert "50 %" in text
     assert re.search(r"✗ not found</span> lac_not_clipped", text)
@@ -190,4 +190,4 @@ def test_cases_that_find_nothing_are_named_and_excused_where_not_all_were_tried(
 
 
 def test_a_page_of_nothing() -> None:
-    parsed(page([]))
+    parse(page([]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compat_tests.judge import known
+from compat_tests.judge import divergences
 from compat_tests.judge.result import describe
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report import pages, publish
@@ -31,8 +31,8 @@ def test_every_case_is_of_a_section_that_exists() -> None:
 
 def test_every_divergence_is_of_a_case_that_exists() -> None:
     ids = {case.id for case in pages.published_cases()}
-    names = [folder.name for folder in known.FOLDER.iterdir() if folder.is_dir()]
-    assert [each.case for name in names for each in known.of_implementation(name) if each.case not in ids] == []
+    names = [folder.name for folder in divergences.FOLDER.iterdir() if folder.is_dir()]
+    assert [each.case for name in names for each in divergences.of_implementation(name) if each.case not in ids] == []
 
 
 def test_every_case_and_section_is_on_a_page() -> None:

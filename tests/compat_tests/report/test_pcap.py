@@ -42,12 +42,12 @@ def talk(*lines: str) -> list[Event]:
 def test_each_connection_of_a_case_is_a_stream(tmp_path: Path) -> None:
     one = run([result("BKW-READ-001", Verdict.PASS, exchange=talk("main", "other", "main"))], [case(1)])
     connections = read_back(one, tmp_path / "one.pcap")
-    said = [conversation.read(connection, Verdicts()) for connection in connections]
-    shown = [[each.item.direction for each in found if isinstance(each.item, Frame)] for found in said]
+    conversations = [conversation.read(connection, Verdicts()) for connection in connections]
+    shown = [[each.item.direction for each in found if isinstance(each.item, Frame)] for found in conversations]
     assert shown == [["request", "response"] * 2, ["request", "response"]]
-    assert all(each.item.broken is None for found in said for each in found if isinstance(each.item, Frame))
-    start_s = said[0][0].segment.time_s
-    assert [round(each.segment.time_s - start_s, 3) for each in said[0]] == [0, 0.5, 2, 2.5]
+    assert all(each.item.broken is None for found in conversations for each in found if isinstance(each.item, Frame))
+    start_s = conversations[0][0].segment.time_s
+    assert [round(each.segment.time_s - start_s, 3) for each in conversations[0]] == [0, 0.5, 2, 2.5]
 
 
 def test_bktx_wire_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from compat_tests.judge.case import Case, Level, Role
-from compat_tests.judge.result import Known, Result, Run, describe
+from compat_tests.judge.result import KnownDivergence, Result, Run, describe
 from compat_tests.judge.verdict import Verdict
-from compat_tests.report.published import CHANGED, GONE, REMARK, condensed, digest, expanded, write_published
+from compat_tests.report.published import CHANGED, GONE, REMARK, digest, from_published, to_published, write_published
 from compat_tests.report.runs import NotARun, read_json
 from tests.compat_tests.report.sample import case, every_verdict, result, run
 
@@ -45,7 +45,7 @@ def bare(results: Iterable[Result]) -> list[Result]:
 
 def from_file(*runs: Run, suite: dict[str, Case] = SUITE) -> list[Run]:
     """The runs as they come back from a file."""
-    return expanded(json.loads(json.dumps(condensed(runs))), suite)
+    return from_published(json.loads(json.dumps(to_published(runs))), suite)
 
 
 def test_every_verdict_comes_back() -> None:
@@ -61,11 +61,15 @@ def test_every_verdict_comes_back() -> None:
     [
         {"verdict": Verdict.PASS_NONSTRICT, "message": "it waits", "note": "it waits"},
         {"verdict": Verdict.PASS_NONSTRICT, "note": "it waits"},
-        {"verdict": Verdict.KNOWN_DIVERGENCE, "message": "other words", "known": Known("S4", "", "It is stored.")},
+        {
+            "verdict": Verdict.KNOWN_DIVERGENCE,
+            "message": "other words",
+            "known": KnownDivergence("S4", "", "It is stored."),
+        },
         {
             "verdict": Verdict.KNOWN_DIVERGENCE,
             "message": "S4: It is stored.",
-            "known": Known("S4", "", "It is stored."),
+            "known": KnownDivergence("S4", "", "It is stored."),
         },
         {"verdict": Verdict.PASS, "note": "a pass with a note"},
         {"verdict": Verdict.FAIL, "message": "the reply: expected EOK, seen EIO", "expected": "EOK", "seen": "EIO"},
@@ -84,7 +88,7 @@ def test_passes_are_not_listed_and_alike_results_are_one_row() -> None:
     ]
     passes = [Result("BKW-READ-002", dialect, Verdict.PASS) for dialect in ("V2", "V3")]
     runs = [run_of(SUITE.values(), f"Java {one}", [*lacks, *passes], release=one) for one in ("4.9.2", "4.14.7")]
-    data = condensed([*runs, run_of(SUITE.values())])
+    data = to_published([*runs, run_of(SUITE.values())])
     assert data["results"] == [
         {
             "case": "BKW-READ-001",
@@ -110,7 +114,7 @@ def test_a_case_that_one_run_lacks_is_no_pass_of_it() -> None:
 
 def test_a_target_that_was_not_there_has_no_results() -> None:
     runs = [run_of(SUITE.values(), "a"), run([], [], "b", not_checked="no JVM")]
-    assert condensed(runs)["results"] == []
+    assert to_published(runs)["results"] == []
     there, missing = from_file(*runs)
     assert (len(there.results), missing.results, missing.not_checked) == (4, [], "no JVM")
     (alone,) = from_file(run([], [describe(SUITE["BKW-READ-001"])], not_checked="no JVM"))
@@ -129,13 +133,13 @@ def test_runs_stand_in_one_order_whatever_the_order_of_their_files() -> None:
         run_of(SUITE.values(), name, release=name.partition(" ")[2])
         for name in ("java 4.14.7", "bookkeeper_tx 0.1.0", "java 4.9.2")
     ]
-    assert condensed(runs) == condensed(runs[::-1])
-    names = [each["name"] for each in condensed(runs)["runs"]]
+    assert to_published(runs) == to_published(runs[::-1])
+    names = [each["name"] for each in to_published(runs)["runs"]]
     assert names == ["bookkeeper_tx 0.1.0", "java 4.9.2", "java 4.14.7"]
 
 
 def test_the_files_of_a_machine_are_not_named() -> None:
-    (head,) = condensed([run_of(SUITE.values(), command="x bookie --target ours --json /tmp/a.json")])["runs"]
+    (head,) = to_published([run_of(SUITE.values(), command="x bookie --target ours --json /tmp/a.json")])["runs"]
     assert head["command"] == "x bookie --target ours"
 
 

@@ -48,7 +48,7 @@ def test_all_sites() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (TargetOptions(tls_address="b:3"), "give --tls-ca"),
         (TargetOptions(tls_auth_address="b:3", auth_user="a", auth_password="b"), "give --tls-ca"),
@@ -59,6 +59,6 @@ def test_all_sites() -> None:
         (TargetOptions(metadata="zk+hierarchical://host"), "zk\\+hierarchical://"),
     ],
 )
-def test_half_of_what_is_needed_is_refused(options: TargetOptions, said: str) -> None:
-    with pytest.raises(BadTarget, match=said):
+def test_half_of_what_is_needed_is_refused(options: TargetOptions, message: str) -> None:
+    with pytest.raises(BadTarget, match=message):
         parse("b:1", options)

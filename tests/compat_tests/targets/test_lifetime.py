@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.targets.lifetime import LeftBehind, Lifetime
+from compat_tests.targets.lifetime import CleanupFailed, Lifetime
 from compat_tests.targets.unavailable import Unavailable
 
 
@@ -97,7 +97,7 @@ def test_what_does_not_end_is_named_and_the_rest_ends() -> None:
     lifetime.launch(bad, bad.start)
     lifetime.launch(good, good.start)
     folder = lifetime.directory("plain")
-    with pytest.raises(LeftBehind, match="it does not want to"):
+    with pytest.raises(CleanupFailed, match="it does not want to"):
         lifetime.close()
     assert journal[-2:] == ["good stops", "floor"]
     assert not folder.parent.exists()

@@ -14,8 +14,8 @@ from compat_tests.targets.ports import choose_port
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody else chooses ports: other tests, of this process or another, have theirs locked."""
     monkeypatch.setenv("BKTX_CACHE", str(tmp_path))
-    monkeypatch.setattr(ports, "_chosen", ports._Chosen())
-    monkeypatch.setattr(ports, "_given", set())
+    monkeypatch.setattr(ports, "_port_locks", ports._PortLocks())
+    monkeypatch.setattr(ports, "_own_ports", set())
 
 
 def test_a_port_that_is_taken_is_passed_over():

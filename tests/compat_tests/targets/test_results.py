@@ -3,7 +3,13 @@
 import pytest
 
 from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
-from compat_tests.targets.selection import Usual, Wanted, applicable, parse_releases, selected
+from compat_tests.targets.selection import (
+    DefaultReleases,
+    ReleaseSelection,
+    applicable_releases,
+    parse_releases,
+    select_releases,
+)
 
 
 def test_the_worst_outcome_of_a_cell_stays():
@@ -35,18 +41,18 @@ def test_releases_that_did_not_run_are_said_to_be_not_checked():
 
 
 def test_applicable_releases_are_bounded_on_both_sides():
-    assert applicable(since="4.17") == ("4.17.3", "4.18.0")
-    assert applicable(until="4.16") == ("4.9.2", "4.14.7", "4.16.6")
-    assert applicable(since="4.14.7", until="4.16.6") == ("4.14.7", "4.16.6")
+    assert applicable_releases(since="4.17") == ("4.17.3", "4.18.0")
+    assert applicable_releases(until="4.16") == ("4.9.2", "4.14.7", "4.16.6")
+    assert applicable_releases(since="4.14.7", until="4.16.6") == ("4.14.7", "4.16.6")
 
 
 def test_a_usual_run_has_the_newest_or_the_main_releases_a_full_one_all():
-    case = applicable(since="4.14")
-    assert selected(case, Wanted()) == ("4.18.0",)
-    assert selected(applicable(until="4.16"), Wanted()) == ("4.16.6",)
-    assert selected(case, Wanted(), Usual.MAIN) == ("4.16.6", "4.18.0")
-    assert selected(case, Wanted(full=True)) == case
-    assert selected(case, Wanted(releases=("4.9.2", "4.17.3")), Usual.NEWEST) == ("4.17.3",)
+    case = applicable_releases(since="4.14")
+    assert select_releases(case, ReleaseSelection()) == ("4.18.0",)
+    assert select_releases(applicable_releases(until="4.16"), ReleaseSelection()) == ("4.16.6",)
+    assert select_releases(case, ReleaseSelection(), DefaultReleases.MAIN) == ("4.16.6", "4.18.0")
+    assert select_releases(case, ReleaseSelection(full=True)) == case
+    assert select_releases(case, ReleaseSelection(releases=("4.9.2", "4.17.3")), DefaultReleases.NEWEST) == ("4.17.3",)
 
 
 def test_an_unknown_release_is_refused():

@@ -36,7 +36,7 @@ def test_ours_is_named_with_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "write ours, java:RELEASE"),
         ("theirs", "write ours, java:RELEASE"),
@@ -48,8 +48,8 @@ def test_ours_is_named_with_its_version() -> None:
         ("java:4.18.0/rocks", "sorted, interleaved, db"),
     ],
 )
-def test_what_names_none_is_refused_with_what_to_write(text: str, said: str) -> None:
-    with pytest.raises(BadTarget, match=said):
+def test_what_names_none_is_refused_with_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(BadTarget, match=message):
         parse(text)
 
 

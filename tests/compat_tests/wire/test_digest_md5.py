@@ -18,8 +18,12 @@ def test_the_example_of_the_rfc() -> None:
 
 def test_what_is_changed_is_said() -> None:
     token, _ = digest_md5.response(digest_md5.parse(CHALLENGE), "chris", "secret", "c", nc="00000002")
-    said = digest_md5.parse(token)
-    assert (said["nc"], said["digest-uri"], said["username"]) == ("00000002", "bookkeeper/bookkeeper", "chris")
+    directives = digest_md5.parse(token)
+    assert (directives["nc"], directives["digest-uri"], directives["username"]) == (
+        "00000002",
+        "bookkeeper/bookkeeper",
+        "chris",
+    )
 
 
 def test_quotes_in_values_are_read() -> None:
@@ -36,14 +40,14 @@ def test_a_bookie_knows_the_proofs_of_the_example_of_the_rfc() -> None:
     token, rspauth = digest_md5.response(
         challenge, "chris", "secret", "OA6MHXh6VqTrRk", digest_uri="imap/elwood.innosoft.com"
     )
-    said = digest_md5.parse(token)
-    assert digest_md5.proofs(said, "secret") == (said["response"], rspauth)
-    assert digest_md5.proofs(said, "other")[0] != said["response"]
+    directives = digest_md5.parse(token)
+    assert digest_md5.proofs(directives, "secret") == (directives["response"], rspauth)
+    assert digest_md5.proofs(directives, "other")[0] != directives["response"]
 
 
 def test_whom_a_client_acts_for_is_proven_too() -> None:
     # As the client of Java 4.18.0 with OpenJDK 17 answered this nonce.
-    said = {
+    directives = {
         "username": "bookkeeper-reader",
         "realm": "bookkeeper",
         "nonce": "22ef83503c53329239f51d4b440ab00e",
@@ -53,14 +57,18 @@ def test_whom_a_client_acts_for_is_proven_too() -> None:
         "qop": "auth",
         "authzid": "bookkeeper-reader",
     }
-    assert digest_md5.proofs(said, "secret")[0] == "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
-    del said["authzid"]
-    assert digest_md5.proofs(said, "secret")[0] != "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
+    assert digest_md5.proofs(directives, "secret")[0] == "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
+    del directives["authzid"]
+    assert digest_md5.proofs(directives, "secret")[0] != "2a83b1ce3dd3f2f1d77aee6a5bb58d6f"
 
 
 def test_a_challenge_can_be_answered() -> None:
-    said = digest_md5.parse(digest_md5.challenge("some-nonce"))
-    assert (said["nonce"], said["realm"], said["algorithm"]) == ("some-nonce", "bookkeeper", "md5-sess")
+    directives = digest_md5.parse(digest_md5.challenge("some-nonce"))
+    assert (directives["nonce"], directives["realm"], directives["algorithm"]) == (
+        "some-nonce",
+        "bookkeeper",
+        "md5-sess",
+    )
 
 
 def test_a_response_that_lacks_something_is_named() -> None:

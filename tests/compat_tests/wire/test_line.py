@@ -8,8 +8,8 @@ from compat_tests.judge.case import V2, V3
 from compat_tests.judge.recording import Recording
 from compat_tests.judge.verdict import Interrupted, Mismatch
 from compat_tests.wire import v2_requests, v3_requests
-from compat_tests.wire.line import Line, framed
-from compat_tests.wire.replies import Closed, Reply, Silent
+from compat_tests.wire.line import Line, with_length
+from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.status import ENOENTRY, ENOLEDGER, EOK
 from tests.compat_tests.fake_socket import FakeSocket
@@ -33,17 +33,17 @@ def response(txn_id: int, entry_id: int, status: int = EOK.v3, operation: int = 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 100])
 def test_a_reply_in_pieces_of_any_size(size):
-    data = framed(NO_LEDGER)
+    data = with_length(NO_LEDGER)
     talk = line(*[data[at : at + size] for at in range(0, len(data), size)])
     reply = talk.ask(READ)
     assert isinstance(reply, Reply)
     assert (reply.dialect, reply.status, reply.ledger_id, reply.entry_id, reply.raw) == (V2, ENOLEDGER, 7, 3, NO_LEDGER)
-    assert talk.socket.sent == framed(READ)
+    assert talk.socket.sent == with_length(READ)
 
 
 def test_two_replies_in_one_piece():
     second = NO_LEDGER[:-1] + b"\4"
-    talk = line(framed(NO_LEDGER) + framed(second))
+    talk = line(with_length(NO_LEDGER) + with_length(second))
     assert talk.ask(READ).entry_id == 3
     assert talk.receive().entry_id == 4
 
@@ -57,12 +57,12 @@ def test_the_reply_to_another_request_is_told():
         (b"\2\2\0\1" + NO_LEDGER[4:], "flags"),
     ):
         with pytest.raises(Mismatch, match=name):
-            line(framed(other)).ask(READ)
+            line(with_length(other)).ask(READ)
 
 
 def test_v3_replies_in_another_order():
     first, second = (v3_requests.read(7, entry_id, txn_id=100 + entry_id) for entry_id in (1, 2))
-    talk = line(framed(response(102, 2, ENOENTRY.v3)) + framed(response(101, 1)))
+    talk = line(with_length(response(102, 2, ENOENTRY.v3)) + with_length(response(101, 1)))
     talk.send(first, second)
     assert talk.receive_for(first).status is EOK
     reply = talk.receive_for(second)
@@ -71,38 +71,47 @@ def test_v3_replies_in_another_order():
 
 def test_the_transaction_of_another_request_is_told():
     with pytest.raises(Mismatch, match="transaction id"):
-        line(framed(response(102, 2))).ask(v3_requests.read(7, 2, txn_id=101))
+        line(with_length(response(102, 2))).ask(v3_requests.read(7, 2, txn_id=101))
 
 
 def test_a_reply_of_the_other_dialect_is_told():
     with pytest.raises(Mismatch, match="dialect"):
-        line(framed(NO_LEDGER)).ask(v3_requests.read(7, 2))
+        line(with_length(NO_LEDGER)).ask(v3_requests.read(7, 2))
 
 
 @pytest.mark.parametrize(
     ("piece", "outcome"),
-    [("end", Closed()), (ConnectionResetError, Closed("reset")), (ConnectionAbortedError, Closed())],
+    [
+        ("end", ConnectionClosed()),
+        (ConnectionResetError, ConnectionClosed("reset")),
+        (ConnectionAbortedError, ConnectionClosed()),
+    ],
 )
 def test_the_end_of_a_connection_is_told_once_and_for_all(piece, outcome):
-    talk = line(framed(NO_LEDGER)[:9], piece)
+    talk = line(with_length(NO_LEDGER)[:9], piece)
     assert talk.ask(READ) == outcome
     assert talk.receive() == outcome
     assert "9 bytes of a frame" in talk.recording.events[-1].text
 
 
 def test_silence():
-    assert isinstance(line().receive(0.01), Silent)
+    assert isinstance(line().receive(0.01), Silence)
 
 
 def test_what_cannot_be_sent_shows_as_the_end():
     talk = line("end")
     talk.socket.broken = True
-    assert talk.ask(READ) == Closed()
+    assert talk.ask(READ) == ConnectionClosed()
 
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"HTTP/1.1 400 Bad Request\r\n\r\n", framed(b"\2\x55\0\0" + bytes(20)), framed(b"\2\2\0\0\0"), framed(b"")],
+    [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        with_length(b"\2\x55\0\0" + bytes(20)),
+        with_length(b"\2\2\0\0\0"),
+        with_length(b""),
+    ],
     ids=["http", "unknown operation", "short", "empty"],
 )
 def test_what_is_no_reply_is_told(garbage):
@@ -121,12 +130,12 @@ def test_nothing_goes_on_when_the_run_is_stopped():
 
 
 def test_everything_is_recorded():
-    talk = line(framed(NO_LEDGER), "end")
+    talk = line(with_length(NO_LEDGER), "end")
     talk.ask(READ)
     talk.receive()
     sent, received, note = talk.recording.events
-    assert (sent.sender, sent.data) == ("suite", framed(READ))
-    assert (received.sender, received.data) == ("target", framed(NO_LEDGER))
+    assert (sent.sender, sent.data) == ("suite", with_length(READ))
+    assert (received.sender, received.data) == ("target", with_length(NO_LEDGER))
     assert (note.sender, note.text) == ("note", "closed by the target")
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from compat_tests.judge.case import Case, Role
+from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.environment import Environment
 from compat_tests.judge.judgement import Measure
-from compat_tests.judge.known import of_implementation
 from compat_tests.judge.result import Result
 from compat_tests.judge.run import Order, perform
 from compat_tests.judge.verdict import Verdict

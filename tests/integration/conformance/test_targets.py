@@ -108,13 +108,13 @@ def test_ours_in_a_zookeeper(own_temporary_directory: Path) -> None:
     with parse("ours", TargetOptions(with_metadata=True)) as target:
         plain, read_only = target.site("plain"), target.site("read-only")
         assert target.cluster is not None
-        assert target.cluster.registered() == [plain.bookie_id]
-        assert target.cluster.registered_read_only() == [read_only.bookie_id]
+        assert target.cluster.writable_ids() == [plain.bookie_id]
+        assert target.cluster.read_only_ids() == [read_only.bookie_id]
         with target.own() as own:
             assert own.cluster is not None
-            assert own.cluster.registered() == [own.bookie_id]
+            assert own.cluster.writable_ids() == [own.bookie_id]
             own.kill()
-            assert own.cluster.registered() == []
+            assert own.cluster.writable_ids() == []
             own.start()
     assert nothing_left_in(own_temporary_directory)
 
@@ -153,7 +153,7 @@ def test_java_by_its_jars(java_release: str, own_temporary_directory: Path) -> N
         serves_at_every_site(target)
         keeps_entries(target)
         assert target.cluster is not None
-        assert len(target.cluster.registered()) == len(SHARED_KINDS) - 1
+        assert len(target.cluster.writable_ids()) == len(SHARED_KINDS) - 1
     assert nothing_left_in(own_temporary_directory)
 
 

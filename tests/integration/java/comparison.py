@@ -37,7 +37,7 @@ def same(one: Outcome, other: Outcome) -> bool:
         return one == other
     if v3_replies.txn_id_of_reply(one) is None or v3_replies.txn_id_of_reply(other) is None:
         return one == other
-    return v3_replies.steadied(one) == v3_replies.steadied(other)
+    return v3_replies.without_volatile_values(one) == v3_replies.without_volatile_values(other)
 
 
 def _shown(outcome: Outcome) -> str:

@@ -210,4 +210,4 @@ def test_ours_refuses_what_it_could_not_serve(java_release, cluster, java_bookie
     java.kill(expire=True)
     with pytest.raises(BookieFailed, match="bookie id"):
         start(our_bookie(sorted_one, cluster.uri, java.port, "--bookie-id", "another"))
-    assert cluster.registered() == []
+    assert cluster.writable_ids() == []

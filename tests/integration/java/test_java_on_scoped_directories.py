@@ -104,7 +104,7 @@ def test_java_refuses_the_journal_and_then_serves_scope_0(java_release, cluster,
             refused.start(timeout_s=5)
         # It gives up, and is not registered; its process may stay.
         assert poll(lambda: REFUSAL in (refused.work_dir / "bookie.log").read_text(encoding="utf-8"), TIMEOUT_S)
-        assert cluster.registered() == []
+        assert cluster.writable_ids() == []
         refused.kill(expire=True)
 
         # Ours flushes what is in that journal, and begins one that Java reads.

@@ -61,7 +61,7 @@ def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_b
     for _ in range(3):
         bookie.stop()
         assert bookie.process.has_said("shutdown hook")
-        assert bookie.bookie_id not in bookie.cluster.registered()
+        assert bookie.bookie_id not in bookie.cluster.writable_ids()
         bookie.start()
 
 

@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.model import DigestType
 from compat_tests.targets.java_client import JavaClient, JavaError
-from compat_tests.targets.java_ledger import parse_appended
+from compat_tests.targets.java_ledger import parse_append_result
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from tests.integration.support.mixed_cluster import MixedCluster, mixed_cluster
 from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
@@ -67,7 +67,7 @@ def test_ours_takes_over_while_a_java_writer_writes(mixed):
         writing.result(60)
     assert fenced.value.code in TAKEN_OVER
     last = reader.last_add_confirmed
-    assert last + 1 >= parse_appended(fenced.value.fields).acknowledged > 500
+    assert last + 1 >= parse_append_result(fenced.value.fields).acknowledged > 500
     assert read(reader, 0, last, batch=True) == patterns(last + 1, 50)
     assert mixed.java.open_ledger(writer.ledger_id).opened_at == last
 

@@ -1,7 +1,7 @@
 """V3 exchanges of adds and reads, said to a Java bookie and to ours alike."""
 
 from compat_tests.wire.entries import KEY, OTHER_KEY, entry
-from compat_tests.wire.v3_requests import add, changed, fence, force, info, read, read_lac, request
+from compat_tests.wire.v3_requests import add, fence, force, info, read, read_lac, request, with_change
 from protocol_specs import fields
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
@@ -112,7 +112,7 @@ def add_without_its_part(talk: Talk) -> None:
 @TABLE.exchange()
 def adds_that_lack_a_field(talk: Talk) -> None:
     for name in ("ledger_id", "entry_id", "master_key", "body"):
-        frame = changed(add(talk.ledger, 0), lambda message, name=name: message.add_request.ClearField(name))
+        frame = with_change(add(talk.ledger, 0), lambda message, name=name: message.add_request.ClearField(name))
         talk.ask(name, frame, on=name)
 
 
@@ -130,11 +130,11 @@ def what_a_request_may_carry(talk: Talk) -> None:
 
         return change
 
-    talk.ask("context", changed(add(talk.ledger, 0), with_context))
-    talk.ask("context of a read", changed(read(talk.ledger, 0), with_context))
+    talk.ask("context", with_change(add(talk.ledger, 0), with_context))
+    talk.ask("context of a read", with_change(read(talk.ledger, 0), with_context))
     talk.ask("unknown field", add(talk.ledger, 1) + UNKNOWN_FIELD)
-    talk.ask("unknown field of the part", changed(add(talk.ledger, 2), with_rest(UNKNOWN_FIELD)))
-    talk.ask("unknown flag of the part", changed(add(talk.ledger, 3), with_rest(UNKNOWN_FLAG)))
+    talk.ask("unknown field of the part", with_change(add(talk.ledger, 2), with_rest(UNKNOWN_FIELD)))
+    talk.ask("unknown flag of the part", with_change(add(talk.ledger, 3), with_rest(UNKNOWN_FLAG)))
     head, part = add(talk.ledger, 4)[:8], add(talk.ledger, 4)[8:]
     talk.ask("header behind the part", part + head)
     talk.ask("transaction 0", add(talk.ledger, 5, txn_id=0))

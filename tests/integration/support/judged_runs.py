@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from compat_tests.judge.result import Known, Result, Run, TargetInfo
+from compat_tests.judge.result import KnownDivergence, Result, Run, TargetInfo
 from compat_tests.judge.verdict import Verdict
 
 _TARGETS = (TargetInfo("bookkeeper_tx 0.1.0", "bookkeeper_tx", "0.1.0"), TargetInfo("Java 4.9.2", "java", "4.9.2"))
 _CASES = [f"BKW-READ-{number:03}" for number in range(1, 11)]
-_KNOWN = Known("D14", "sec-fencing-java", "The fence is lost.")
+_KNOWN = KnownDivergence("D14", "sec-fencing-java", "The fence is lost.")
 
 
 def judged_runs() -> list[dict[str, Any]]:

@@ -69,6 +69,6 @@ def test_what_is_said_to_be_seen_of_java_was_seen_of_it() -> None:
     runs = [run for run in read_json(ROOT / RUNS) if run.target.implementation == "java"]
     fine = {result.case for run in runs for result in run.results if result.verdict is Verdict.PASS}
     cases = [CATALOGUE[states.case_id(row)] for row in REACHABLE]
-    said = {case.id for case in cases if "seen of Java" in case.provenance}
-    assert len(said) > 140
-    assert said <= fine
+    seen_of_java = {case.id for case in cases if "seen of Java" in case.provenance}
+    assert len(seen_of_java) > 140
+    assert seen_of_java <= fine

@@ -21,10 +21,10 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The addresses at which a daemon answers."""
     found: set[str] = set()
 
-    def asked(url: str, origin: str) -> Daemon | None:
+    def connect(url: str, origin: str) -> Daemon | None:
         return Daemon(url, origin, SimpleNamespace()) if url in found else None
 
-    monkeypatch.setattr(daemon, "_asked", asked)
+    monkeypatch.setattr(daemon, "_connect", connect)
     return found
 
 

@@ -88,4 +88,4 @@ def test_the_local_image_holds_next_to_nothing() -> None:
 
 def test_an_image_shows_another_folder(tmp_path: Any) -> None:
     plain = image.Image("name", "how", ("java",), "*", (("/usr", "/usr"),))
-    assert plain.showing(tmp_path).mounts == (("/usr", "/usr"), (str(tmp_path), str(tmp_path)))
+    assert plain.with_folder(tmp_path).mounts == (("/usr", "/usr"), (str(tmp_path), str(tmp_path)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from compat_tests.judge.result import Known
+from compat_tests.judge.result import KnownDivergence
 
 FOLDER = Path(__file__).parent.parent / "implementations"
 
@@ -52,8 +52,8 @@ class Divergence:
         return re.search(rf"(?<!\w){re.escape(self.seen)}(?!\w)", failure) is not None
 
     @property
-    def known(self) -> Known:
-        return Known(self.code, self.reference, self.text)
+    def known(self) -> KnownDivergence:
+        return KnownDivergence(self.code, self.reference, self.text)
 
 
 def within(release: str, since: str, until: str) -> bool:
