@@ -4,8 +4,8 @@ import textwrap
 
 import click
 
+from compat_tests.catalogue import load, select
 from compat_tests.judge.case import CATALOGUE, Role
-from compat_tests.judge.catalogue import load, select
 
 
 @click.command("list")

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from compat_tests.bookie.bookie_environment import BookieEnvironment
+from compat_tests.catalogue import load
 from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judge_target
 from compat_tests.cli.signals import stop_on_signals
 from compat_tests.cli.writing import NotWritten, check_writers, write_page
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import ClientTarget, parse_client
 from compat_tests.judge.case import Role
-from compat_tests.judge.catalogue import load
 from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Run

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from compat_tests.catalogue import load, select
 from compat_tests.judge import features
 from compat_tests.judge.case import Role
-from compat_tests.judge.catalogue import load, select
 from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.features import FeatureFile
 from compat_tests.judge.judgement import Measure

@@ -1,7 +1,7 @@
 """A case: one requirement of the protocol, and the function that looks whether a target meets it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -83,7 +83,7 @@ class Case:
 
 
 CATALOGUE: dict[str, Case] = {}
-"""All cases of the modules that were imported, by id; see :mod:`compat_tests.judge.catalogue`."""
+"""All cases of the modules that were imported, by id; see :mod:`compat_tests.catalogue`."""
 
 
 def enter(new: Case) -> Case:
@@ -138,3 +138,15 @@ def case(
         return script
 
     return enter_script
+
+
+def with_dependencies(wanted: Iterable[Case], base: str) -> list[Case]:
+    """The same cases with all that they depend on, ``base`` among these, in order of their ids."""
+    found: dict[str, Case] = {}
+    open_ids = [base, *(each.id for each in wanted)]
+    while open_ids:
+        case = CATALOGUE[open_ids.pop()]
+        if case.id not in found:
+            found[case.id] = case
+            open_ids += case.after
+    return [case for _, case in sorted(found.items())]

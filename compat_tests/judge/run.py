@@ -11,8 +11,7 @@ from typing import Protocol
 
 from attrs import evolve, field, frozen
 
-from compat_tests.judge.case import Case
-from compat_tests.judge.catalogue import with_dependencies
+from compat_tests.judge.case import Case, with_dependencies
 from compat_tests.judge.environment import Environment
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Result, Run, describe

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from attrs import asdict
 
-from compat_tests.judge import catalogue, divergences
+from compat_tests import catalogue
+from compat_tests.judge import divergences
 from compat_tests.judge.case import Case, Role
 from compat_tests.judge.result import Run
 from compat_tests.report.docs_sections import sections_of

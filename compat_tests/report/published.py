@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import asdict
 
-from compat_tests.judge import catalogue
+from compat_tests import catalogue
 from compat_tests.judge.case import Case
 from compat_tests.judge.result import KnownDivergence, Result, Run, TargetInfo, describe
 from compat_tests.judge.verdict import Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.judge import catalogue
+from compat_tests import catalogue
 
 PATH = Path(catalogue.__file__).with_name("traceability.toml")
 DATA = tomllib.loads(PATH.read_text(encoding="utf-8"))

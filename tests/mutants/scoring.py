@@ -12,10 +12,10 @@ from unittest.mock import patch
 
 from attrs import frozen
 
+from compat_tests.catalogue import load
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import OURS, of_command
 from compat_tests.judge.case import Case, Role
-from compat_tests.judge.catalogue import load
 from compat_tests.judge.judgement import Measure
 from compat_tests.judge.result import Result, Run
 from compat_tests.judge.run import Order, perform

@@ -5,8 +5,8 @@ The plain run tries one mutant in six, until a case notices it; ``--full`` tries
 
 import pytest
 
+from compat_tests.catalogue import load
 from compat_tests.judge.case import Role
-from compat_tests.judge.catalogue import load
 from tests.mutants.all_mutants import MUTANTS
 from tests.mutants.conftest import Trial
 from tests.mutants.first_cases import FIRST_CASE_LIMITS_S, FIRST_CASES

@@ -33,7 +33,7 @@ def failing(attempt):
 @pytest.fixture
 def catalogue(monkeypatch):
     def catalogue(*cases):
-        monkeypatch.setattr("compat_tests.judge.catalogue.CATALOGUE", {case.id: case for case in cases})
+        monkeypatch.setattr("compat_tests.judge.case.CATALOGUE", {case.id: case for case in cases})
         monkeypatch.setattr("compat_tests.judge.schedule.CATALOGUE", {case.id: case for case in cases})
         return Order(cases, seed=1)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from compat_tests.catalogue import load
 from compat_tests.judge.case import CATALOGUE
-from compat_tests.judge.catalogue import load
 from compat_tests.judge.divergences import FOLDER, Divergence, lookup, of_implementation, parse, within
 from compat_tests.targets.lockfile import RELEASES
 from protocol_specs.wire.status import STATUSES

@@ -6,8 +6,8 @@ The plain run asks one eighth of the cases of Java 4.18.0; ``--full`` asks all c
 import pytest
 
 from compat_tests.bookie.bookie_environment import BookieEnvironment
+from compat_tests.catalogue import load
 from compat_tests.judge.case import MAY, Role
-from compat_tests.judge.catalogue import load
 from compat_tests.targets.target import TargetOptions, parse
 from tests.integration.conformance.conformance_results import chosen, not_fine, not_passed, results_of
 from tests.sampling import one_in

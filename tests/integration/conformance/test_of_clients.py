@@ -5,10 +5,10 @@ The plain run asks one quarter of the cases of Java 4.18.0; ``--full`` asks all 
 
 import pytest
 
+from compat_tests.catalogue import load
 from compat_tests.client.client_environment import ClientEnvironment
 from compat_tests.client.client_target import parse_client
 from compat_tests.judge.case import MAY, Role
-from compat_tests.judge.catalogue import load
 from tests.integration.conformance.conformance_results import chosen, not_fine, not_passed, results_of
 from tests.sampling import one_in
 

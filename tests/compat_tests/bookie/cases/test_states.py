@@ -7,8 +7,8 @@ import pytest
 from compat_tests.bookie.cases import states
 from compat_tests.bookie.state_ids import NUMBERS
 from compat_tests.bookie.state_requests import frame_of
+from compat_tests.catalogue import load
 from compat_tests.judge.case import CATALOGUE, SHOULD, Dialect, Role
-from compat_tests.judge.catalogue import load
 from compat_tests.judge.verdict import Verdict
 from compat_tests.report.published import RUNS
 from compat_tests.report.runs import read_json

@@ -1,4 +1,4 @@
-"""Find the cases: all modules of a role, and those of them that a person has asked for."""
+"""All cases of the suite: loads the modules of both roles, and selects cases by patterns."""
 
 import importlib
 import pkgutil
@@ -32,18 +32,6 @@ def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] 
             raise ValueError(f"no case matches {pattern!r}: `bookkeeper-conformance list` shows what there is")
     wanted = [each for each in cases if not only or any(_matches(each, pattern) for pattern in only)]
     return [each for each in wanted if not any(_matches(each, pattern) for pattern in skip)]
-
-
-def with_dependencies(wanted: Iterable[Case], base: str) -> list[Case]:
-    """The same cases with all that they depend on, ``base`` among these, in order of their ids."""
-    found: dict[str, Case] = {}
-    open_ids = [base, *(each.id for each in wanted)]
-    while open_ids:
-        case = CATALOGUE[open_ids.pop()]
-        if case.id not in found:
-            found[case.id] = case
-            open_ids += case.after
-    return [case for _, case in sorted(found.items())]
 
 
 def _matches(case: Case, pattern: str) -> bool:
