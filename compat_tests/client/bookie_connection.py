@@ -8,20 +8,20 @@ import ssl
 import struct
 import threading
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
 import attrs
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.answers import Answer, encode
 from compat_tests.client.client_requests import ClientRequest, understand
-from compat_tests.client.rules import Exchange
+from compat_tests.client.entry_store import EntryStore
+from compat_tests.client.rules import Exchange, Rule
 from compat_tests.client.tls_side import TlsSide
 from compat_tests.judge.case import V2
+from compat_tests.judge.recording import Recording
 from protocol_specs import codecs, fields
-
-if TYPE_CHECKING:
-    from compat_tests.client.scripted_bookie import ScriptedBookie
 
 _LENGTH = codecs.RECORD_LENGTH
 _CHUNK = 1 << 18
@@ -31,10 +31,36 @@ _SEND_WITHIN = struct.pack("ll", 10, 0)
 _GOODBYE_WITHIN_S = 0.1
 
 
+class ConnectedBookie(Protocol):
+    """The bookie of a connection, as the connection needs it."""
+
+    name: str
+    store: EntryStore
+    recording: Recording
+    tls: ssl.SSLContext | None
+    certificates: list[bytes | None]
+    troubles: list[str]
+
+    def rule_for(self, request: ClientRequest) -> Rule | None:
+        """Note the request, and find the rule that takes it."""
+
+    def carry_out(self, request: ClientRequest) -> Answer:
+        """Do what the request asks for."""
+
+    def poll(self, request: ClientRequest, answer: Callable[[], None]) -> bool:
+        """Whether a long poll has to wait; then ``answer`` is called once, when it is over."""
+
+    def stop(self) -> None:
+        """Vanish: nothing listens, every connection is closed."""
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> None:
+        """Call after a while."""
+
+
 class BookieConnection:
     """Reads on a thread of its own; any thread may send."""
 
-    def __init__(self, bookie: ScriptedBookie, connected: socket.socket, name: str) -> None:
+    def __init__(self, bookie: ConnectedBookie, connected: socket.socket, name: str) -> None:
         self.bookie = bookie
         self.name = name
         self._socket = connected

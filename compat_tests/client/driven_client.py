@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from compat_tests.client.driver_output import DriverOutput, as_text, number, numbers, octets
+from compat_tests.judge.attempt import Attempt
 from compat_tests.judge.verdict import Mismatch, Unsupported
 from compat_tests.targets.driver_process import DriverEnded, JavaError, Reply
 from protocol_specs.wire import entry_list
-
-if TYPE_CHECKING:
-    from compat_tests.client.stage import Stage
 
 UNSUPPORTED = "Unsupported"
 _NO_CODE = -999
@@ -40,7 +38,7 @@ class ClientError(Mismatch):
 class PendingCall:
     """A call that was begun."""
 
-    stage: Stage
+    attempt: Attempt
     verb: str
     future: Future[Reply]
 
@@ -51,12 +49,12 @@ class PendingCall:
 
     def result(self, timeout_s: float | None = None) -> Reply:
         """The values of the answer.  Raises ClientError for an error, Mismatch for none in time, Interrupted."""
-        left = max(self.stage.left_s() - _LEFT_FOR_THE_VERDICT_S, 0.1)
+        left = max(self.attempt.left_s() - _LEFT_FOR_THE_VERDICT_S, 0.1)
         patience = left if timeout_s is None else min(timeout_s, left)
         end = time.monotonic() + patience
         while not self.done and (more := end - time.monotonic()) > 0:
             wait([self.future], min(more, _LOOK_UP_S))
-            self.stage.left_s()  # or the run is being stopped
+            self.attempt.left_s()  # or the run is being stopped
         if not self.done:
             raise Mismatch(f"{self.verb} by the client", f"an answer within {patience:.1f} s", "none")
         try:
@@ -175,14 +173,14 @@ class Handle:
 class Client:
     """One client in the driver's process."""
 
-    stage: Stage
+    attempt: Attempt
     name: str
     submit: Any
     """Of the driver: verb and values to a future."""
 
     def begin(self, verb: str, **values: object) -> PendingCall:
         """Begin any call."""
-        return PendingCall(self.stage, verb, self.submit(verb, {"client": self.name, **values}))
+        return PendingCall(self.attempt, verb, self.submit(verb, {"client": self.name, **values}))
 
     def call(self, verb: str, **values: object) -> Reply:
         """Make any call."""

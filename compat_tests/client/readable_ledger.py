@@ -14,7 +14,7 @@ from compat_tests.client.client_requests import ClientRequest
 from compat_tests.client.driven_client import Client, ClientError, Entries, Handle, PendingCall
 from compat_tests.client.ledgers import StagedLedger
 from compat_tests.client.records import CLOSED, OPEN
-from compat_tests.client.rules import Action, Exchange
+from compat_tests.client.rules import Action, Bookie, Exchange
 from compat_tests.client.scripted_bookie import ScriptedBookie
 from compat_tests.client.stage import Stage
 from protocol_specs import fields
@@ -49,7 +49,7 @@ class PendingRead:
     def payload(self) -> bytes:
         """That of the one entry that was to be read.  Raises Mismatch for none or more, ClientError for an error."""
         found = self.payloads()
-        self.pending.stage.check("how many entries a read of one gives", len(found), 1)
+        self.pending.attempt.check("how many entries a read of one gives", len(found), 1)
         return found[0]
 
     def outcome(self) -> tuple[bytes, ...] | int:
@@ -190,12 +190,12 @@ def readable_ledger(
 
 def in_turn(
     stage: Stage, ledger: ReadableLedger, operation: str, *acts: Action | None, **wanted: object
-) -> list[ScriptedBookie]:
+) -> list[Bookie]:
     """The first request to any bookie of the ledger gets the first act, and so on; None, and what follows, is honest.
 
     Gives the list of the bookies asked, in order, which grows as they are.
     """
-    order: list[ScriptedBookie] = []
+    order: list[Bookie] = []
     lock = threading.Lock()
 
     def act(exchange: Exchange) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -22,41 +22,69 @@ from compat_tests.client.client_requests import ClientRequest
 from compat_tests.judge.verdict import Mismatch
 from protocol_specs.wire.status import Status
 
-if TYPE_CHECKING:
-    from compat_tests.client.scripted_bookie import ScriptedBookie
-
 HELD_S = 8.0
 """How long a case waits for a request that a client should send."""
 
 
-class Exchange:
-    """One request and the ways to deal with it; what the connection gives to a rule."""
+class Bookie(Protocol):
+    """The bookie that got a request, as its exchange needs it."""
 
-    def __init__(self, request: ClientRequest, connection: Any) -> None:
+    name: str
+
+    def stop(self) -> None:
+        """Vanish: nothing listens, every connection is closed."""
+
+    def later(self, delay_s: float, what: Callable[[], None]) -> None:
+        """Call after a while."""
+
+
+class Connection(Protocol):
+    """The connection that a request came on, as its exchange needs it."""
+
+    name: str
+
+    @property
+    def bookie(self) -> Bookie: ...
+
+    def carry_out(self, request: ClientRequest) -> bytes: ...
+
+    def frame(self, request: ClientRequest, answer: Answer) -> bytes: ...
+
+    def send(self, *frames: bytes) -> None: ...
+
+    def send_bytes(self, data: bytes) -> None: ...
+
+    def break_off(self, data: bytes = b"", missing: int = 0) -> None: ...
+
+    def close(self) -> None: ...
+
+    def reset(self) -> None: ...
+
+
+class Exchange:
+    """One request, and the ways to answer it: a rule's action gets this."""
+
+    def __init__(self, request: ClientRequest, connection: Connection) -> None:
         self.request = request
         self._connection = connection
 
     @property
     def line(self) -> str:
         """The name of the connection."""
-        name: str = self._connection.name
-        return name
+        return self._connection.name
 
     @property
-    def bookie(self) -> ScriptedBookie:
-        """Who was asked."""
-        bookie: ScriptedBookie = self._connection.bookie
-        return bookie
+    def bookie(self) -> Bookie:
+        """The bookie that got the request."""
+        return self._connection.bookie
 
     def honest(self) -> bytes:
         """Carry the request out and give the frame of the honest reply."""
-        frame: bytes = self._connection.carry_out(self.request)
-        return frame
+        return self._connection.carry_out(self.request)
 
     def frame(self, **fields: Any) -> bytes:
         """The frame of a reply with these fields of :class:`.answers.Answer`; nothing is carried out."""
-        frame: bytes = self._connection.frame(self.request, Answer(**fields))
-        return frame
+        return self._connection.frame(self.request, Answer(**fields))
 
     def send(self, *frames: bytes) -> None:
         """Send frames, each behind its length."""

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import attrs
 
-if TYPE_CHECKING:
-    from compat_tests.targets.java_client import JavaClient
+
+class DriverCalls(Protocol):
+    """The calls of a Java client's driver; :class:`compat_tests.targets.java_client.JavaClient` makes them."""
+
+    timeout_s: float
+
+    def call(self, verb: str, timeout_s: float | None = None, **values: object) -> Mapping[str, str]:
+        """Send a request and wait for its values."""
+
+    def submit(self, verb: str, **values: object) -> Future[Mapping[str, str]]:
+        """Send a request and do not wait."""
 
 
 @attrs.frozen
@@ -28,9 +37,9 @@ def parse_append_result(reply: Mapping[str, str]) -> AppendResult:
 
 @attrs.frozen(eq=False)
 class JavaLedger:
-    """An open ledger of a :class:`JavaClient`; the methods wait and raise as the client's do."""
+    """An open ledger of a Java client; the methods wait and raise as the client's do."""
 
-    client: JavaClient = attrs.field(repr=False)
+    client: DriverCalls = attrs.field(repr=False)
     handle: int
     ledger_id: int
     opened_at: int
