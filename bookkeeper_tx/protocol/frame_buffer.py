@@ -10,10 +10,10 @@ _length_at = codecs.RECORD_LENGTH.unpack_fixed
 
 
 class FrameBuffer:
-    """Holds the bytes of a frame that is not whole yet.
+    """Holds the bytes of a frame that is not complete yet.
 
-    A reader loops: ``buffer = feed(data)``, walk the whole frames in it, ``keep(buffer, position)``.  Pieces of a large
-    frame are joined once, when it is whole.
+    A reader loops: ``buffer = feed(data)``, walk the complete frames in it, ``keep(buffer, position)``.  Pieces of a
+    large frame are joined once, when it is complete.
     """
 
     __slots__ = ("_held", "_needed", "_pieces", "frame_size_max")
@@ -25,7 +25,7 @@ class FrameBuffer:
         self._needed = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return bytes that start at a frame, or none while the first frame is not whole."""
+        """Return bytes that start at a frame, or none while the first frame is not complete."""
         if not self._pieces:
             return data
         self._pieces.append(data)
@@ -37,9 +37,9 @@ class FrameBuffer:
         return buffer
 
     def keep(self, buffer: bytes, position: int) -> None:
-        """Hold what follows ``position``, where a frame starts that is not whole.
+        """Hold the bytes from ``position`` on, where a frame starts that is not complete.
 
-        Raises :class:`ProtocolViolation` as soon as the length of that frame is seen to be over the limit.
+        Raises :class:`ProtocolViolation` as soon as the length of that frame is known to be over the limit.
         """
         held = len(buffer) - position
         if held <= 0:

@@ -1,4 +1,4 @@
-"""The frames of the V2 dialect, as both sides of a connection read and write them (docs/protocol/v2.md)."""
+"""The frames of V2, as both sides of a connection read and write them (docs/protocol/v2.md)."""
 
 from protocol_specs import codecs, fields
 from protocol_specs.wire import framing, v2
@@ -20,4 +20,4 @@ REPLY_LENGTH = ADD_REPLY.size - LENGTH
 BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
 
 RUN_MIN = 8
-"""Fewer equal frames than this are read faster one by one."""
+"""Fewer equal frames than this are faster to read one by one."""

@@ -1,4 +1,4 @@
-"""A bookie's gate: a client is answered nothing else before it has authenticated (docs/protocol/authentication.md).
+"""A bookie's gate: only authentication passes until the client has authenticated (docs/protocol/authentication.md).
 
 ==================================  ======================================================
 a client that is not authenticated  is answered
@@ -11,7 +11,7 @@ V3 START_TLS                        as on any connection; EBADREQ once it has se
 any other V3 request                EUA at the top level, under the request's header
 ==================================  ======================================================
 
-Once it has authenticated, a further AUTH is answered as by a bookie without authentication.
+A later AUTH is answered as by a bookie without authentication.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, Con
 
 
 class AuthRequest(Protocol):
-    """A token of a client, in either dialect."""
+    """A token of a client, in either protocol version."""
 
     @property
     def plugin_name(self) -> str: ...
@@ -42,7 +42,8 @@ class AuthRequest(Protocol):
 class ServerGate:
     """Lets nothing but authentication through until the provider is satisfied.
 
-    ``emit`` is called with what is to be sent, or done, in this order; perhaps later than the request came.
+    ``emit`` is called with each event in the order in which it is to be sent or done; that may be later than the call
+    that caused it, since a provider may answer later.
     """
 
     def __init__(
@@ -56,18 +57,18 @@ class ServerGate:
         self.opened = False
         """Whether the client has authenticated."""
         self.refused = False
-        """Whether the client was told that it is not who it claims to be."""
+        """Whether the client's credentials were refused."""
         self._provider = factory.new_provider(peer, self._completed)
 
     def process(self, request: AuthRequest) -> None:
         """Hand a client's token to the provider.
 
-        Raises ProtocolViolation when it is not due, or when it is in V2 and for another plugin.
+        Raises ProtocolViolation for a token that is not due, and for a V2 token of another plugin.
         """
         if self._ended:
             raise ProtocolViolation("a token came after the client was refused")
         if self._pending is not None:
-            raise ProtocolViolation("a token came before the one before it was answered")
+            raise ProtocolViolation("a token came before the previous one was answered")
         if request.plugin_name != self._plugin_name:
             self._refuse_plugin(request)
             return
@@ -85,7 +86,7 @@ class ServerGate:
             self._completed(error)
 
     def close(self) -> None:
-        """Tell the provider that the connection is gone; what it answers later is dropped."""
+        """Tell the provider that the connection is gone; its later answers are dropped."""
         self._pending = None
         self._ended = True
         self._provider.close()

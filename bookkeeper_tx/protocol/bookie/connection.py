@@ -19,14 +19,15 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 LENGTH = fields.FRAME_LENGTH_SIZE
 
 UNAUTHENTICATED_SIZE_MAX = 64 * 1024
-"""Longest frame in bytes of a client that has to authenticate first: who is unknown may not have a bookie hold more.
+"""Longest frame in bytes of a client that has not authenticated: an unknown client must not make a bookie hold more.
 Kerberos tokens are the longest, with 12 KiB or so."""
 
 
 class ServerConnection:
-    """Reads requests of both dialects.
+    """Reads requests of both protocol versions.
 
-    Every frame is first tried as V3, until one is not; from then on the connection is V2 for good, as in Java.
+    Every frame is first tried as V3, until one is not; from then on the connection is V2 for good, as in Java's
+    ``BookieProtoEncoding``.
     """
 
     def __init__(self, frame_size_max: int = fields.FRAME_SIZE_MAX, serves_batch_read: bool = True) -> None:
@@ -37,18 +38,18 @@ class ServerConnection:
         self._offers_tls = False
         self._awaits_tls = False
         self._token_in_clear = False
-        """Whether a token has come in clear behind START_TLS."""
+        """Whether a token has come in clear after START_TLS."""
         self._gate: ServerGate | None = None
-        """Set until the client has authenticated, where it has to."""
+        """Set until the client has authenticated; None on a bookie without authentication."""
         self._requests: list[Request] | None = None
-        """What :meth:`receive`, while it runs, has read."""
+        """The requests read so far by a running :meth:`receive`."""
 
     # Security --------------------------------------------------------------------------------------------------------
 
     def offer_tls(self) -> None:
-        """Give StartTls for the request that asks for it, instead of refusing it.
+        """Give StartTls for a request for TLS, instead of refusing it.
 
-        Nothing is read behind it before :meth:`secured`.
+        Nothing after that request is read before :meth:`secured`.
         """
         self._offers_tls = True
 
@@ -57,8 +58,8 @@ class ServerConnection:
     ) -> ServerGate:
         """Let nothing else through until the client has authenticated.
 
-        ``emit`` is called with what a provider has to say when it was not at once; the gate is to be closed when the
-        connection is lost.
+        ``emit`` is called with each event of a provider that does not answer at once.  The caller closes the gate when
+        the connection is lost.
         """
 
         def in_order(event: ConnectionEvent) -> None:
@@ -67,7 +68,7 @@ class ServerConnection:
             else:
                 self._requests.append(event)
 
-        self._broken = True  # a plugin that raises has not let anybody in
+        self._broken = True  # stays so if the plugin raises: then nobody gets in
         self._gate = ServerGate(factory, peer, in_order)
         self._broken = False
         return self._gate
@@ -81,8 +82,8 @@ class ServerConnection:
     def receive(self, data: bytes) -> list[Request]:
         """Return the requests that ``data`` completes.
 
-        Bytes that break the protocol give a last :class:`ConnectionBroken`, behind the requests that came before them;
-        nothing is read after that.
+        Bytes that break the protocol give a last :class:`ConnectionBroken`, after the requests that came before them;
+        nothing more is read.
         """
         requests: list[Request] = []
         if self._broken:
@@ -111,7 +112,7 @@ class ServerConnection:
                     self._gate = None
                     continue
                 if length > UNAUTHENTICATED_SIZE_MAX:
-                    raise ProtocolViolation(f"a frame of {length} bytes of a client that has not authenticated")
+                    raise ProtocolViolation(f"a frame of {length} bytes from a client that has not authenticated")
             if frame_end > end:
                 break
             if self._gate is not None:
@@ -124,7 +125,7 @@ class ServerConnection:
                 if message is not None:
                     position = frame_end
                     if run is None or v3.CONTEXT_TAG in frame or not run.take(message):
-                        request = self._read_v3(message, end - frame_end)
+                        request = self._read_v3(message, bytes_after=end - frame_end)
                         requests.append(request)
                         run = v3.run_of(request)
                     if run is not None:
@@ -137,16 +138,16 @@ class ServerConnection:
             raise _in_clear()
         return position
 
-    def _read_v3(self, message: Any, bytes_behind: int) -> Request:
+    def _read_v3(self, message: Any, bytes_after: int) -> Request:
         if message.header.operation == V3Operation.BATCH_READ_ENTRY and not self._serves_batch_read:
             raise ProtocolViolation("a request of an operation that this bookie pretends not to know")
         request = v3.request_of(message)
-        return self._start_tls(request, bytes_behind) if type(request) is StartTls else request
+        return self._start_tls(request, bytes_after) if type(request) is StartTls else request
 
-    def _start_tls(self, request: StartTls, bytes_behind: int) -> Request:
+    def _start_tls(self, request: StartTls, bytes_after: int) -> Request:
         if not self._offers_tls:
             return Answered(request.refused)
-        if bytes_behind and self._gate is None:
+        if bytes_after and self._gate is None:
             raise _in_clear()
         self._offers_tls = False
         self._awaits_tls = True
@@ -155,11 +156,11 @@ class ServerConnection:
     def _read_unauthenticated(
         self, gate: ServerGate, buffer: bytes, start: int, frame_end: int, requests: list[Request]
     ) -> None:
-        """Read one request in front of authentication.
+        """Read one request before authentication.
 
-        Java's client sends its first token in clear right behind START_TLS, to be answered inside TLS.  Nothing else of
-        an exchange may be both in clear and inside TLS: the login of one who sits in between would become that of the
-        client whose TLS he passes on.
+        Java's client (``AuthHandler``) sends its first token in clear right after START_TLS, and the reply to it is
+        sent inside TLS.  Nothing else of an exchange may be partly in clear and partly inside TLS: an attacker in the
+        middle could log in, pass on a client's TLS, and so give that client the attacker's login.
         """
         request: AuthRequest | StartTls | Answered
         message = v3.parse(buffer[start + LENGTH : frame_end]) if self._may_be_v3 else None
@@ -198,8 +199,8 @@ class ServerConnection:
 
 
 def _in_clear() -> ProtocolViolation:
-    # Were they read, they would pass for bytes that came inside TLS.
-    return ProtocolViolation("the client sent bytes in clear behind its START_TLS")
+    # Reading them would take them for bytes that came inside TLS.
+    return ProtocolViolation("the client sent bytes in clear after its START_TLS")
 
 
 _READABLE = frozenset(Operation) - {Operation.AUTH}

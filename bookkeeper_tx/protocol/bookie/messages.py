@@ -1,8 +1,8 @@
-"""What a bookie is asked, whichever dialect asked it.
+"""The requests to a bookie, alike in both protocol versions.
 
-The dialects (``v2``, ``v3``) are siblings: each has its own classes for these requests, and a request encodes its own
-replies, so nothing behind this room knows the dialect.  Requests of the hot path come as runs: one object for a run of
-frames of one operation, ledger and key.
+The protocol versions (``v2``, ``v3``) are siblings: each has its own classes for these requests, and a request encodes
+its own replies.  So the operations of the bookie do not know the protocol version.  Requests of the hot path come as
+runs: one object for a run of frames of one operation, ledger and key.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ class ReadRequests(Protocol):
     high_priority: bool
 
     def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> Sequence[Buffer]:
-        """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or why it cannot be had."""
+        """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or its error status."""
 
     def rest(self, answered: int) -> "ReadRequests":
         """Return the request without the first ``answered`` of its several entries."""
@@ -61,7 +61,7 @@ class LongPollRequest(Protocol):
     previous_last_add_confirmed: int
     """What the reader knows already."""
     timeout_ms: int
-    """How long the reader would wait, in milliseconds; 0 or less: not at all."""
+    """How long the reader is ready to wait, in milliseconds; 0 or less: not at all."""
     piggyback: bool
     """Whether the reader wants the entry after ``previous_last_add_confirmed``, not ``entry_id``."""
 
@@ -70,9 +70,9 @@ class LongPollRequest(Protocol):
     ) -> bytes:
         """Encode the reply.
 
-        ``answer`` is the entry ``entry_id``, EOK when there is none to bring yet, or why the poll failed;
-        ``updated_at_ms`` is when the last add confirmed passed the reader's, in milliseconds since the epoch, if that
-        ended a wait.
+        ``answer`` is the entry ``entry_id``, EOK when there is no entry yet, or the status of the failure;
+        ``updated_at_ms`` is the time when the last add confirmed passed the reader's, in milliseconds since the epoch,
+        if that ended a wait.
         """
 
 
@@ -88,15 +88,15 @@ class BatchReadRequest(Protocol):
     previous_last_add_confirmed: int | None
     """The last add confirmed that must have passed first (V3); None: the reader does not wait."""
     timeout_ms: int
-    """How long the reader would wait for that, in milliseconds."""
+    """How long the reader is ready to wait for that, in milliseconds."""
 
     def reply(
         self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
     ) -> list[Buffer]:
         """Encode the reply that carries ``slices`` of records.
 
-        ``updated_at_ms`` is when the last add confirmed passed the reader's, in milliseconds since the epoch, if that
-        ended a wait.
+        ``updated_at_ms`` is the time when the last add confirmed passed the reader's, in milliseconds since the epoch,
+        if that ended a wait.
         """
 
     def error(self, status: Status) -> bytes:
@@ -124,7 +124,7 @@ class WriteLacRequest(Protocol):
 
 
 class BookieInfoRequest(Protocol):
-    """Tell the disk space of the bookie: bit 0 of ``requested`` asks for the total, bit 1 for what is free."""
+    """Report the disk space of the bookie: bit 0 of ``requested`` asks for the total, bit 1 for the free space."""
 
     requested: int
 
@@ -132,7 +132,7 @@ class BookieInfoRequest(Protocol):
 
 
 class ForceLedgerRequest(Protocol):
-    """Reply when all that was added to the ledger before is durable."""
+    """Reply when all earlier adds to the ledger are durable."""
 
     ledger_id: int
 
@@ -140,7 +140,7 @@ class ForceLedgerRequest(Protocol):
 
 
 class ListEntriesRequest(Protocol):
-    """Tell which entries of a ledger are stored here."""
+    """Report which entries of a ledger are stored here."""
 
     ledger_id: int
 
@@ -150,7 +150,7 @@ class ListEntriesRequest(Protocol):
 
 @frozen
 class Answered:
-    """A request that needs no bookie to be answered."""
+    """A request that the connection answers by itself, without the bookie."""
 
     reply: bytes
 
@@ -168,7 +168,7 @@ class StartTls:
 
 @frozen
 class InContext:
-    """A request (V3) that came with words for the bookie's log: they go with what is logged about its failure."""
+    """A request (V3) that came with a context for the bookie's log: the log line of its failure shows the context."""
 
     request: Any
     context: str
@@ -189,7 +189,7 @@ class ConnectionBroken:
 
 
 ConnectionEvent: TypeAlias = Answered | StartTls | ConnectionBroken
-"""What the connection itself sees to, whatever bookie is behind it."""
+"""The events that the connection itself handles, whatever bookie it serves."""
 
 Request: TypeAlias = (
     AddRequests

@@ -1,4 +1,4 @@
-"""The V2 dialect as a bookie speaks it: requests in, replies out (docs/protocol/v2.md)."""
+"""Protocol version V2 as a bookie speaks it: requests in, replies out (docs/protocol/v2.md)."""
 
 from array import array
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag, Operation
 from protocol_specs.wire.status import Status
 
-# To combine members of an enum costs ten times as much as numbers.
+# Combining members of an enum takes ten times as long as combining numbers.
 _FENCING, _HIGH_PRIORITY, _RECOVERY_ADD = int(Flag.FENCING), int(Flag.HIGH_PRIORITY), int(Flag.RECOVERY_ADD)
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
@@ -167,7 +167,7 @@ def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     """Return the run of add requests whose first frame is whole at ``start``, and where the run ends."""
     length, header, key, ledger_id, first = _add_at(buffer, start)
     stride = LENGTH + length
-    # An add that will be refused for its negative id must not take others with it.
+    # An add that will be refused for its negative id is a run of its own, so that no other is refused with it.
     count = (end - start) // stride if first >= 0 else 1
     if count >= RUN_MIN:
         count = equal_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"])
@@ -191,7 +191,7 @@ def _add_at(buffer: bytes, start: int) -> tuple[int, int, bytes, int, int]:
 
 
 def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
-    """Read a run one by one: entries of any size, as long as header, key and ledger stay and the ids count up."""
+    """Read a run one by one: entries of any size, as long as header, key and ledger are equal and the ids count up."""
     unpack = ADD_REQUEST.unpack_fixed
     length, header, key, ledger_id, first = _add_at(buffer, start)
     alone = first < 0 or length < ADD_LENGTH_MIN
@@ -242,7 +242,7 @@ def read_batch_read(buffer: bytes, start: int, frame_end: int) -> BatchReadReque
 
 
 def refuse(buffer: bytes, start: int, frame_end: int, operation: int, status: Status) -> Answered:
-    """Answer an add, a read or a batch read that is not served: of a packet version that no bookie speaks, say."""
+    """Answer an add, a read or a batch read that is not served, such as one of an unknown packet version."""
     if operation == Operation.BATCH_READ_ENTRY:
         return Answered(read_batch_read(buffer, start, frame_end).error(status))
     if operation == Operation.ADD_ENTRY:

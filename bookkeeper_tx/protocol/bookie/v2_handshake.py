@@ -1,4 +1,4 @@
-"""Authentication on a V2 connection (docs/protocol/authentication.md); TLS is asked for in V3 there, too."""
+"""Authentication on a V2 connection (docs/protocol/authentication.md).  A V2 client, too, asks for TLS in V3."""
 
 from attrs import frozen
 
@@ -14,7 +14,8 @@ from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN
 from protocol_specs.wire.operations import Operation
 
 _REFUSED = frozenset({Operation.ADD_ENTRY, Operation.READ_ENTRY})
-"""What is answered "unauthorized" before authentication; anything else breaks the connection, as in Java."""
+"""The operations that are answered EUA before authentication; any other breaks the connection, as in Java's
+``AuthHandler``."""
 
 
 @frozen
@@ -25,7 +26,7 @@ class AuthRequest:
     plugin_name: str
     token: bytes
     refused: None = None
-    """There is no reply that says no: the connection is closed."""
+    """V2 has no reply that refuses a token: the connection is closed."""
 
     def reply(self, plugin_name: str, token: bytes) -> bytes:
         """Encode the token that answers this one."""
@@ -33,16 +34,16 @@ class AuthRequest:
 
 
 def answer_auth(buffer: bytes, start: int, frame_end: int) -> Answered:
-    """Answer that there is nothing to authenticate: always in version 2, as Java does."""
+    """Answer that there is nothing to authenticate: always in version 2, as Java's ``BookieRequestProcessor``."""
     v2_auth_frame.decode(buffer, start, frame_end)
     header = framing.join_header(framing.VERSION_MAX, Operation.AUTH)
     return Answered(v2_auth_frame.encode(header, AUTH_DISABLED_PLUGIN, b""))
 
 
 def read_unauthenticated(buffer: bytes, start: int, frame_end: int) -> AuthRequest | Answered:
-    """Return what a client may ask before it has authenticated; adds and reads are answered EUA.
+    """Return the token of a client that has not authenticated, or the answer EUA to its add or read.
 
-    Raises Malformed, and ProtocolViolation for all else.
+    Raises Malformed, and ProtocolViolation for any other request.
     """
     if frame_end - start < FRAME_START.size:
         raise Malformed(FRAME_START.name, "header", start, "the frame is shorter than its header")

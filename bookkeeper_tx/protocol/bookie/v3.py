@@ -1,8 +1,8 @@
-"""The V3 dialect as a bookie speaks it: which request a frame is (docs/protocol/v3.md).
+"""Protocol version V3 as a bookie speaks it: which request a frame is (docs/protocol/v3.md).
 
 A frame is V3 when it parses and has every required field; anything else is left to V2.  A request without the part that
-its operation needs is served as if all its fields were zero, and an operation that is not served is answered with the
-request's own header: both as Java up to 4.17.
+its operation needs is served as if all fields of the part were zero, as by Java up to 4.17 (protobuf).  An operation
+that is not served is answered with the request's own header, as by Java's ``BookieRequestProcessor``.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 Run: TypeAlias = AddRequests | ReadRequests
-"""A request that takes those behind it which are like it."""
+"""A request that takes in the similar requests that follow it."""
 
 CONTEXT_LENGTH_MAX = 1024
 """Characters kept of a request's context: it goes into a line of the log."""
@@ -75,7 +75,7 @@ def parse(frame: bytes) -> Decoded | None:
         message.ParseFromString(frame)
     except DecodeError:
         return None
-    # A parse succeeds on missing required fields and on unknown enum values; only this tells.
+    # A parse succeeds although required fields are missing or enum values are unknown; only this call finds them.
     return message if message.IsInitialized() else None
 
 

@@ -1,7 +1,7 @@
 """V3 adds: requests in, replies out (docs/protocol/add-entry.md).
 
-What is added is named by the ids inside the entry; the request's own are only echoed.  Of its ledger scope id one thing
-counts: whether it is 0, for then the entry is of format V1, and else of V2.
+The ids inside the entry say what is added; the request's own ids are only echoed.  The ledger scope id says only the
+format of the entry: V1 if it is 0, else V2.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ class AddRequests:
         return self._entries
 
     def take(self, message: Decoded) -> bool:
-        """Take one more request if it adds the next entry of the same ledger and is like the others in all else."""
+        """Take one more request if it adds the next entry of the same ledger and equals the others in all else."""
         header, request = message.header, message.add_request
         body = request.body
         if (
@@ -95,7 +95,7 @@ class AddRequests:
         return True
 
     def take_following(self, buffer: bytes, position: int) -> int:
-        """Return ``position``: what the next add holds cannot be foreseen."""
+        """Return ``position``: the content of the next add cannot be foreseen."""
         return position
 
     def replies(self, status: Status) -> bytes:
@@ -103,9 +103,9 @@ class AddRequests:
 
 
 def _ids_of(body: bytes, scope_id: int) -> tuple[int, int] | None:
-    """Return ledger id and entry id in an entry; None for one that is not a whole one of V2 in a scope other than 0.
+    """Return ledger id and entry id in an entry; None in a scope other than 0 if it is not a whole entry of format V2.
 
-    In scope 0 one of format V2 has a negative ledger id, and is refused for that.
+    In scope 0 an entry of format V2 has a negative ledger id, and is refused for that.
     """
     if not scope_id:
         ids: tuple[int, int] = _unpack_ids(body)
@@ -136,7 +136,7 @@ def _replies(echoed: Sequence[tuple[int, int, int]], scope_id: int, status: Stat
     whole, part = v3_replies.served(V3Operation.ADD_ENTRY, 0, status, ledger_scope_id=scope_id)
     header, encode = whole.header, whole.SerializeToString
     frames: list[bytes] = []
-    # One message for all replies: to set three numbers costs a quarter of what it takes to make one.
+    # One message for all replies: setting three numbers takes a quarter of the time of making a message.
     for header.txn_id, part.ledger_id, part.entry_id in echoed:
         body = encode()
         frames += (_pack_length(len(body)), body)
@@ -144,7 +144,7 @@ def _replies(echoed: Sequence[tuple[int, int, int]], scope_id: int, status: Stat
 
 
 def read(message: Decoded) -> AddRequests | Answered:
-    """Return the request in ``message``, or what is wrong with it: the version first, as Java."""
+    """Return the request in ``message``, or an error reply; the version is checked first, as in Java."""
     request = message.add_request
     body, ids, status = request.body, None, statuses.EBADVERSION
     if message.header.version == _VERSION:

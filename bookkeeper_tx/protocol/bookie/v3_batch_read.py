@@ -16,22 +16,23 @@ from protocol_specs.wire.v3_pb2 import BatchReadRequest as BatchReadPart
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
 REPLY_OVERHEAD_MAX = 128
-"""More than any reply has beside its entries: seven numbers of up to 10 bytes, the status twice, tags and lengths."""
+"""An upper limit of a reply's bytes beside its entries: seven numbers of up to 10 bytes, the status twice, tags and
+lengths."""
 
 _LONG_RECORD_SHIFT = 21
 """From 2 MiB on an entry costs one byte more than a length word: the length takes 4 bytes, and there is a tag."""
 
 
 def reply_overhead_max(frame_size_max: int) -> int:
-    """Return by how many bytes a frame of that size may exceed the lengths of its records."""
+    """Return how many bytes a frame of that size may have beside its records, length words included."""
     return REPLY_OVERHEAD_MAX + (frame_size_max >> _LONG_RECORD_SHIFT)
 
 
 class BatchReadRequest:
     """A batch read request.
 
-    With ``previous_lac`` it waits as a long poll does, ``time_out`` milliseconds at most, and then reads what there is;
-    its flag for a piggybacked entry changes nothing, since a batch brings entries anyway.
+    With ``previous_lac`` it waits as a long poll does, ``time_out`` milliseconds at most, and then reads the entries
+    that are there.  Its flag for a piggybacked entry changes nothing, since a batch brings entries anyway.
     """
 
     __slots__ = (
@@ -102,7 +103,7 @@ def _entries(records: Buffer) -> list[bytes]:
 
 
 def read(message: Decoded) -> BatchReadRequest | Answered:
-    """Return the request in ``message``; without its part it is answered as Java answers the operation."""
+    """Return the request in ``message``; one without its part is answered as by Java's ``BookieRequestProcessor``."""
     if not message.HasField("batch_read_request"):
         return Answered(v3_replies.header_copied(message, statuses.EBADREQ))
     request = BatchReadRequest(message)

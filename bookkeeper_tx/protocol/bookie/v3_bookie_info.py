@@ -30,6 +30,6 @@ class BookieInfoRequest:
 
 
 def read(message: Decoded) -> BookieInfoRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it."""
+    """Return the request in ``message``, or an error reply."""
     request = BookieInfoRequest(message)
     return request if message.header.version == v3.VERSION else Answered(request.reply(statuses.EBADVERSION, 0, 0))

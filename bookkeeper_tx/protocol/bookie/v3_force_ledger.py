@@ -1,4 +1,4 @@
-"""The V3 request to sync what a ledger was added, and its reply (docs/protocol/force-ledger.md)."""
+"""The V3 request to sync the adds of a ledger, and its reply (docs/protocol/force-ledger.md)."""
 
 from bookkeeper_tx.protocol.bookie import v3_replies
 from bookkeeper_tx.protocol.bookie.messages import Answered
@@ -11,7 +11,7 @@ from protocol_specs.wire.status import Status
 
 
 class ForceLedgerRequest:
-    """A request to reply when all that was added before is durable."""
+    """A request to reply when all earlier adds are durable."""
 
     __slots__ = ("_ledger_id", "_scope_id", "_txn_id", "ledger_id")
 
@@ -32,6 +32,6 @@ class ForceLedgerRequest:
 
 
 def read(message: Decoded) -> ForceLedgerRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it."""
+    """Return the request in ``message``, or an error reply."""
     request = ForceLedgerRequest(message)
     return request if message.header.version == v3.VERSION else Answered(request.reply(statuses.EBADVERSION))

@@ -1,4 +1,4 @@
-"""What comes before the operations on a V3 connection: authentication and TLS (docs/protocol/v3.md)."""
+"""The requests before the operations on a V3 connection: authentication and TLS (docs/protocol/v3.md)."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def read_auth(message: Decoded) -> Request:
 
 
 def read_start_tls(message: Decoded) -> StartTls:
-    """Return the request with its replies, which have a header of their own: only the refusal has no part."""
+    """Return the request with its replies: only ``accepted`` has a part, only ``failed`` has the request's header."""
     header = v3_replies.header(V3Operation.START_TLS, message.header.txn_id)
     accepted = v3_replies.response(header, statuses.EOK.v3)
     accepted.start_tls_response.SetInParent()
@@ -48,7 +48,10 @@ def read_start_tls(message: Decoded) -> StartTls:
 
 
 def read_unauthenticated(message: Decoded) -> AuthRequest | StartTls | Answered:
-    """Return what a client may ask before it has authenticated; the answer to all else is EUA under its own header."""
+    """Return the AUTH or START_TLS of a client that has not authenticated; any other request is answered EUA.
+
+    That reply has the request's header, as from Java's ``AuthHandler``.
+    """
     refused = v3_replies.header_copied(message, statuses.EUA)
     operation = message.header.operation
     if operation == V3Operation.AUTH and message.HasField("auth_request"):

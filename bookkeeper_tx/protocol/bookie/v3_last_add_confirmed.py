@@ -39,7 +39,7 @@ class ReadLacRequest:
 
 
 class WriteLacRequest:
-    """A request to store an explicit last add confirmed: what counts is inside the body, the rest is only echoed."""
+    """A request to store an explicit last add confirmed: the ids in the body count, the others are only echoed."""
 
     __slots__ = ("_ledger_id", "_scope_id", "_txn_id", "body", "last_add_confirmed", "ledger_id", "master_key")
 
@@ -61,7 +61,7 @@ def _write_lac_reply(txn_id: int, status: Status, ledger_id: int, scope_id: int)
 
 
 def read_read_lac(message: Decoded) -> ReadLacRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it."""
+    """Return the request in ``message``, or an error reply."""
     request = ReadLacRequest(message)
     if message.header.version == v3.VERSION:
         return request
@@ -69,7 +69,7 @@ def read_read_lac(message: Decoded) -> ReadLacRequest | Answered:
 
 
 def read_write_lac(message: Decoded) -> WriteLacRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it: the version first, as Java."""
+    """Return the request in ``message``, or an error reply; the version is checked first, as in Java."""
     request = message.write_lac_request
     named, status = None, statuses.EBADVERSION
     if message.header.version == v3.VERSION:
@@ -83,7 +83,7 @@ def read_write_lac(message: Decoded) -> WriteLacRequest | Answered:
 def _named_in(body: bytes, scope_id: int) -> tuple[int, int] | None:
     """Return ledger id and last add confirmed in a body, None for one that is too short or in another scope's format.
 
-    In scope 0 one of format V2 has a negative ledger id, and is refused for that.
+    In scope 0 a body of format V2 has a negative ledger id, and is refused for that.
     """
     try:
         named: tuple[int, int] = version.explicit_lac_of(body) if scope_id else LAC_METADATA.unpack_from(body)

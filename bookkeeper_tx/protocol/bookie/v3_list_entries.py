@@ -11,7 +11,7 @@ from protocol_specs.wire.status import Status
 
 
 class ListEntriesRequest:
-    """A request for the list of the entries stored of a ledger."""
+    """A request for the list of the entries of a ledger that are stored here."""
 
     __slots__ = ("_ledger_id", "_scope_id", "_txn_id", "ledger_id")
 
@@ -33,6 +33,6 @@ class ListEntriesRequest:
 
 
 def read(message: Decoded) -> ListEntriesRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it."""
+    """Return the request in ``message``, or an error reply."""
     request = ListEntriesRequest(message)
     return request if message.header.version == v3.VERSION else Answered(request.reply(statuses.EBADVERSION, None))

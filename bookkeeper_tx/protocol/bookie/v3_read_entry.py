@@ -18,7 +18,8 @@ _OPERATION, _VERSION = int(V3Operation.READ_ENTRY), int(v3.VERSION)
 _FENCE_LEDGER = int(ReadRequest.FENCE_LEDGER)
 
 FOLLOWED_SIZE_MAX = 256
-"""Bytes of a frame whose followers are looked for; a longer one has strange fields, and might outgrow the limit."""
+"""Largest frame, in bytes, whose following requests are foreseen; a longer one has unusual fields, and the foreseen
+frames might exceed the limit."""
 
 
 class ReadRequests:
@@ -42,9 +43,9 @@ class ReadRequests:
         header, request = message.header, message.read_request
         self._message = message
         self._steps = (1, 1)
-        """By how much transaction and entry id have grown last."""
+        """The last growth of transaction id and entry id."""
         self._is_regular = True
-        """Whether they are expected to go on like that."""
+        """Whether they are expected to go on growing like that."""
         self._txn_ids = [header.txn_id]
         self._ledger_id = request.ledger_id
         self._scope_id = request.ledger_scope_id
@@ -56,7 +57,7 @@ class ReadRequests:
 
     @property
     def entry_ids(self) -> Sequence[int]:
-        """The ids asked for, a range where they count up."""
+        """The ids asked for, a range if they count up."""
         ids = self._entry_ids
         if type(ids) is list and len(ids) > 1:
             ascending = range(ids[0], ids[0] + len(ids))
@@ -65,9 +66,9 @@ class ReadRequests:
         return self._entry_ids
 
     def take_following(self, buffer: bytes, position: int) -> int:
-        """Take the requests at ``position`` that go on as the last ones did; return where the next frame starts.
+        """Take the requests at ``position`` whose ids grow as before; return where the next frame starts.
 
-        What would come next is encoded and compared: that costs a quarter of what it takes to decode what has come.
+        The expected request is encoded and compared with the bytes: that takes a quarter of the time of decoding them.
         """
         message = self._message
         if position == len(buffer) or not self._is_regular or self.fencing:
@@ -89,11 +90,11 @@ class ReadRequests:
                 entry_ids.append(entry_id)  # type: ignore[attr-defined]
                 txn_id += txn_step
                 entry_id += entry_step
-        except ValueError:  # an id that has no more room
+        except ValueError:  # the next id does not fit its field
             return position
 
     def take(self, message: Decoded) -> bool:
-        """Take one more request if it is a plain read of the same ledger, as all the others are."""
+        """Take one more request if it, like all the others, is a plain read of the same ledger."""
         header, request = message.header, message.read_request
         if (
             header.operation != _OPERATION
@@ -152,7 +153,7 @@ def _error(txn_id: int, status: Status, ledger_id: int, scope_id: int, entry_id:
 
 
 def read(message: Decoded) -> ReadRequests | LongPollRequest | Answered:
-    """Return the request in ``message``, or what is wrong with it."""
+    """Return the request in ``message``, or an error reply."""
     request = message.read_request
     if message.header.version != _VERSION:
         txn_id, scope_id = message.header.txn_id, request.ledger_scope_id

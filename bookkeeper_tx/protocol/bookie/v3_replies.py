@@ -1,4 +1,4 @@
-"""The replies of the V3 dialect: the header, the status, and the part of the operation (docs/protocol/v3.md)."""
+"""The replies of V3: the header, the status, and the part of the operation (docs/protocol/v3.md)."""
 
 from typing import Any, TypeAlias
 
@@ -30,14 +30,15 @@ def header(operation: Any, txn_id: int) -> v3_pb2.PacketHeader:
 
 
 def header_copied(message: Decoded, status: Status) -> bytes:
-    """Encode a reply without a part, under the request's header as it came: version and priority included."""
+    """Encode a reply without a part, with the request's header unchanged, version and priority included."""
     return frame(response(message.header, status.v3))
 
 
 def served(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> tuple[v3_pb2.Response, Any]:
-    """Return a response and its part for ``operation``, which has ``part``'s fields, and the status once more.
+    """Return a response and its part for ``operation``, with the fields ``part`` and the status once more.
 
-    A field whose value is None is absent, and so is the ledger scope id 0: only who sent another one looks for it.
+    A field whose value is None is absent, and so is the ledger scope id 0: only a client that sent another one looks
+    for it.
     """
     whole = response(header(operation, txn_id), status.v3)
     carried = getattr(whole, v3.PARTS[operation].response)

@@ -1,4 +1,4 @@
-"""What comes of a client's requests."""
+"""The results of a client's requests."""
 
 from array import array
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ class RangeRead:
         self._next = first
         self._runs: list[EntryRun] = []
         self._error: RemoteError | None = None
-        """Why the first entry that is not in the runs cannot be had."""
+        """The error of the first entry that is not in the runs."""
         self._early: dict[int, EntryRun | RemoteError] = {}
-        """Answers that have overtaken others, one an entry."""
+        """Answers that have overtaken others, one for each entry."""
 
     @property
     def complete(self) -> bool:
@@ -35,7 +35,7 @@ class RangeRead:
         return self._next > self.last
 
     def take(self, run: EntryRun) -> None:
-        """Take the entries of ``run``: those that were asked for and are not answered yet."""
+        """Take the entries of ``run`` that were asked for and are not answered yet."""
         last = min(run.last_entry_id, self.last)
         if run.first_entry_id <= self._next <= last:
             self._go_on(run.part(self._next, last))
@@ -44,14 +44,14 @@ class RangeRead:
                 self._early.setdefault(entry_id, run.part(entry_id, entry_id))
 
     def refuse(self, entry_id: int, error: RemoteError) -> None:
-        """Take the error in the place of an entry."""
+        """Take the error instead of an entry."""
         if entry_id == self._next:
             self._go_on(error)
         elif self._next < entry_id <= self.last:
             self._early.setdefault(entry_id, error)
 
     def completion(self, error: RemoteError | None = None) -> Completion:
-        """Return what came of it; ``error`` stands for what is not answered."""
+        """Return the result so far; ``error`` is that of the entries without an answer."""
         if not self._runs:
             return self.token, self._error or error, None
         return self.token, None, joined(self._runs)

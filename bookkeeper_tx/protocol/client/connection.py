@@ -1,4 +1,4 @@
-"""What both dialects have in common for a client: requests out, completions in; no IO, no clock."""
+"""The interface of a client's connection in either protocol version: requests out, completions in; no IO, no clock."""
 
 from typing import Any, Protocol
 
@@ -9,9 +9,9 @@ from bookkeeper_tx.protocol.client.completion import Completion
 class ClientConnection(Protocol):
     """A client's side of a connection to one bookie.
 
-    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  A token given with a request,
-    which is never None, comes back with exactly one completion, whatever happens; what cannot be asked in this dialect
-    comes back from :meth:`expire`, and nothing is sent of it.
+    Requests are encoded into :meth:`data_to_send`; :meth:`receive` gives completions.  The token of a request is never
+    None, and comes back with exactly one completion, whatever happens.  A request that this protocol version cannot
+    express is not sent; its completion comes from :meth:`expire`.
     """
 
     # Requests --------------------------------------------------------------------------------------------------------
@@ -42,8 +42,8 @@ class ClientConnection(Protocol):
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
         """Ask for the entries ``first`` … ``last`` one by one.
 
-        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
-        of the very first.
+        Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
+        it is the very first entry's.
         """
 
     def batch_read(
@@ -65,10 +65,10 @@ class ClientConnection(Protocol):
     # Replies ---------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Completion]:
-        """Return what the replies in ``data`` complete.
+        """Return the completions of the replies in ``data``.
 
-        Raises :class:`ProtocolViolation` for bytes that no reply has; the connection is of no use then, and
-        :meth:`fail_all` gives what came before them and says so to those that wait.
+        Raises :class:`ProtocolViolation` for bytes that are no reply; the connection is of no use then, and
+        :meth:`fail_all` returns the completions of the replies before those bytes and of all requests that wait.
         """
 
     # Time and end ----------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class ClientConnection(Protocol):
         """Whether any request waits for its reply."""
 
     def expire(self, now: float) -> list[Completion]:
-        """Return what has waited past its deadline, each with RequestTimedOut, and what was refused."""
+        """Complete the requests that wait past their deadline, each with RequestTimedOut, and those refused here."""
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         """Complete everything that waits with ``error``."""

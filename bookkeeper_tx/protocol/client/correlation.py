@@ -15,8 +15,8 @@ Waiting: TypeAlias = tuple[Any, float]
 class Correlation:
     """A multimap from what a reply names to the requests that wait for it, oldest first.
 
-    Requests of a table with ``one_timeout`` expire in the order in which they came; those of others in any order, which
-    takes a look at all of them.
+    Requests of a table with ``one_timeout`` expire in the order in which they came; those of another table in any
+    order, so all of them have to be looked at.
     """
 
     __slots__ = ("_again", "_in_order", "_out_of_order", "_waiting")
@@ -27,7 +27,7 @@ class Correlation:
         """Requests equal to one that waits already."""
         self._in_order = one_timeout
         self._out_of_order = not one_timeout
-        """Whether one of those has moved up, and so stands behind younger ones."""
+        """Whether one of those has moved up, and so is after younger ones in ``_waiting``."""
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._again.values()))
@@ -36,7 +36,7 @@ class Correlation:
         return bool(self._waiting)
 
     def pop_run(self, ids: range) -> list[Any]:
-        """Return the tokens of the requests of ``ids``, without those that nobody waits for."""
+        """Return the tokens of the requests of ``ids``; an id without a waiting request gives none."""
         pop = self._waiting.pop
         if self._again:
             return [token for token in map(self.pop, ids) if token is not None]

@@ -8,14 +8,14 @@ ASKING_TLS      START_TLS, any other status                            FAILED, T
 SECURING        the end of the TLS handshake                           AUTHENTICATING, or COMPLETE without plugin
 AUTHENTICATING  AUTH with a token                                      the provider's next token, or COMPLETE
 AUTHENTICATING  AUTH of a bookie without authentication                COMPLETE
-AUTHENTICATING  the same behind a token of the provider's              FAILED, AuthenticationFailed
+AUTHENTICATING  the same, after a token from the bookie                FAILED, AuthenticationFailed
 AUTHENTICATING  AUTH, V3, any status but EOK                           FAILED, AuthenticationFailed
 AUTHENTICATING  any other reply                                        nothing: it is dropped
 ==============  =====================================================  ==========================================
 
-Requests wait with the caller until it is complete, and so must the time-out be the caller's: a Java bookie leaves a
-client whose SASL response it rejects without an answer.  Java's client sends its first token in clear, in front of
-START_TLS; this one sends all of them inside TLS.
+The caller holds requests back until the handshake is complete.  The caller must also limit its time, because a Java
+bookie sends no reply to a SASL response that it rejects.  Java's client (``AuthHandler``) sends its first token in
+clear, before TLS; this one sends all tokens inside TLS.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ class HandshakeDriver(Protocol):
         """Start TLS, and call ``ClientHandshake.secured`` when its handshake is over."""
 
     def handshake_complete(self, rest: bytes) -> None:
-        """Take requests from now on; ``rest`` are bytes that came behind the last answer."""
+        """Take requests from now on; ``rest`` are the bytes that came after the last answer."""
 
     def handshake_failed(self, error: BookKeeperError) -> None:
         """Drop the connection."""
@@ -74,7 +74,7 @@ class HandshakeDriver(Protocol):
 class ClientHandshake:
     """The handshake of one connection.
 
-    ``v2`` tells in which dialect to authenticate; TLS is always asked for in V3.
+    ``v2`` says in which protocol version to authenticate; TLS is always asked for in V3.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ClientHandshake:
         self._auth = auth
         self._v2 = v2
         self._provider: ClientAuthProvider | None = None
-        self._told = False
+        self._bookie_sent_token = False
         """Whether the bookie has sent a token."""
         self._frames = FrameBuffer(TOKEN_FRAME_SIZE_MAX)
         self._txn_id = 0
@@ -114,7 +114,7 @@ class ClientHandshake:
             self._provider.close()
 
     def receive(self, data: bytes) -> None:
-        """Take what the bookie sends until the handshake is complete."""
+        """Take the bytes that the bookie sends until the handshake is complete."""
         try:
             self._receive(data)
         except Malformed as error:
@@ -131,7 +131,7 @@ class ClientHandshake:
             frame_end = position + _LENGTH + self._frames.check(_unpack_length(buffer, position)[0])
             if frame_end > end:
                 break
-            # Whom the provider's answer leads to the end finds here what came behind it.
+            # If the provider finishes inside `_take`, `_completed` needs the bytes after this frame.
             self._rest = buffer[frame_end:]
             self._take(buffer, position, frame_end)
             position = frame_end
@@ -144,7 +144,7 @@ class ClientHandshake:
         if frame and frame[0] >= framing.V3_FIRST_BYTE_MIN:
             self._take_v3(frame)
         elif self.state is State.ASKING_TLS:
-            raise ProtocolViolation("the bookie sent a V2 frame in front of its reply to START_TLS")
+            raise ProtocolViolation("the bookie sent a V2 frame before its reply to START_TLS")
         else:
             self._take_v2(buffer, start, frame_end)
 
@@ -173,8 +173,8 @@ class ClientHandshake:
         elif status is not statuses.EOK:
             self._fail(TlsFailed(f"the bookie refused TLS ({status.name})"))
         elif self._rest:
-            # Read later they would pass for bytes that came inside TLS.
-            raise ProtocolViolation("the bookie sent bytes in clear behind its reply to START_TLS")
+            # Reading them later would take them for bytes that came inside TLS.
+            raise ProtocolViolation("the bookie sent bytes in clear after its reply to START_TLS")
         else:
             self.state = State.SECURING
             self._driver.start_tls()
@@ -203,8 +203,8 @@ class ClientHandshake:
     def _take_token(self, plugin_name: str, token: bytes) -> None:
         assert self._auth is not None
         assert self._provider is not None
-        if plugin_name == AUTH_DISABLED_PLUGIN and self._told:
-            # Java takes that, too, but it would excuse a bookie that cannot prove what it should.
+        if plugin_name == AUTH_DISABLED_PLUGIN and self._bookie_sent_token:
+            # Java's `AuthHandler` accepts that, but then a bookie could leave out the proof of its own identity.
             self._fail(AuthenticationFailed("the bookie broke off, and has not proved who it is"))
         elif plugin_name == AUTH_DISABLED_PLUGIN:
             self._completed(None)
@@ -213,7 +213,7 @@ class ClientHandshake:
                 AuthenticationFailed(f"the bookie uses the plugin {plugin_name!r}, not {self._auth.plugin_name!r}")
             )
         else:
-            self._told = True
+            self._bookie_sent_token = True
             self._ask(self._provider.process, token)
 
     def _ask(self, step: Callable[..., None], *arguments: Any) -> None:
@@ -261,9 +261,9 @@ class ClientHandshake:
 
 
 def tells_unauthenticated(data: bytes) -> bool:
-    """Tell whether what comes first inside TLS says that the bookie wants a client to authenticate that has no plugin.
+    """Tell whether the first bytes inside TLS say that the bookie wants authentication from a client without a plugin.
 
-    A Java bookie that does sends START_TLS once more, in V3 and with EIO, whatever dialect follows.
+    A Java bookie says so by a second START_TLS reply, in V3 and with EIO, whatever protocol version follows.
     """
     if len(data) < _LENGTH:
         return False

@@ -1,4 +1,4 @@
-"""The V2 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
+"""Protocol version V2 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -56,11 +56,11 @@ class V2ClientConnection(ClientConnection):
         self._ranges: list[RangeRead] = []
         self._batches = Correlation()
         self._refused: list[Completion] = []
-        """Requests about ledgers that V2 has no way to name."""
+        """Requests about ledgers that V2 cannot name."""
         self._next_request_id = 1
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
-        """What replies have completed in front of bytes that break the protocol."""
+        """The completions of replies that came before bytes that break the protocol."""
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class V2ClientConnection(ClientConnection):
         return start + count * stride
 
     def _read_entries(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
-        """Read the run of good replies at ``start``: as long as ledger and header stay and the ids count up."""
+        """Read the run of good replies at ``start``: as long as ledger and header are equal and the ids count up."""
         _, _, _, ledger_id, first = _unpack_reply(buffer, start)
         stride = frame_end - start
         count = (end - start) // stride
@@ -265,7 +265,7 @@ class V2ClientConnection(ClientConnection):
         error: BookKeeperError | None = error_of_code(status)
         offsets: Sequence[int] = ()
         if error is None:
-            # Before the request is taken out: if the records are malformed it still waits, to fail with the rest.
+            # Before the request is taken out: if the records are malformed, it still waits and fails with the rest.
             offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
         waiting = self._batches.pop(request_id)
         if waiting is None:
@@ -312,7 +312,7 @@ class V2ClientConnection(ClientConnection):
 
 
 def out_of_reach(ledger_id: int) -> IllegalOperation:
-    """Return the error of a request about a ledger of a scope other than 0, which V2 has no way to name."""
+    """Return the error of a request about a ledger of a scope other than 0, which V2 cannot name."""
     return IllegalOperation(
         f"ledger {qualified_name(ledger_id)} has a scope, which V2 cannot say: use ClientConfig.protocol v3"
     )

@@ -1,7 +1,7 @@
-"""Adds of the V2 dialect by the run: requests for many entries at once, replies as runs; no IO, no clock.
+"""Adds of V2 by the run: requests for many entries at once, replies as runs; no IO, no clock.
 
-What :class:`~bookkeeper_tx.protocol.client.v2.V2ClientConnection` does an entry at a time, for a writer that has
-thousands of entries at hand and counts what is owed by ids (docs/protocol/v2.md).
+:class:`~bookkeeper_tx.protocol.client.v2.V2ClientConnection` adds one entry at a time.  This is for a writer that has
+thousands of entries at hand and counts the missing replies by entry ids (docs/protocol/v2.md).
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def add_requests(master_key: bytes, entries: Sequence[bytes]) -> bytes:
 
 
 class AddReplyReader:
-    """Cuts what a bookie sends on a connection that carries nothing but adds into runs of replies."""
+    """Cuts the bytes of a bookie, on a connection that carries adds only, into runs of replies."""
 
     def __init__(self, frame_size_max: int) -> None:
         self._frames = FrameBuffer(frame_size_max)

@@ -1,4 +1,4 @@
-"""What a client makes of the replies of the V2 dialect, beside the runs of equal ones (docs/protocol/v2.md)."""
+"""How a client reads the replies of V2 that are not runs of equal ones (docs/protocol/v2.md)."""
 
 from bookkeeper_tx.errors import RemoteError, error_of
 from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, LENGTH, READ_REPLY

@@ -1,4 +1,4 @@
-"""The V3 dialect as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v3.md)."""
+"""Protocol version V3 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v3.md)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from protocol_specs import ledger_id as ids
 from protocol_specs.wire.operations import V3Operation
 
 REPLY_OVERHEAD_MAX = 128
-"""A V3 reply wraps an entry in more bytes than a V2 add did: what could be written is to be readable."""
+"""Bytes by which a V3 reply may exceed a V2 add of the same entry: an entry that could be added must be readable."""
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _LENGTH = fields.FRAME_LENGTH_SIZE
@@ -34,11 +34,11 @@ class _Waiting(NamedTuple):
     ledger_id: int
     entry_id: int = fields.NO_ENTRY
     whole: RangeRead | None = None
-    """What it is a part of, if of anything."""
+    """The range read that the request is a part of, if any."""
 
 
 class V3ClientConnection(ClientConnection):
-    """A client's side of a V3 connection: all that both dialects have, and what only V3 has."""
+    """A client's side of a V3 connection: the requests of both protocol versions, and those that only V3 has."""
 
     def __init__(self, frame_size_max: int) -> None:
         self._frames = FrameBuffer(frame_size_max + REPLY_OVERHEAD_MAX)
@@ -49,9 +49,9 @@ class V3ClientConnection(ClientConnection):
         self._next_txn_id = 1
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
-        """What replies have completed in front of bytes that break the protocol."""
+        """The completions of replies that came before bytes that break the protocol."""
 
-    # What V2 has as well ---------------------------------------------------------------------------------------------
+    # Requests that V2 has as well ------------------------------------------------------------------------------------
 
     def add_entry(
         self,
@@ -106,7 +106,7 @@ class V3ClientConnection(ClientConnection):
             v3_requests.batch_read(txn_id, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
         )
 
-    # What only V3 has ------------------------------------------------------------------------------------------------
+    # Requests that only V3 has ---------------------------------------------------------------------------------------
 
     def wait_last_add_confirmed(
         self,
@@ -117,10 +117,10 @@ class V3ClientConnection(ClientConnection):
         timeout_ms: int,
         piggyback: bool,
     ) -> Callable[[], None]:
-        """Ask to be told when the last add confirmed passes the previous one, or how it stands after ``timeout_ms``.
+        """Ask for the last add confirmed once it passes the previous one, or as it is after ``timeout_ms``.
 
-        ``deadline`` must lie well behind that.  Completes with (last add confirmed, entry id or None, entry or None).
-        Call what is returned to forget the request: it does not complete then.
+        ``deadline`` must be well after that.  Completes with (last add confirmed, entry id or None, entry or None).
+        Call the returned function to forget the request: it does not complete then.
         """
         waiting = _Waiting(token, ledger_id, fields.LAST_ENTRY)
         txn_id = self._wait(self._polls, V3Operation.READ_ENTRY, deadline, waiting)
@@ -148,7 +148,7 @@ class V3ClientConnection(ClientConnection):
         )
 
     def force_ledger(self, token: Any, deadline: float, ledger_id: int) -> None:
-        """Ask to be told when all that was added to the ledger before is durable; completes with None."""
+        """Ask for a reply when all earlier adds to the ledger are durable; completes with None."""
         txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, _Waiting(token, ledger_id))
         self._outgoing.append(v3_requests.force_ledger(txn_id, ledger_id))
 
@@ -231,13 +231,13 @@ class V3ClientConnection(ClientConnection):
 
 
 def _wrong_scope(reply: Reply, ledger_id: int) -> BookKeeperError | None:
-    """Return the error of a reply about a ledger of another scope than that of the request, if it is such a one."""
+    """Return an error if the reply is about a ledger of another scope than the request."""
     scope_id = ids.split(ledger_id)[0]
     if reply.scope_id in (None, scope_id):
         return None
     if not reply.scope_id:
         return LedgerScopeNotSupported(
-            f"the bookie has overlooked the scope of ledger {ids.qualified_name(ledger_id)}: its release knows none"
+            f"the bookie ignored the scope of ledger {ids.qualified_name(ledger_id)}: its release does not know scopes"
         )
     return ProtocolViolation(f"asked about a ledger of scope {scope_id}, the bookie answered for {reply.scope_id}")
 

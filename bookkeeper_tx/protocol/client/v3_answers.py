@@ -1,4 +1,4 @@
-"""What a client makes of the replies of the V3 dialect (docs/protocol/v3.md)."""
+"""How a client reads the replies of V3 (docs/protocol/v3.md)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _UNAUTHENTICATED = (
 
 
 class Reply(NamedTuple):
-    """A reply: what it answers is named by ``operation`` and ``txn_id`` together."""
+    """A reply: ``operation`` and ``txn_id`` together name the request that it answers."""
 
     operation: V3Operation
     txn_id: int
@@ -28,7 +28,7 @@ class Reply(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """What was asked for.
+        """The value that was asked for.
 
         The entry of a read; a list of entries of a batch read; the encoded list of entries; (explicit LAC body or None,
         last entry or None) of a LAC read, whatever the status; (total bytes, free bytes), each None unless asked for,
@@ -43,9 +43,10 @@ class Reply(NamedTuple):
 
     @property
     def error(self) -> RemoteError | None:
-        """What the status says went wrong, if anything.
+        """The error that the status stands for, if any.
 
-        A wrong password is answered with the part of the operation; only who has to authenticate first gets none.
+        The reply to a wrong password has the part of the operation; only the reply to a client that has to authenticate
+        first has none.
         """
         if self.status is statuses.EOK:
             return None

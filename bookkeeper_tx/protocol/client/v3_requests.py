@@ -1,7 +1,7 @@
-"""What a client asks in the V3 dialect (docs/protocol/v3.md); ``v3_answers`` reads what comes back.
+"""A client's requests in V3 (docs/protocol/v3.md); ``v3_answers`` reads the replies.
 
-Flags are those of V2 (:class:`~protocol_specs.wire.operations.Flag`), so that callers need not know the dialect.  A
-ledger id of a scope other than 0 is split into its halves here.
+Flags are those of V2 (:class:`~protocol_specs.wire.operations.Flag`), so that callers need not know the protocol
+version.  A ledger id of a scope other than 0 is split into its halves here.
 """
 
 from typing import Any
@@ -68,8 +68,8 @@ def wait_last_add_confirmed(
 ) -> bytes:
     """Encode a long poll: answer when the last add confirmed has passed the previous one, or after ``timeout_ms``.
 
-    0 ms asks for an answer at once.  With ``piggyback`` the entry behind the previous last add confirmed is to come
-    along; without it, the last one stored.
+    0 ms asks for an answer at once.  With ``piggyback`` the reply brings the entry after the previous last add
+    confirmed; without it, the last one stored.
     """
     scope_id, lower = _halves(ledger_id)
     request = v3_pb2.ReadRequest(
@@ -125,7 +125,7 @@ def write_last_add_confirmed(
 
 
 def force_ledger(txn_id: int, ledger_id: int) -> bytes:
-    """Encode a request to answer when all that was added to the ledger before is durable."""
+    """Encode a request to answer when all earlier adds to the ledger are durable."""
     scope_id, lower = _halves(ledger_id)
     request = v3_pb2.ForceLedgerRequest(ledger_id=lower, ledger_scope_id=scope_id)
     return _frame(V3Operation.FORCE_LEDGER, txn_id, force_ledger_request=request)
