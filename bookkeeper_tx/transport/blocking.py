@@ -29,14 +29,14 @@ from protocol_specs.ledger_id import SCOPED_MIN
 RECEIVE_SIZE = 256 * 1024
 
 SENDING_FACTOR = 10
-"""How many time-outs a request may take while the bookie sends all the while: large replies over a slow line do."""
+"""How many time-outs a request may take while the bookie keeps sending, as with large replies over a slow line."""
 
 Token: TypeAlias = int
 """Names a request in flight on one channel."""
 
 
 class BlockingChannel:
-    """Sends requests to the bookie at ``host:port`` and waits for their replies, in the dialect of ``config.protocol``.
+    """Sends requests to the bookie at ``host:port``, in the version ``config.protocol``, and waits for their replies.
 
     A ``master_key`` is the 20 bytes of :attr:`EntryDigest.master_key`, ``flags`` are those of
     docs/protocol/add-entry.md#sec-add-entry-flags and docs/protocol/read-entry.md#sec-read-entry-flags.
@@ -45,7 +45,7 @@ class BlockingChannel:
     closed; make another.
 
     The ``start_`` methods put requests in flight and return their tokens; :meth:`result` waits for one of them.  Every
-    token has to be given to :meth:`result` or to :meth:`forget`: what nobody waits for is dropped when it comes.
+    token has to be given to :meth:`result` or to :meth:`forget`; the reply to a forgotten request is dropped.
     """
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
@@ -70,7 +70,7 @@ class BlockingChannel:
         self._next_token = 1
         self._awaited: set[Token] = set()
         self._done: dict[Token, tuple[BookKeeperError | None, Any]] = {}
-        """What has come of requests that :meth:`result` was not asked about yet."""
+        """The outcomes, error and value, that :meth:`result` has not returned yet."""
 
     @property
     def closed(self) -> bool:
@@ -117,10 +117,10 @@ class BlockingChannel:
             raise
 
     def result(self, token: Token, timeout_s: float | None = None) -> Any:
-        """Wait for a request; returns what came of it or raises the error that the bookie answered.
+        """Wait for a request; return its result, or raise the error that the bookie answered.
 
-        ``timeout_s`` is ``config.read_timeout_s`` unless given, and counts from this call on.  A bookie that sends all
-        the while has ``SENDING_FACTOR`` times as long.
+        ``timeout_s`` is ``config.read_timeout_s`` unless given, and counts from this call on.  A bookie that keeps
+        sending has ``SENDING_FACTOR`` times as long.
         """
         if token not in self._done:
             self._wait((token,), self._config.read_timeout_s if timeout_s is None else timeout_s)
@@ -134,7 +134,7 @@ class BlockingChannel:
         return token in self._done
 
     def forget(self, tokens: Collection[Token]) -> None:
-        """Drop what comes of these requests."""
+        """Drop the results of these requests."""
         self._awaited.difference_update(tokens)
         for token in tokens:
             self._done.pop(token, None)
@@ -146,7 +146,7 @@ class BlockingChannel:
         return bytes(self.result(self.start_read(ledger_id, entry_id, flags, master_key)))
 
     def read_range(self, ledger_id: int, first: int, last: int) -> EntryRun:
-        """Return the entries, not verified, before the first that cannot be had; raises the error of the very first."""
+        """Return the entries, not verified, before the first error; raise the error if it is the very first entry's."""
         run: EntryRun = self.result(self.start_range_read(ledger_id, first, last))
         return run
 
@@ -165,7 +165,7 @@ class BlockingChannel:
         return run
 
     def close(self) -> None:
-        """Close the connection; what is in flight is given up."""
+        """Close the connection; requests in flight are given up."""
         self._selector.close()
         self._socket.close()
 
@@ -194,7 +194,7 @@ class BlockingChannel:
             )
 
     def _wait(self, tokens: Sequence[Token], timeout_s: float) -> None:
-        """Send what was asked and return when all of ``tokens`` are done."""
+        """Send the requests that were started, and return when all of ``tokens`` are done."""
         self._check_open()
         began = time.monotonic()
         deadline, end = began + timeout_s, began + SENDING_FACTOR * timeout_s
@@ -213,12 +213,12 @@ class BlockingChannel:
         except OSError as error:
             self._lose(error)
         except BaseException:
-            # An interrupt, too: what it has left half done cannot be gone on with.
+            # After an interrupt, too: a frame may be half sent, so the connection is of no use any more.
             self.close()
             raise
 
     def _take(self, data: bytes) -> list[Token]:
-        """Keep what the replies in ``data`` complete, if it is waited for."""
+        """Keep the completions of the replies in ``data`` that are waited for; return their tokens."""
         try:
             completions = self._connection.receive(data)
         except ProtocolViolation as error:

@@ -19,25 +19,25 @@ CERTIFICATE_WANTED = ", or it wants a certificate of ours: tlsClientAuthenticati
 
 
 def connect_to_bookie(host: str, port: int, config: ClientConfig, protocol: WireProtocol, bookie: str = "") -> Stream:
-    """Connect, and do what ``config`` asks for in front of the first request; return what does not wait any more.
+    """Connect, with TLS and authentication if ``config`` asks for them; return a stream whose calls never wait.
 
-    ``protocol`` is the dialect of the requests, and so of authentication; errors call the bookie ``bookie``, which is
+    ``protocol`` is the version of the requests, and so of authentication; errors call the bookie ``bookie``, which is
     ``host:port`` unless given.  All of it together may take ``config.connect_timeout_s``.
 
-    Raises CannotConnect; TlsFailed for a bookie without TLS, or one that is not believed, or does not believe us;
+    Raises CannotConnect; TlsFailed for a bookie without TLS, or if one side does not accept the other's certificate;
     AuthenticationFailed; InvalidConfig for a file that cannot be used.
     """
     return _Connecting(host, port, config, protocol, bookie or f"{host}:{port}").stream()
 
 
 class _Connecting:
-    """The way to one connection that takes requests; the driver of its :class:`ClientHandshake`."""
+    """Makes one connection that takes requests, as the driver of its :class:`ClientHandshake`."""
 
     def __init__(self, host: str, port: int, config: ClientConfig, protocol: WireProtocol, bookie: str) -> None:
         self._address = host, port
         self._config = config
         self._bookie = bookie
-        # In front of the connection, which would be in vain if the files cannot be used.
+        # Before the connection, which would be useless without the files.
         self._context = None if config.tls is None else client_context(config.tls)
         self._deadline = time.monotonic() + config.connect_timeout_s
         try:
@@ -87,16 +87,16 @@ class _Connecting:
         if self._failure is not None:
             raise type(self._failure)(f"bookie {self._bookie}: {self._failure}")
         if self._rest:
-            raise ProtocolViolation(f"bookie {self._bookie}: it sent what nobody has asked for")
+            raise ProtocolViolation(f"bookie {self._bookie}: it sent bytes that nobody asked for")
 
-    # What the handshake asks for -------------------------------------------------------------------------------------
+    # HandshakeDriver -------------------------------------------------------------------------------------------------
 
     def send_handshake(self, data: bytes) -> None:
-        # Not at once: what goes wrong in sending is not for a plugin, which asks for it, to catch.
+        # Not sent at once: the caller may be a plugin, which must not catch the errors of sending.
         self._unsent += data
 
     def start_tls(self) -> None:
-        """The loop in :meth:`_hand_over` does it."""
+        """Do nothing: the loop in :meth:`_hand_over` starts TLS."""
 
     def handshake_complete(self, rest: bytes) -> None:
         self._rest = rest
@@ -124,20 +124,20 @@ class _Connecting:
         return session.certificate
 
     def _receive(self) -> bytes:
-        """Return what comes next, out of its records if there are any."""
+        """Return the next bytes, taken out of their TLS records if there are any."""
         data = self._received()
         if self._session is None:
             return data
         opened = self._session.open(data)
         if self._session.ended and not opened:
-            self._lost("it said so")
+            self._lost("with TLS's close_notify")
         return opened
 
     def _received(self) -> bytes:
         self._socket.settimeout(self._left_s())
         data = self._socket.recv(RECEIVE_SIZE)
         if not data:
-            self._lost("without a word")
+            self._lost("without a reason")
         return data
 
     def _send_unsent(self) -> None:
@@ -150,7 +150,7 @@ class _Connecting:
             self._socket.sendall(data)
 
     def _give_reason(self, session: TlsSession) -> None:
-        """Tell the bookie why, if it listens."""
+        """Send the bookie the TLS alert with the reason, if it still reads."""
         try:
             self._send(session.leaving())
         except OSError:
@@ -162,7 +162,7 @@ class _Connecting:
             raise TimeoutError
         return left_s
 
-    # Why it did not work ---------------------------------------------------------------------------------------------
+    # Failures --------------------------------------------------------------------------------------------------------
 
     def _overdue(self, error: TimeoutError) -> NoReturn:
         state = self._handshake.state

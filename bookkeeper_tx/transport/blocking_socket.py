@@ -1,4 +1,4 @@
-"""What a channel without a reactor sends and receives on: a socket that never waits, or the same with TLS on it."""
+"""The streams of a channel without a reactor: a socket that never waits, or the same with TLS on it."""
 
 import socket
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from bookkeeper_tx.transport.blocking_tls import TlsSession
 RECEIVE_SIZE = 64 * 1024
 
 SEALED_SIZE = 256 * 1024
-"""Bytes in clear that are sealed at once; so much of what a bookie does not take is held twice."""
+"""Bytes in clear that are sealed at once; while a bookie does not take them, so many bytes are held twice."""
 
 
 class Stream(Protocol):
-    """The methods of a socket that are called, with the meaning that they have for one that never waits."""
+    """The methods of a socket that a channel calls, with their meaning for a non-blocking one."""
 
     def send(self, data: bytes | memoryview, /) -> int:
         """Send some of ``data``; return how much.
@@ -22,7 +22,7 @@ class Stream(Protocol):
         """
 
     def recv(self, size: int, /) -> bytes:
-        """Return what has come, nothing at the end; raises BlockingIOError while there is nothing."""
+        """Return the bytes that have come, none at the end; raises BlockingIOError while there are none."""
 
     def fileno(self) -> int: ...
 
@@ -30,10 +30,10 @@ class Stream(Protocol):
 
 
 def hear_reason(sock: socket.socket, session: TlsSession) -> None:
-    """Raise TlsFailed if a connection on which nothing can be sent any more was ended with a reason.
+    """Raise TlsFailed if the bookie gave a reason before it ended a connection on which nothing can be sent any more.
 
-    In TLS 1.3 a bookie refuses our certificate only behind the handshake; a Java bookie says so, and resets the
-    connection, while our first request may be on its way.
+    In TLS 1.3 a bookie refuses our certificate only after the handshake.  A Java bookie then sends the reason and
+    resets the connection, while our first request may be on its way.
     """
     try:
         while data := sock.recv(RECEIVE_SIZE):
@@ -45,7 +45,7 @@ def hear_reason(sock: socket.socket, session: TlsSession) -> None:
 class TlsSocket:
     """A socket inside TLS, whose handshake is over.
 
-    ``look_at_first`` is shown what comes first inside TLS, and may raise.
+    ``look_at_first`` is called with the first bytes that come inside TLS, and may raise.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class TlsSocket:
         self._look_at_first = look_at_first
         self._sealed = memoryview(b"")
         self._sealed_from = 0
-        """Bytes in clear that are in ``_sealed``, which cannot be sealed once more."""
+        """How many bytes in clear are in ``_sealed``; these cannot be sealed once more."""
 
     def send(self, data: bytes | memoryview, /) -> int:
-        """Send some of ``data``.  Raises TlsFailed, too, on a connection whose end has the reason in front of it."""
+        """Send some of ``data``.  Raises TlsFailed, too, if the bookie gave a reason before it ended the connection."""
         if not self._sealed_from:
             part = memoryview(data)[:SEALED_SIZE]
             self._sealed, self._sealed_from = memoryview(self._session.seal(part)), len(part)
@@ -75,11 +75,11 @@ class TlsSocket:
         return sent
 
     def recv(self, size: int, /) -> bytes:
-        """Return what the records hold that have come: about ``size`` bytes.  Raises TlsFailed, too."""
+        """Return the bytes in the records that have come, about ``size``.  Raises TlsFailed, too."""
         if self._session.ended:
             return b""
         data = self._socket.recv(size)
-        # At the end as well: something may have come in one piece with the handshake.
+        # At the end of the connection as well: bytes may have come in one piece with the handshake.
         opened = self._session.open(data)
         if data and not opened and not self._session.ended:
             raise BlockingIOError
@@ -92,5 +92,5 @@ class TlsSocket:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the connection.  TLS says no goodbye: a bookie takes the end of the connection for one."""
+        """Close the connection, without TLS's close_notify: a bookie takes the end of the connection for it."""
         self._socket.close()

@@ -1,6 +1,6 @@
 """TLS of connections without a reactor, by Python's own ``ssl``: contexts, and sessions that do no IO.
 
-What is configured, and what is refused, is as in ``transport/tls.py``, which Twisted needs (docs/protocol/tls.md).
+Configuration and refusals are as in ``transport/tls.py``, which Twisted needs (docs/protocol/tls.md).
 """
 
 import ssl
@@ -24,7 +24,7 @@ _WRONG_HOST = frozenset({62, 64})
 def client_context(config: TlsConfig) -> ssl.SSLContext:
     """Return the context of a client's connections, from the files as they are now.
 
-    Raises InvalidConfig, which names the file, for one that cannot be used.
+    Raises InvalidConfig for a file that cannot be used; its text names the file.
     """
     if config.trust_path is None:
         raise InvalidConfig("TLS of a client needs the certificates that it trusts: clientTrustStore")
@@ -33,7 +33,7 @@ def client_context(config: TlsConfig) -> ssl.SSLContext:
     context.hostname_checks_common_name = False
     offered = [version for name, version in _VERSIONS.items() if not config.protocols or name in config.protocols]
     context.minimum_version, context.maximum_version = offered[0], offered[-1]
-    # Nothing is ever resumed: a connection lasts as long as the client.
+    # No session is ever resumed: a connection lasts as long as the client.
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     _read(config.trust_path)
     try:
@@ -46,13 +46,13 @@ def client_context(config: TlsConfig) -> ssl.SSLContext:
 
 
 def _show_certificate(context: ssl.SSLContext, config: TlsConfig) -> None:
-    assert config.certificate_path is not None  # TlsConfig has seen to both
+    assert config.certificate_path is not None  # TlsConfig has checked both
     assert config.key_path is not None
     _read(config.certificate_path)
     _read(config.key_path)
     password = b"" if config.key_password_path is None else _read(config.key_password_path).strip()
     try:
-        # Without any password OpenSSL would ask on the terminal for that of an encrypted key.
+        # Without a password argument OpenSSL would ask on the terminal for the password of an encrypted key.
         context.load_cert_chain(config.certificate_path, config.key_path, password)
     except (ssl.SSLError, ValueError) as error:
         key = f"{config.key_path} (with {config.key_password_path})" if password else config.key_path
@@ -75,7 +75,7 @@ def _unusable(path: str, reason: str) -> InvalidConfig:
 
 
 class TlsSession:
-    """A client's side of one TLS session: records in, what they hold out, and the other way round."""
+    """A client's side of one TLS session: turns records into the bytes in them, and bytes into records."""
 
     def __init__(self, context: ssl.SSLContext, host: str, bookie: str) -> None:
         """``host`` is the name or address that the bookie has registered; errors call the bookie ``bookie``."""
@@ -87,13 +87,13 @@ class TlsSession:
         except ValueError as error:
             raise TlsFailed(f"no TLS with bookie {bookie}: {host!r} is no name of a host: {error}") from error
         self.ended = False
-        """Whether the bookie has said that nothing more comes."""
+        """Whether the bookie has sent TLS's close_notify: nothing more comes."""
 
     def shake_hands(self, data: bytes = b"") -> bool:
-        """Take what the bookie has sent of the handshake; tell whether it is over.
+        """Take the bookie's bytes of the handshake; return whether it is over.
 
-        :meth:`leaving` has something for the bookie then, over or not.  Raises TlsFailed; the bookie is to be sent what
-        is leaving all the same, which tells it the reason.
+        Over or not, the bytes of :meth:`leaving` are to be sent then.  Raises TlsFailed; they are to be sent all the
+        same, since they give the bookie the reason.
         """
         self._arriving.write(data)
         try:
@@ -114,14 +114,14 @@ class TlsSession:
         return self._tls.getpeercert(binary_form=True)
 
     def seal(self, data: bytes | memoryview) -> bytes:
-        """Return the records that carry ``data``, behind what else is to be sent."""
+        """Return the records that are to be sent: those still unsent, then those of ``data``."""
         left = memoryview(data)
         while left:
             left = left[self._tls.write(left) :]
         return self._leaving.read()
 
     def open(self, data: bytes) -> bytes:
-        """Return what the records hold that ``data`` completes.  Raises TlsFailed."""
+        """Return the bytes in the records that ``data`` completes.  Raises TlsFailed."""
         self._arriving.write(data)
         pieces: list[bytes] = []
         try:

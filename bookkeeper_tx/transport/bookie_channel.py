@@ -1,4 +1,4 @@
-"""All requests to one bookie: the connections behind them are this room's business."""
+"""All requests to one bookie, and the choice of a connection for each."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ MakeConnection: TypeAlias = Callable[[], V2ClientConnection | V3ClientConnection
 
 
 class _Poll:
-    """A long poll under way, or given up."""
+    """A long poll in flight, or given up."""
 
     __slots__ = ("done", "forget")
 
@@ -31,7 +31,7 @@ class _Poll:
         self.done: Done | None = done
         """None once it has ended."""
         self.forget: Callable[[], None] | None = None
-        """Takes the request back, once it was made."""
+        """Withdraws the request; set once the request was made."""
 
     def finished(self, error: BookKeeperError | None, value: Any) -> None:
         done, self.done = self.done, None
@@ -47,15 +47,15 @@ class _Poll:
 class BookieChannel:
     """Sends requests to one bookie.
 
-    Adds and reads go over a connection of the configured dialect.  What V2 lacks (all about the last add confirmed,
-    force, the list of entries) goes over a second one, of V3, made when first needed.
+    Adds and reads go over a connection of the configured protocol version.  The requests that V2 lacks (all about the
+    last add confirmed, force, the list of entries) go over a second one, of V3, made when first needed.
 
     Fencing reads in V2 have a connection to themselves.  On one connection with plain reads of the same entry, whose
-    replies look the same, a plain "no such entry" could pass for the answer of a bookie that is not fenced yet, and
-    recovery would close the ledger in front of an entry that this bookie goes on to acknowledge.
+    replies look the same, the fencing read could take the "no such entry" of a plain read for its own answer, while the
+    bookie is not fenced yet.  Recovery would then close the ledger before an entry that this bookie goes on to
+    acknowledge.
 
-    Every ``done`` is called exactly once as ``done(error, value)``, and never before the
-    method has returned.
+    Every ``done`` is called exactly once as ``done(error, value)``, and never before the method has returned.
     """
 
     def __init__(self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig) -> None:
@@ -71,7 +71,7 @@ class BookieChannel:
 
     @property
     def interruptions(self) -> int:
-        """How often the connection for adds was lost, or could not be made."""
+        """How often the connection for adds was lost or could not be made."""
         return self._main.interruptions
 
     def add_entry(
@@ -123,8 +123,8 @@ class BookieChannel:
     def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
         """Read entries one by one, pipelined.
 
-        Completes once: with the EntryRun, not verified, of those before the first that cannot be had, or with the error
-        of the very first.
+        Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
+        it is the very first entry's.
         """
         self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last)
 
@@ -141,8 +141,8 @@ class BookieChannel:
     ) -> None:
         """Read a batch; completes with an EntryRun, not verified.
 
-        A bookie that lacks batch read may close the connection, and with it fail all that is in flight there: the first
-        batch read to an unknown bookie must travel on a connection of its own.
+        A bookie that lacks batch read may close the connection, and then all requests in flight on it fail.  So the
+        first batch read to an unknown bookie must use a connection of its own.
         """
         channel = self._main
         if own_connection:
@@ -163,8 +163,8 @@ class BookieChannel:
         """Wait at the bookie until the last add confirmed has passed the previous one, or for ``timeout_ms``.
 
         Completes with (last add confirmed, entry id or None, entry or None), not verified: with ``piggyback`` the entry
-        behind the previous last add confirmed, if the bookie has it.  0 ms asks how it stands now.  Call what is
-        returned to give up waiting: ``done`` is not called then.
+        after the previous last add confirmed, if the bookie has it.  0 ms asks for the present state.  Call the
+        returned function to give up waiting: ``done`` is not called then.
         """
         timeout_s = timeout_ms / 1000 + self._config.read_timeout_s
         poll = _Poll(done)
@@ -191,13 +191,13 @@ class BookieChannel:
         self._send(self._v3, "write_last_add_confirmed", self._config.read_timeout_s, done, *arguments)
 
     def force_ledger(self, ledger_id: int, done: Done) -> None:
-        """Wait until all that was added to the ledger before is durable; completes with None."""
+        """Wait until all earlier adds to the ledger are durable; completes with None."""
         self._send(self._v3, "force_ledger", self._config.read_timeout_s, done, ledger_id)
 
     def list_entries(self, ledger_id: int, done: Done) -> None:
         """Ask which entries of a ledger the bookie stores; completes with an EntryList.
 
-        On a connection of its own, since a release that does not know the request closes it.
+        The request has a connection of its own, since a release that does not know the request closes the connection.
         """
         channel, finished = self._own_channel(self._v3_connection, done)
 
@@ -217,7 +217,7 @@ class BookieChannel:
         self._send(self._v3, "bookie_info", self._config.read_timeout_s, done)
 
     def close(self) -> Deferred[Any]:
-        """Drop every connection; what is in flight fails with an error."""
+        """Drop every connection; requests in flight fail with an error."""
         self._closed = True
         return gatherResults([each.close() for each in (self._v2, self._v2_fencing, self._v3, *self._own)])
 
@@ -227,12 +227,12 @@ class BookieChannel:
                 protocol.wake()
             getattr(protocol.connection, operation)(done, protocol.now + timeout_s, *arguments)
 
-        # Every request is about a ledger, but for the bookie's disk space.
+        # Every request is about a ledger, except the one for the bookie's disk space.
         if not arguments or not self._refused(arguments[0], done):
             channel.send(request, done)
 
     def _refused(self, ledger_id: int, done: Done) -> bool:
-        """Tell ``done`` of a ledger that a client of V2 cannot name, if ``ledger_id`` is of such a one."""
+        """Return whether V2 cannot name this ledger; if so, the request fails with IllegalOperation."""
         if ledger_id < SCOPED_MIN or self._main is self._v3:
             return False
         self._reactor.callLater(0, done, out_of_reach(ledger_id), None)
@@ -248,7 +248,7 @@ class BookieChannel:
         self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
 
     def _own_channel(self, make_connection: MakeConnection, done: Done) -> tuple[Channel, Done]:
-        """Return a channel for one request, and what to call instead of ``done``: it closes that channel again."""
+        """Return a channel for one request, and the function to call instead of ``done``, which closes the channel."""
         channel = self._channel(make_connection)
         self._own.add(channel)
         if self._closed:

@@ -1,4 +1,4 @@
-"""Makes a connection object for every client of a bookie, and speaks to them all."""
+"""Makes a connection object for every client of a bookie, and pauses or closes them all."""
 
 from collections.abc import Callable
 

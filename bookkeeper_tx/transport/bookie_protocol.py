@@ -34,41 +34,41 @@ from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.tls_reasons import reason_of
 
 RECEIVE_SIZE = 256 * 1024
-"""Bytes asked of the socket at once; several frames a system call make runs."""
+"""Bytes asked of the socket at once: several frames in one system call make runs."""
 
 HELD_SIZE_MIN = 32 * 1024
-"""Bytes of replies that are worth a system call of their own; with more the client would wait for its first ones."""
+"""Bytes of replies that are worth a system call of their own; a higher limit would delay the client's first replies."""
 
 Serve = Callable[[Request, "BookieProtocol"], None]
 
 
 @frozen
 class Security:
-    """What a bookie asks of its clients, and offers them."""
+    """The authentication that a bookie asks of its clients, and the TLS that it offers them."""
 
     auth: BookieAuthProviderFactory | None = None
     """The plugin that they have to authenticate with."""
     tls: Any = None
-    """The ``transport.tls.ServerTls`` of those that ask for it."""
+    """The ``transport.tls.ServerTls`` for clients that ask for TLS."""
     clock: IReactorTime | None = None
-    """What measures the time; needed with either."""
+    """Measures ``timeout_s``; needed with either."""
     timeout_s: float = 30.0
-    """How long both together may take a client."""
+    """How long a client may take for both together."""
 
 
 OPEN = Security()
-"""Nothing is asked, and nothing offered."""
+"""No authentication, and no TLS."""
 
 _CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
-"""Those of :data:`ConnectionEvent`: every request is looked for among them, in a tuple faster than in a union."""
+"""The classes of :data:`ConnectionEvent` in a tuple: ``isinstance``, called for every request, is slower on a union."""
 
 
 @implementer(IPushProducer, IHandshakeListener)
 class BookieProtocol(Protocol):
     """Hands the requests of one client to ``serve`` and sends what it answers.
 
-    Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).  So do
-    the requests that were read together: what they ask for may take thousands of times their own memory.
+    Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).
+    Requests that were already read wait, too: their replies may take thousands of times their own memory.
     """
 
     log = Logger()
@@ -86,23 +86,23 @@ class BookieProtocol(Protocol):
         self._forget = forget
         self._security = security
         self.peer = ConnectionPeer("")
-        """Who the client is, as far as it is known."""
+        """The client's address, certificate and name, as far as they are known."""
         self._gate: ServerGate | None = None
         self._start_tls_failed = b""
-        """The reply to START_TLS should the client's certificate not authorize it."""
+        """The reply to START_TLS if the plugin refuses the client's certificate."""
         self._securing = False
-        """Whether the TLS handshake goes on: a write would have it stop reading, and wait for ever."""
+        """Whether the TLS handshake is under way: a write would stop its reading, and it would wait for ever."""
         self._handshake_timeout: IDelayedCall | None = None
         self._pauses = 0
         self._waiting: deque[Request] = deque()
-        """Read, and to be served in this order when nobody asks for a pause."""
+        """Requests that were read; served in this order while nobody asks for a pause."""
         self._serving = False
         self._held: list[Buffer] = []
         """Replies to requests that were read together, to be sent together."""
         self._held_size = 0
         self._client_is_slow = False
         self._when_lost: list[Callable[[], None]] | None = []
-        """What is called when the connection is lost; None afterwards."""
+        """The functions to call when the connection is lost; None afterwards."""
         self.connected_to_client = False
 
     def connectionMade(self) -> None:
@@ -126,7 +126,7 @@ class BookieProtocol(Protocol):
         if self._security.tls is not None:
             self._connection.offer_tls()
         if self._security.auth is not None:
-            self._gate = self._connection.require_authentication(self._security.auth, self.peer, self._told_later)
+            self._gate = self._connection.require_authentication(self._security.auth, self.peer, self._answered_later)
             self._limit_handshake()
 
     def _limit_handshake(self) -> None:
@@ -136,7 +136,7 @@ class BookieProtocol(Protocol):
             self._handshake_timeout = clock.callLater(timeout_s, self._handshake_overdue)
 
     def _handshake_overdue(self) -> None:
-        """Close a connection that nobody can use by now, or that waits for its client to take the last word."""
+        """Close a connection that is still in its handshake, or whose refused client does not take the last reply."""
         self._handshake_timeout = None
         if self._securing or not self.connected_to_client or (self._gate is not None and not self._gate.opened):
             self.log.info(
@@ -152,7 +152,7 @@ class BookieProtocol(Protocol):
             self._serve_waiting()
 
     def serve_next(self, request: Request) -> None:
-        """Serve ``request``, the rest of one, before all that came after it, when the client has taken its replies."""
+        """Serve ``request``, the rest of one, once the client has taken its replies, and before all later requests."""
         self._waiting.appendleft(request)
         self._serve_waiting()
 
@@ -169,7 +169,7 @@ class BookieProtocol(Protocol):
                 else:
                     self._serve(request, self)
         except Exception:
-            # Not to be raised: who resumes is somebody else's request, or the transport.
+            # Not raised: the caller may be the transport, or another request that resumes this connection.
             self.log.failure("a request was not served, closing the connection")
             self._abort()
         finally:
@@ -184,14 +184,14 @@ class BookieProtocol(Protocol):
         elif isinstance(event, StartTls):
             self._start_tls(event)
 
-    def _told_later(self, event: ConnectionEvent) -> None:
-        """Take what a provider that did not answer at once has to say."""
+    def _answered_later(self, event: ConnectionEvent) -> None:
+        """Take the event of a provider that did not answer at once."""
         if self.connected_to_client:
             self._waiting.append(event)
             self._serve_waiting()
 
     def _start_tls(self, request: StartTls) -> None:
-        """Send the reply, and what was held before it, in clear; all that follows is TLS."""
+        """Send the held replies and this one in clear; all later bytes are inside TLS."""
         self._send_held()
         self._send([request.accepted])
         self._start_tls_failed = request.failed
@@ -201,7 +201,7 @@ class BookieProtocol(Protocol):
         self.transport.startTLS(self._security.tls)  # type: ignore[attr-defined]
 
     def handshakeCompleted(self) -> None:
-        """Let the plugin see the client's certificate; one that is refused is told so, and stays outside the gate."""
+        """Show the client's certificate to the plugin; a refused client gets a reply, and stays outside the gate."""
         from bookkeeper_tx.transport.tls import peer_certificate
 
         self._securing = False
@@ -216,7 +216,7 @@ class BookieProtocol(Protocol):
         self._send_held()
 
     def send(self, reply: Sequence[Buffer]) -> None:
-        """Send the parts of one reply, or of several; does nothing when the client has gone."""
+        """Send the parts of one reply, or of several; do nothing when the client has gone."""
         if not self._serving:
             self._send(reply)
             return
@@ -237,14 +237,14 @@ class BookieProtocol(Protocol):
             eager_send.send(self.transport, parts)
 
     def call_when_lost(self, function: Callable[[], None]) -> None:
-        """Call ``function`` when the connection is lost; at once if it was."""
+        """Call ``function`` when the connection is lost; at once if it is lost already."""
         if self._when_lost is None:
             function()
         else:
             self._when_lost.append(function)
 
     def pause(self) -> None:
-        """Stop reading requests until :meth:`resume` was called as often."""
+        """Stop reading requests until :meth:`resume` is called as often as this method."""
         self._pauses += 1
         if self._pauses == 1 and self.connected_to_client:
             self.transport.pauseProducing()  # type: ignore[attr-defined]
@@ -257,7 +257,7 @@ class BookieProtocol(Protocol):
             self.transport.resumeProducing()  # type: ignore[attr-defined]
 
     def pauseProducing(self) -> None:
-        """Hold the replies, which means to take no requests; the transport asks at every write until it has room."""
+        """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
         if not self._client_is_slow:
             self._client_is_slow = True
             self.pause()
@@ -295,7 +295,7 @@ class BookieProtocol(Protocol):
             self._abort()
 
     def _close(self) -> None:
-        """Close the connection once the client has taken what it was told."""
+        """Close the connection once the client has taken its last reply."""
         self._send_held()
         self.connected_to_client = False
         self._waiting.clear()

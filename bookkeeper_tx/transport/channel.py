@@ -1,4 +1,4 @@
-"""A connection to one bookie in one dialect: made on demand, made again when it was lost."""
+"""A connection to one bookie in one protocol version: made on demand, and made again after it was lost."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -34,15 +34,15 @@ Connection = V2ClientConnection | V3ClientConnection
 class ChannelState(Enum):
     """The life of a channel.
 
-    ====================  ==================================================
+    ====================  =====================================================================
     state                 a request …
-    ====================  ==================================================
+    ====================  =====================================================================
     IDLE                  starts a connection attempt and waits for it
-    CONNECTING            waits, until TLS and authentication are through as well
+    CONNECTING            waits, until TLS and authentication are done as well
     CONNECTED             is sent
-    RESTING               fails at once: the last attempt failed just now
+    RESTING               fails at once: an attempt failed less than ``reconnect_delay_s`` ago
     CLOSED                fails at once
-    ====================  ==================================================
+    ====================  =====================================================================
     """
 
     IDLE = "idle"
@@ -53,10 +53,10 @@ class ChannelState(Enum):
 
 
 class Channel:
-    """Sends requests over a connection that it keeps up.
+    """Sends requests over a connection, which it makes again after a loss.
 
-    A request is a function that makes it on a protocol; ``done`` is called exactly once for it, never before
-    :meth:`send` has returned.
+    A request is a function that takes a protocol and makes the request on it.  Its ``done`` is called exactly once,
+    never before :meth:`send` has returned.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class Channel:
         self._config = config
         self._state = ChannelState.IDLE
         self.protocol: ClientProtocol | None = None
-        """The connection while there is one: callers in a hurry make their requests on it."""
+        """The connection while there is one; a caller may make a request on it directly, which is faster."""
         self.interruptions = 0
-        """How often a connection was lost, or could not be made, until now."""
+        """How often a connection was lost or could not be made so far."""
         self._queue: list[tuple[Callable[[ClientProtocol], None], Done]] = []
         self._failure: BookKeeperError = BookieUnavailable()
         self._closed: list[Deferred[None]] = []
@@ -83,7 +83,7 @@ class Channel:
         """A connection that does not take requests yet."""
 
     def send(self, request: Callable[[ClientProtocol], None], done: Done) -> None:
-        """Make ``request`` as soon as there is a connection; ``done`` hears of it if there is none."""
+        """Make ``request`` as soon as there is a connection; ``done`` is called with the error if there is none."""
         if self._state is ChannelState.CONNECTED:
             assert self.protocol is not None
             if self.protocol.overfull:
@@ -93,14 +93,14 @@ class Channel:
         elif self._state in (ChannelState.RESTING, ChannelState.CLOSED):
             self._fail(done, self._failure)
         elif len(self._queue) >= QUEUE_MAX:
-            self._fail(done, BookieUnavailable(f"{QUEUE_MAX} requests wait for a connection to be made already"))
+            self._fail(done, BookieUnavailable(f"{QUEUE_MAX} requests already wait for a connection to be made"))
         else:
             self._queue.append((request, done))
             if self._state is ChannelState.IDLE:
                 self._connect()
 
     def close(self) -> Deferred[None]:
-        """Drop the connection; what waits fails with ClientClosed."""
+        """Drop the connection; requests that wait fail with ClientClosed."""
         self._failure = ClientClosed()
         connected = self._state is ChannelState.CONNECTED
         self._state = ChannelState.CLOSED
@@ -126,7 +126,7 @@ class Channel:
     def _open(self, info: BookieServiceInfo) -> Deferred[ClientProtocol]:
         timeout_s = self._config.connect_timeout_s
         if self._config.tls is not None and self._tls is None:
-            # Before there is a connection, which would be left over if the files cannot be used.
+            # Before there is a connection, which would be left open if the files cannot be used.
             from bookkeeper_tx.transport.tls import ClientTls
 
             self._tls = ClientTls(self._config.tls, self._reactor)
@@ -141,7 +141,7 @@ class Channel:
         return connecting
 
     def _secure(self, protocol: ClientProtocol, host: str) -> Deferred[ClientProtocol] | ClientProtocol:
-        """Bring a new connection to where it takes requests."""
+        """Do the handshakes of a new connection, until it takes requests."""
         if self._state is ChannelState.CLOSED:
             return protocol
         self._securing = protocol
@@ -180,7 +180,7 @@ class Channel:
             # A connection that worked may be made again at once: the bookie may just have restarted.
             self._state = ChannelState.IDLE
             if isinstance(error, TlsFailed):
-                # The bookie's last word on our certificate; it would say it again at once.
+                # The bookie has refused our certificate; on a new connection it would do so again at once.
                 self._failure = error
                 self._rest()
         for closed in self._closed:

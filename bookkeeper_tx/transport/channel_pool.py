@@ -1,4 +1,4 @@
-"""The channels of one client, one a bookie."""
+"""The channels of one client, one for each bookie."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,8 +14,8 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 class ChannelPool:
     """Gives the channel to a bookie.
 
-    ``resolve`` tells where a bookie listens; it is asked again for every connection, since a restarted bookie may have
-    moved.
+    ``resolve`` returns the address of a bookie; it is called again for every connection, since a restarted bookie may
+    have moved.
     """
 
     def __init__(

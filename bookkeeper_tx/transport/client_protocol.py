@@ -1,4 +1,4 @@
-"""A client's connection on Twisted: a short driver around a client connection of either dialect."""
+"""A client's connection on Twisted: a short driver around a client connection of either protocol version."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -27,7 +27,7 @@ from bookkeeper_tx.transport.eager_send import send
 from bookkeeper_tx.transport.tls_reasons import reason_of
 
 RECEIVE_SIZE = 256 * 1024
-"""Bytes asked of the socket at once; several frames a system call make runs."""
+"""Bytes asked of the socket at once: several frames in one system call make runs."""
 
 SWEEP_INTERVAL_S = 0.5
 """How often overdue requests are looked for; a request times out at most this late."""
@@ -58,20 +58,20 @@ class ClientProtocol(Protocol):
         self._lost = lost
         self._unsent_bytes_max = unsent_bytes_max
         self.awake = False
-        """Whether what is requested now will be sent and watched without further ado."""
+        """Whether a request made now will be sent and watched without a call of :meth:`wake`."""
         self.now = 0.0
         """The time, while awake."""
         self.overfull = False
-        """Whether the bookie takes nothing and enough waits to be sent to it."""
+        """Whether the bookie takes nothing and more than ``unsent_bytes_max`` waits to be sent to it."""
         self._unsent_bytes = 0
         self._congested = False
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
         self._given_up: BookKeeperError | None = None
         self.peer = ConnectionPeer("")
-        """Who the bookie is, as far as it is known."""
+        """The bookie's address and certificate, as far as they are known."""
         self._handshake: ClientHandshake | None = None
-        """Set until the connection takes requests, where that needs more than a connection."""
+        """Set until the connection takes requests, if that needs TLS or authentication."""
         self._ready: Deferred[ClientProtocol] | None = None
         self._handshake_timeout: IDelayedCall | None = None
         self._tls: Any = None
@@ -83,7 +83,7 @@ class ClientProtocol(Protocol):
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
 
     def wake(self) -> None:
-        """See to it that the requests made in this turn of the reactor are sent at its end, and watched."""
+        """Arrange for the requests made in this turn of the reactor to be sent at its end, and watched."""
         self._flush_call = self._clock.callLater(0, self._flush)
         self._watch()
 
@@ -93,15 +93,16 @@ class ClientProtocol(Protocol):
         if self._sweep_call is None:
             self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
 
-    # From a connection to one that takes requests --------------------------------------------------------------------
+    # TLS and authentication ------------------------------------------------------------------------------------------
 
     def secure(
         self, host: str, tls: Any, auth: ClientAuthProviderFactory | None, timeout_s: float
     ) -> Deferred["ClientProtocol"]:
         """Ask the bookie at ``host`` for TLS if ``tls``, a ``transport.tls.ClientTls``, is given; then authenticate.
 
-        Fires with this protocol when requests may be made.  Fails with TlsFailed or AuthenticationFailed, the latter
-        also when the bookie leaves a token unanswered, and with what else ended the connection; that is dropped then.
+        Fires with this protocol when requests may be made.  Fails with TlsFailed, with AuthenticationFailed, also when
+        the bookie leaves a token unanswered, or with another error that ended the connection; the connection is dropped
+        then.
         """
         address = self.transport.getPeer()
         self.peer.address = f"{getattr(address, 'host', host)}:{getattr(address, 'port', '')}"
@@ -121,7 +122,7 @@ class ClientProtocol(Protocol):
         self.transport.startTLS(self._tls.creator(self._host))  # type: ignore[attr-defined]
 
     def handshakeCompleted(self) -> None:
-        """Go on once TLS stands and the bookie's certificate is for the host that it was looked for at."""
+        """Go on inside TLS, if the bookie's certificate is for the host that we connected to."""
         from bookkeeper_tx.transport.tls import peer_certificate
 
         if self._handshake is None:
@@ -151,7 +152,7 @@ class ClientProtocol(Protocol):
             self.drop(RequestTimedOut(f"the bookie did not answer in time while {self._handshake.state.value}"))
 
     def _settle(self, result: "ClientProtocol | BookKeeperError") -> None:
-        """Tell who waits for :meth:`secure`, if anybody does."""
+        """Fire the Deferred of :meth:`secure`, if it waits."""
         if self._handshake_timeout is not None:
             self._handshake_timeout.cancel()
             self._handshake_timeout = None
@@ -177,7 +178,7 @@ class ClientProtocol(Protocol):
         self._send()
 
     def drop(self, error: BookKeeperError) -> None:
-        """Drop the connection; what waits for a reply fails with ``error``."""
+        """Drop the connection; requests that wait for a reply fail with ``error``."""
         self._given_up = error
         self.transport.abortConnection()
 
@@ -208,7 +209,7 @@ class ClientProtocol(Protocol):
             return TlsFailed(f"the bookie closed the connection while {state.value}: {reason.getErrorMessage()}")
         return BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
 
-    # IPushProducer: what the transport tells us when the bookie does not take what we send.
+    # IPushProducer: the transport calls these when the bookie does not take our bytes, or takes them again.
 
     def pauseProducing(self) -> None:
         self._congested = True
@@ -226,7 +227,7 @@ class ClientProtocol(Protocol):
         self._send()
 
     def _send(self) -> None:
-        # A flush that was called for stays due: what is requested until then goes with it.
+        # A flush that was scheduled stays due: requests made until then go with it.
         self.awake = self._flush_call is not None
         data = self.connection.data_to_send()
         if data:

@@ -1,9 +1,9 @@
-"""Sending at once what would otherwise wait for the next turn of the reactor.
+"""Sending bytes at once that would otherwise wait for the next turn of the reactor.
 
-A Twisted transport copies what it is given, twice, and sends it a turn of the reactor later.  A reply of many kilobytes
-is better handed to the socket as it is when nothing waits before it: for batches of 1 KiB entries that halves the CPU
-of a bookie.  Small ones are left to the transport, which makes one system call of all those of a turn.  A client, whose
-requests of a turn are together already, saves the transport's two calls to the poller and a turn of the reactor.
+A Twisted transport copies its bytes twice, and sends them a turn of the reactor later.  If nothing waits before it, a
+reply of many kilobytes is better handed to the socket as it is: for batches of 1 KiB entries that halves the CPU time
+of a bookie.  Small replies are left to the transport, which sends all those of a turn in one system call.  A client has
+the requests of a turn together already; it saves the transport's two calls to the poller and a turn of the reactor.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ PARTS_MAX = 16
 
 
 def send(transport: Any, parts: Sequence[Buffer], size_min: int = EAGER_SIZE_MIN) -> None:
-    """Send ``parts`` in order behind all that ``transport`` was given before; at once from ``size_min`` bytes on."""
+    """Send ``parts`` in order, after all bytes that ``transport`` has; at once from ``size_min`` bytes on."""
     if len(parts) > PARTS_MAX:
         parts = (b"".join(parts),)
     size = sum(map(len, parts))
@@ -31,14 +31,14 @@ def send(transport: Any, parts: Sequence[Buffer], size_min: int = EAGER_SIZE_MIN
     try:
         sent = transport.socket.sendmsg(parts)
     except OSError:
-        # A full socket, or a dead one: the transport knows what to do, and finds out itself.
+        # The socket is full or dead: the transport takes the bytes, and finds out itself.
         sent = 0
     if sent < size:
         transport.write(b"".join(parts)[sent:])
 
 
 def _sends_at_once(transport: Any) -> bool:
-    """Tell whether nothing stands between us and the socket: no bytes that wait, no TLS, no end under way."""
+    """Tell whether we may write to the socket directly: no bytes wait, there is no TLS, no close is under way."""
     return (
         isinstance(transport, tcp.Connection)
         and not transport.TLS

@@ -1,6 +1,6 @@
 """TLS by START_TLS: contexts from PEM files, read again when these change (docs/protocol/tls.md).
 
-Needs pyOpenSSL, the extra ``tls``; nothing else here does.
+This is the only module that needs pyOpenSSL, the extra ``tls``.
 """
 
 import os
@@ -50,7 +50,7 @@ class _Contexts:
         self._context = _context(config, server)
 
     def current(self) -> Any:
-        """Return the context for a new connection.  Files that cannot be used leave the former one in force."""
+        """Return the context for a new connection.  If the changed files cannot be used, the former context stays."""
         interval_s, now = self._config.refresh_interval_s, self._clock.seconds()
         if interval_s and now - self._looked_at >= interval_s:
             self._looked_at = now
@@ -75,7 +75,7 @@ class _Contexts:
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerTls:
-    """The TLS of a bookie.  Raises InvalidConfig, which names the file, when it cannot be had."""
+    """The TLS of a bookie.  Raises InvalidConfig for a file that cannot be used; its text names the file."""
 
     def __init__(self, config: TlsConfig, clock: IReactorTime) -> None:
         if config.certificate_path is None:
@@ -87,7 +87,7 @@ class ServerTls:
 
 
 class ClientTls:
-    """The TLS of a client.  Raises InvalidConfig, which names the file, when it cannot be had."""
+    """The TLS of a client.  Raises InvalidConfig for a file that cannot be used; its text names the file."""
 
     def __init__(self, config: TlsConfig, clock: IReactorTime) -> None:
         if config.trust_path is None:
@@ -96,11 +96,11 @@ class ClientTls:
         self._contexts = _Contexts(config, clock, server=False)
 
     def creator(self, host: str) -> "ClientConnectionCreator":
-        """Return what makes the connection to the bookie at ``host``."""
+        """Return the object that makes the TLS connection to the bookie at ``host``."""
         return ClientConnectionCreator(self._contexts, host)
 
     def verify(self, connection: Any, host: str) -> None:
-        """Raise TlsFailed unless the certificate names ``host``, where that is asked for."""
+        """Raise TlsFailed unless the certificate names ``host``, if the configuration asks for that check."""
         if not self._config.hostname_verification:
             return
         try:
@@ -125,7 +125,7 @@ class ClientConnectionCreator:
 
 
 def peer_certificate(transport: Any) -> bytes | None:
-    """Return the certificate (DER) that the peer of a secured Twisted transport has shown, if any."""
+    """Return the certificate (DER) of the peer of a secured Twisted transport, if it has shown one."""
     certificate = transport.getPeerCertificate()
     return None if certificate is None else crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
 
@@ -136,7 +136,7 @@ def is_tls_error(error: BaseException | None) -> bool:
 
 
 def _stamp(path: str) -> tuple[int, ...] | None:
-    """Return what tells a changed file from the former one; None for one that is missing."""
+    """Return a value that differs when the file has changed; None for a file that is missing."""
     try:
         status = os.stat(path)
     except OSError:
@@ -153,7 +153,7 @@ def _context(config: TlsConfig, server: bool) -> Any:
     offered = [version for name, version in _VERSIONS.items() if not config.protocols or name in config.protocols]
     context.set_min_proto_version(offered[0])
     context.set_max_proto_version(offered[-1])
-    # Nothing is ever resumed: a connection lasts as long as the client.
+    # No session is ever resumed: a connection lasts as long as the client.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_RENEGOTIATION)
     if config.certificate_path is not None and (server or config.client_authentication):
@@ -166,7 +166,7 @@ def _context(config: TlsConfig, server: bool) -> Any:
 
 def _verified(connection: Any, certificate: Any, error: int, depth: int, ok: int) -> bool:
     if not ok:
-        # OpenSSL itself would say no more than that it failed.
+        # OpenSSL itself would say only that verification failed.
         raise SSL.Error([("X509", "", refusal(error, depth))])
     return True
 
@@ -176,10 +176,10 @@ def _own(context: Any, config: TlsConfig) -> None:
     password = None
     if config.key_password_path is not None:
         password = _load(config.key_password_path, lambda path: Path(path).read_bytes()).strip()
-    # An encrypted key without its password would have OpenSSL ask on the terminal.
+    # For an encrypted key without its password OpenSSL would ask on the terminal.
     key = _load(config.key_path, lambda path: load_pem_private_key(Path(path).read_bytes(), password or None))
-    _load(config.key_path, lambda _: context.use_privatekey(key))  # refused unless it is the certificate's, but
-    _load(config.key_path, lambda _: context.check_privatekey())  # one of another kind would lie beside it
+    _load(config.key_path, lambda _: context.use_privatekey(key))  # refuses a key that is not the certificate's,
+    _load(config.key_path, lambda _: context.check_privatekey())  # but a key of another type only here
 
 
 def _load(path: str | None, use: Any) -> Any:

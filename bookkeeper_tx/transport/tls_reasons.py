@@ -1,4 +1,4 @@
-"""Why TLS failed, in words that say where to look; OpenSSL's own differ from release to release."""
+"""Why TLS failed, in words that say where to look; OpenSSL's own words differ from release to release."""
 
 import re
 import ssl
@@ -33,16 +33,16 @@ _REFUSALS = {
     9: "is not valid yet: look at the clocks",
     10: "has expired: renew it there",
     18: "is signed by itself, and not in the trust store",
-    24: "is signed by one that is no authority",
+    24: "is signed by a certificate that is no authority's",
     26: "is for another purpose (extended key usage)",
 }
-"""Its numbers for what is wrong with one certificate."""
+"""OpenSSL's numbers for the faults of one certificate."""
 
 
 def refusal(number: int, depth: int | None) -> str:
-    """Return why a certificate of the other side's is refused.
+    """Return why a certificate of the other side is refused.
 
-    ``depth`` 0 is its own, others are authorities'; None if that is not known.
+    ``depth`` 0 is the other side's own, higher ones are authorities'; None if that is not known.
     """
     if number in _UNKNOWN:
         return "their certificate is from an authority that is not in the trust store, or lacks the ones in between"
@@ -53,7 +53,7 @@ def refusal(number: int, depth: int | None) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what OpenSSL says went wrong, in words, and what it means; an error of pyOpenSSL's, or of Python's own."""
+    """Return OpenSSL's words for an error of pyOpenSSL or of Python's ``ssl``, and their meaning."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return refusal(error.verify_code, None)
     if isinstance(error, ssl.SSLError) and error.reason:

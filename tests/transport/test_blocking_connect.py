@@ -359,7 +359,7 @@ def test_what_nobody_has_asked_for(to: Channel) -> None:
     bookie = MemoryBookie(auth=PlainBookie({"reader": "secret"}))
     say = bookie.say
     bookie.say = lambda data: say(data + b"?")  # type: ignore[method-assign]
-    assert "nobody has asked for" in str(refusal(to, bookie, auth=PlainClient()))
+    assert "nobody asked for" in str(refusal(to, bookie, auth=PlainClient()))
 
 
 def test_a_name_that_no_host_has(to: Channel, secrets: Secrets) -> None:
