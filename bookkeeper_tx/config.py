@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 class WireProtocol(Enum):
-    """The dialect of a client."""
+    """The protocol version of a client."""
 
     V2 = "v2"
     """Fixed fields (docs/protocol/v2.md)."""
@@ -31,9 +31,9 @@ class ClientConfig:
     """Settings of a client.  ``_s`` in a name means seconds, ``_bytes`` and ``_size`` mean bytes."""
 
     protocol: WireProtocol = field(default=WireProtocol.V2, converter=WireProtocol)
-    """The dialect for adds and reads.  What V2 lacks goes over a second, V3 connection either way."""
+    """The protocol version for adds and reads.  Requests that V2 lacks go over a second connection, of V3."""
     connect_timeout_s: float = field(default=10.0, validator=gt(0))
-    """How long a connection may take to be made, and then, where it has to, to be secured and authenticated."""
+    """How long making a connection may take, and after it TLS and authentication together."""
     add_timeout_s: float = field(default=5.0, validator=gt(0))
     """How long a bookie may take to answer an add; then the ensemble changes."""
     read_timeout_s: float = field(default=5.0, validator=gt(0))
@@ -51,15 +51,15 @@ class ClientConfig:
     batch_read_count: int = field(default=100, validator=ge(1))
     """Entries asked for by one batch request of a range read."""
     batch_read_capability_expiry_s: float = field(default=300.0, validator=gt(0))
-    """How long it is remembered whether a bookie serves batch read, and whether it knows ledger scopes."""
+    """How long the client remembers whether a bookie serves batch read, and whether it knows ledger scopes."""
     explicit_lac_interval_s: float = field(default=0.0, validator=ge(0))
-    """How often a writer publishes its last add confirmed when no append has carried it; 0: never by itself."""
+    """How often a writer publishes its last add confirmed if no append has carried it; 0: only when asked to."""
     reconnect_delay_s: float = field(default=0.5, validator=ge(0))
     """How long a bookie whose connection failed is left alone before the next attempt."""
     unsent_bytes_max: int = field(default=64 * MIB, validator=gt(0))
     """Bytes that may wait to be sent to one bookie; then new requests to it fail as unavailable."""
     tls: TlsConfig | None = None
-    """Ask every bookie for TLS; None speaks in clear.  A bookie without TLS is refused then, with TlsFailed."""
+    """Ask every bookie for TLS; a bookie without TLS is refused, with TlsFailed.  None: connections in clear."""
     auth: ClientAuthProviderFactory | None = None
     """The plugin to authenticate with; None for a cluster without authentication."""
 
@@ -74,7 +74,7 @@ class BookieConfig:
     metadata_uri: str
     """Where the cluster's metadata is: ``sqlite:///PATH`` or ``zk+hierarchical://HOST:PORT/ledgers``."""
     journal_directory: str
-    """Directory of the journal; data lies in its ``current`` subdirectory."""
+    """Directory of the journal; the files are in its ``current`` subdirectory."""
     ledger_directory: str
     """Directory of entry logs and indexes; may be the journal directory."""
     port: int = field(default=3181, validator=[ge(0)])
@@ -82,7 +82,7 @@ class BookieConfig:
     listen: str = "127.0.0.1"
     """Address to listen on.  (Java listens on every address.)"""
     advertise: str | None = None
-    """Host name or address that clients are told; default: the address listened on."""
+    """Host name or address that clients connect to; default: the address listened on."""
     bookie_id: str | None = None
     """Name of the bookie; default ``advertise:port``."""
     read_only: bool = False
@@ -94,11 +94,11 @@ class BookieConfig:
     wire_compat: str = field(default="", validator=in_(("", "4.16")))
     """``4.16`` imitates a bookie without batch read: it closes the connection on operation 7."""
     journal_size_bytes_max: int = field(default=2048 * MIB, validator=gt(0))
-    """A journal file that passes this size is the last to be written (``journalMaxSizeMB``)."""
+    """When a journal file passes this size, a new one is begun (``journalMaxSizeMB``)."""
     journal_preallocation_bytes: int = field(default=16 * MIB, validator=gt(0))
     """Zeros written ahead of the journal's end (``journalPreAllocSizeMB``)."""
     journal_backups_max: int = field(default=5, validator=ge(0))
-    """Journal files kept behind the mark (``journalMaxBackups``)."""
+    """Journal files kept although they are older than the mark (``journalMaxBackups``)."""
     write_cache_bytes_max: int = field(default=64 * MIB, validator=gt(0))
     """Size of the write cache; there are two, one filling while the other is flushed (``skipListSizeLimit``)."""
     read_cache_bytes_max: int = field(default=32 * MIB, validator=gt(0))
@@ -120,18 +120,18 @@ class BookieConfig:
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))
     """Long polls of one client that may wait; more are answered ETOOMANYREQUESTS."""
     http_server_enabled: bool = False
-    """Serve metrics over HTTP, to whoever asks, at ``/metrics`` (``httpServerEnabled``)."""
+    """Serve metrics over HTTP at ``/metrics``, to everybody (``httpServerEnabled``)."""
     http_server_port: int = field(default=8080, validator=[ge(0), le(65535)])
     """Its TCP port; 0 takes a free one, which is logged (``httpServerPort``)."""
     http_server_host: str = "127.0.0.1"
     """Address it listens on (``httpServerHost``; Java's default is every address)."""
     tls: TlsConfig | None = None
-    """Serve TLS to clients that ask for it; None refuses it.  It is not required of any: that is a plugin's job."""
+    """Serve TLS to clients that ask for it; None refuses it.  TLS is not required: only a plugin can require it."""
     auth: BookieAuthProviderFactory | None = None
     """The plugin that clients must authenticate with; None takes everybody (``bookieAuthProviderFactoryClass``)."""
     handshake_timeout_s: float = field(default=30.0, validator=gt(0))
-    """How long TLS and authentication together may take a client before it is closed (``handshakeTimeoutMs``, a key of
-    ours: Java waits for ever)."""
+    """How long a client may take for TLS and authentication together; then its connection is closed
+    (``handshakeTimeoutMs``, a key of ours: Java waits for ever)."""
 
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:

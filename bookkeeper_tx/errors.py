@@ -1,7 +1,7 @@
 """Every error that users of bookkeeper_tx see.  The docstring of a class is the sentence shown without other text.
 
-Who broke it is in the type: :class:`LocalError` means that this side was misused, :class:`RemoteError` that a bookie or
-the metadata store answered so or did not answer.
+The type says which side is at fault: :class:`LocalError` means that this side was misused, :class:`RemoteError` that a
+bookie or the metadata store answered with an error, or did not answer.
 """
 
 from collections.abc import Mapping
@@ -117,7 +117,7 @@ class EntriesMissing(RemoteError):
     """Entries that the ledger must have are on none of their bookies: data was lost."""
 
     def __init__(self, ledger_id: int, first: int, last: int, reasons: Mapping[str, BookKeeperError]) -> None:
-        """``reasons`` says of each bookie that should have the entries ``first`` … ``last`` what it answered."""
+        """``reasons`` maps each bookie that should have the entries ``first`` … ``last`` to the error it answered."""
         super().__init__(ledger_id, first, last, dict(reasons))
         self.ledger_id = ledger_id
         self.first = first
@@ -205,7 +205,7 @@ def error_of(status: Status, text: str = "") -> RemoteError:
 
 
 def status_of(error: BaseException) -> Status:
-    """Return the status with which a bookie answers when ``error`` stopped a request; EIO if it has none of its own."""
+    """Return the status of a bookie's reply to a request that ``error`` ended; EIO for an error without a status."""
     for kind in type(error).__mro__:
         if kind in _STATUS_OF_ERROR:
             return _STATUS_OF_ERROR[kind]

@@ -19,16 +19,16 @@ BookieId = str
 class LedgerId(int):
     """The id of a ledger, 128 bits wide: a scope id and a ledger id (BP-34).
 
-    It is an integer, and for scope 0, where all ledgers are that Java can see, it is the ledger id.  Wherever a ledger
-    id is asked for, the plain integer will do as well.
+    It is an integer; in scope 0, the only one that Java knows, it equals the ledger id.  Every function that takes a
+    ledger id takes a plain integer as well.
     """
 
     __slots__ = ()
 
     def __new__(cls, ledger_id: int, scope_id: int = 0) -> "LedgerId":
-        """Join two signed 64-bit halves; an id that is whole already may be given alone.
+        """Join two signed 64-bit halves; a complete 128-bit id may be given alone.
 
-        Raises InvalidArgument for what is no ledger id.
+        Raises InvalidArgument for a value that is no ledger id.
         """
         for half in (ledger_id, scope_id):
             if not isinstance(half, int) or isinstance(half, bool):
@@ -56,7 +56,7 @@ class LedgerId(int):
 
     @classmethod
     def random(cls) -> "LedgerId":
-        """Return an id that nobody else has, in a scope of its own: no generator is asked (UUID, version 4)."""
+        """Return a unique id in a scope of its own, a UUID of version 4; needs no id generator."""
         return cls.of_uuid(uuid4())
 
     @property
@@ -89,12 +89,12 @@ def check_ledger_id(ledger_id: int) -> int:
 
 
 def ledger_name(ledger_id: int) -> str:
-    """Return how messages call a ledger: by its number, in scopes other than 0 by its qualified name."""
+    """Return the name of a ledger in messages: its number, or in scopes other than 0 its qualified name."""
     return str(int(ledger_id)) if ledger_id < ids.SCOPED_MIN else ids.qualified_name(ledger_id)
 
 
 class DigestType(Enum):
-    """How an entry is protected against corruption; the value is the declaration in ``protocol_specs.entry.digest``."""
+    """The digest that protects entries; the value is its declaration in ``protocol_specs.entry.digest``."""
 
     CRC32 = digests.CRC32
     """8 bytes; against errors of disks and networks."""
@@ -137,7 +137,7 @@ def _fragments(values: Iterable[Fragment]) -> tuple[Fragment, ...]:
 
 @frozen
 class LedgerMetadata:
-    """What the metadata store knows of a ledger.
+    """The record of a ledger in the metadata store.
 
     Invariants (docs/formats/ledger-metadata.md): ensemble size ≥ write quorum size ≥ ack quorum size ≥ 1; at least one
     fragment, each as large as the ensemble, first entry ids ascending; last entry id and length only when closed.
@@ -222,15 +222,15 @@ class Versioned:
 
 @frozen
 class BookieServiceInfo:
-    """What a bookie publishes about itself: where its ``bookie-rpc`` endpoint listens."""
+    """A bookie's own record in the metadata store: the address of its ``bookie-rpc`` endpoint."""
 
     host: str
     port: int
     protocol: str = "bookie-rpc"
     extensions: frozenset[str] | None = frozenset()
-    """What the endpoint can besides: ``protocol_specs.metadata.bookie`` lists the names.  Empty when the bookie
-    publishes that it can none of it; None when it published nothing or only its address is known, so that a client has
-    to find out on a connection of its own."""
+    """Names of the endpoint's further features, as in ``protocol_specs.metadata.bookie``.  Empty when the bookie
+    publishes that it has none; None when it published nothing or only its address is known, so that a client has to
+    find out on a connection of its own."""
 
 
 class Entry(NamedTuple):

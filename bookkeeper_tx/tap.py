@@ -47,17 +47,17 @@ class Options(usage.Options):
             "port",
             "p",
             None,
-            "TCP port, or 0 for any free one, which is printed, and kept from then on. [default: 3181]",
+            "TCP port, or 0 for any free one, which is printed, and kept for later starts. [default: 3181]",
         ],
         ["listen", "l", None, "Address to listen on. [default: 127.0.0.1]"],
-        ["advertise", "a", None, "Host name or address that clients are told. [default: the address listened on]"],
+        ["advertise", "a", None, "Host name or address that clients connect to. [default: the address listened on]"],
         ["bookie-id", "i", None, "Name of the bookie. [default: ADVERTISED:PORT]"],
-        ["config", "c", None, "A bk_server.conf of a Java bookie; what does nothing here is named in a warning."],
+        ["config", "c", None, "A bk_server.conf of a Java bookie; a warning names the keys without effect here."],
         ["wire-compat", None, None, "4.16: imitate a bookie without batch read."],
     ]
 
     def postOptions(self) -> None:
-        """Make the configuration; what is wrong with it is said in one line, and the exit code is 1."""
+        """Make the configuration; an error in it is one line of text, and the exit code is 1."""
         try:
             self.config = self._config()
         except InvalidConfig as error:
@@ -95,7 +95,7 @@ class Options(usage.Options):
 
 
 def makeService(options: Options) -> IService:
-    """Return the bookie; its failure is the exit code of the process, which twistd alone would leave at 0."""
+    """Return the bookie; if it fails, the exit code of the process is 1 (twistd alone would leave it at 0)."""
     from twisted.internet import reactor
 
     for warning in options.warnings:

@@ -28,14 +28,14 @@ _CHECKSUMS: dict[DigestType, Checksum] = {DigestType.CRC32: zlib.crc32, DigestTy
 _VALUES = {DigestType.CRC32: construct.Int64ub, DigestType.CRC32C: construct.Int32ub}
 
 EQUAL_MIN = 8
-"""Fewer entries than this are verified faster one by one."""
+"""Fewer entries than this are faster to verify one by one."""
 
 CODECS_MAX = 64
-"""Payload sizes whose codec is kept: streams of entries of equal size have few of them."""
+"""Payload sizes whose codec is kept: a stream of entries of equal size has few of them."""
 
 
 def master_key(password: bytes) -> bytes:
-    """Return the 20 bytes by which bookies know the writers and fencers of a ledger."""
+    """Return the 20 bytes by which bookies recognize the clients that may add to a ledger or fence it."""
     return hashlib.sha1(b"ledger" + password).digest()
 
 
@@ -79,7 +79,7 @@ class SealedFormat:
             self.sealed = codecs.derive("sealed entry", sealed)
 
     def records(self, prefix: int, payload_size: int) -> codecs.Codec:
-        """Return the codec of an entry with a payload of ``payload_size`` bytes, behind ``prefix`` bytes."""
+        """Return the codec of ``prefix`` bytes and an entry with a payload of ``payload_size`` bytes."""
         codec = self._records.get((prefix, payload_size))
         if codec is None:
             if len(self._records) >= CODECS_MAX:
@@ -122,7 +122,7 @@ class EntryDigest:
 
     @property
     def checksum(self) -> Checksum | None:
-        """What computes the digest of ``metadata + payload``; None where that takes more than their bytes."""
+        """The function that computes the digest of ``metadata + payload``; None for MAC and DUMMY."""
         return self._checksum
 
     def format_of(self, ledger_id: int) -> SealedFormat:
@@ -130,7 +130,7 @@ class EntryDigest:
         return self._v1 if ledger_id < SCOPED_MIN else self._v2
 
     def payload_offset_of(self, ledger_id: int) -> int:
-        """Return how many bytes stand before the payload in entries of this ledger."""
+        """Return how many bytes are before the payload in entries of this ledger."""
         return self.format_of(ledger_id).payload_offset
 
     def seal(self, ledger_id: int, entry_id: int, last_add_confirmed: int, length: int, payload: bytes) -> bytes:
@@ -169,7 +169,7 @@ class EntryDigest:
         return found_entry, last_add_confirmed, length, payload
 
     def _verify_scoped(self, ledger_id: int, entry_id: int | None, entry: bytes) -> tuple[int, int, int, bytes]:
-        """Do what :meth:`verify` does; apart, because each single read goes through that."""
+        """Do the work of :meth:`verify` for format V2; apart, because each single read goes through ``verify``."""
         form = self._v2
         if len(entry) < form.payload_offset:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} has only {len(entry)} bytes")
@@ -267,7 +267,7 @@ class EntryDigest:
         return payloads
 
     def right_ids(self, form: SealedFormat, run: EntryRun, buffer: bytes, start: int, stride: int, count: int) -> int:
-        """Return how many of ``count`` entries at ``start`` have the ids that ``run`` says."""
+        """Return how many of ``count`` entries at ``start``, up to the first wrong one, have the ids of ``run``."""
         if not count or not form.is_of(run.ledger_id, buffer[start : start + form.metadata_size]):
             return 0
         if form is self._v2 and buffer[start] != self._flags:

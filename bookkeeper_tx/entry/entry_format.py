@@ -1,6 +1,6 @@
-"""What of an entry depends on its format: V1 in scope 0, V2 in every other scope (docs/protocol/entry.md).
+"""The two formats of an entry: V1 in scope 0, V2 in every other scope (docs/protocol/entry.md).
 
-A format is chosen once for a run, by its ledger id; all entries of a ledger have the same.
+A format is chosen once for a run, by its ledger id; all entries of a ledger have the same format.
 """
 
 from types import ModuleType
@@ -14,35 +14,35 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 
 class EntryFormat:
-    """The codecs and offsets of one format; ``mask`` and ``version`` tell it by an entry's first byte."""
+    """The codecs and offsets of one format; ``mask`` and ``version`` recognize it by an entry's first byte."""
 
     def __init__(self, declarations: ModuleType, ledger_id_at: int, mask: int, version: int) -> None:
         self.record = codecs.derive("entry record", declarations.ENTRY_RECORD)
         """A record's length and ids."""
         self.metadata = codecs.derive("entry", declarations.ENTRY_METADATA)
-        """What stands before the digest."""
+        """The fields before the digest."""
         self.explicit_lac = codecs.derive("explicit last add confirmed", declarations.LAC_METADATA)
-        """What stands before the digest of a WRITE_LAC request's body."""
+        """The fields before the digest in the body of a WRITE_LAC request."""
         self.head_size = self.record.size
-        """Bytes of length and ids: what is checked of each record."""
+        """Bytes of length and ids, the part that is checked of each record."""
         self.ids_size = self.head_size - codecs.RECORD_LENGTH.size
         """Bytes of the ids alone."""
         self.entry_id_at = self.metadata.offsets["entry_id"]
-        """Where in an entry its id is; what stands before it is the same in all entries of a ledger."""
+        """Where in an entry its id is; the bytes before it are the same in all entries of a ledger."""
         self.last_add_confirmed_at = self.metadata.offsets["last_add_confirmed"]
         self.entry_size_min = self.metadata.offsets["length"]
-        """Bytes up to the last add confirmed: what the ledger storage looks at.  A shorter entry is refused."""
+        """Bytes through the last add confirmed: the ledger storage reads them, so a shorter entry is refused."""
         self.head = codecs.derive(
             "head of a record",
             Struct("length" / fields.record_length, "owner" / Bytes(self.entry_id_at), "entry_id" / fields.entry_id),
         )
-        """``record``, with all that stands before the entry id as bytes."""
+        """``record``, with all fields before the entry id as bytes."""
         self._ledger_id_at = ledger_id_at
         self._mask = mask
         self._version = version
 
     def is_of(self, ledger_id: int, entry: bytes) -> bool:
-        """Tell whether ``entry``, whole or cut short before its entry id, is one of this ledger, in this format."""
+        """Tell whether ``entry``, complete or only up to its entry id, is one of this ledger, in this format."""
         ledger_id_at, entry_id_at = self._ledger_id_at, self.entry_id_at
         return (
             len(entry) >= entry_id_at

@@ -1,8 +1,8 @@
-"""The list of entries of a ledger on one bookie: encoded, decoded, and compared with what should be there.
+"""The list of entries of a ledger on one bookie: encoded, decoded, and compared with the entries that should be there.
 
-A ledger striped over many bookies has a hole after every few entries, millions of them in a long one; as groups of
-equal sequences the list stays small.  Java's own encoder writes a group for each sequence; both forms are read here,
-and Java reads both.
+A ledger striped over many bookies has a hole after every few entries, and a long ledger has millions of holes; as
+groups of equal sequences the list stays small.  Java's encoder (``AvailabilityOfEntriesOfLedger``) writes a group for
+each sequence; both forms are read here, and Java reads both.
 """
 
 from bisect import bisect_right
@@ -17,14 +17,14 @@ from protocol_specs.wire import entry_list as spec
 _NAME = "list of entries"
 
 HOLES_MARKED_MAX = 100_000
-"""Groups up to which the holes between them are marked: with twice as many, a list still fits a frame."""
+"""The holes between up to so many groups are marked: marks double the groups, and the list must still fit a frame."""
 
 HEADER = codecs.derive(_NAME, spec.HEADER)
 GROUP = codecs.derive(_NAME, spec.GROUP)
 
 
 class Group(NamedTuple):
-    """Sequences of ``size`` consecutive entries whose starts are ``period`` apart; of size 0, they mark a hole."""
+    """Sequences of ``size`` consecutive entries whose starts are ``period`` apart; a group of size 0 marks a hole."""
 
     first: int
     """The start of the first sequence."""
@@ -33,11 +33,11 @@ class Group(NamedTuple):
     size: int
     """Entries in each sequence."""
     period: int
-    """From one start to the next; 0 if there is one sequence only."""
+    """Distance from one start to the next; 0 if there is one sequence only."""
 
     @property
     def end(self) -> int:
-        """The id behind the last entry."""
+        """The id after that of the last entry."""
         return self.last + self.size
 
     @property
@@ -65,7 +65,7 @@ class Group(NamedTuple):
 def encode(entry_ids: Iterable[int]) -> bytes:
     """Encode the list of these entries, in any order (docs/protocol/entry-list.md); in linear time if they ascend.
 
-    Raises ValueError for an id that is no entry's.
+    Raises ValueError for an id that no entry can have.
     """
     return encode_ranges(_ranges(sorted(entry_ids)))
 
@@ -73,7 +73,7 @@ def encode(entry_ids: Iterable[int]) -> bytes:
 def encode_ranges(ranges: Iterable[range]) -> bytes:
     """Encode the list of the entries in ``ranges``: ascending, not overlapping, each of step 1.
 
-    For who knows stretches of entries and need not count them out.  Raises ValueError for any others.
+    For a caller that knows ranges of entries and need not list each id.  Raises ValueError for any other ranges.
     """
     groups = list(_grouped(_sequences(_joined(ranges))))
     if 1 < len(groups) <= HOLES_MARKED_MAX:
@@ -83,7 +83,7 @@ def encode_ranges(ranges: Iterable[range]) -> bytes:
 
 
 def _ranges(ascending: list[int]) -> Iterator[range]:
-    """Return the stretches of consecutive ids; one that comes again changes nothing."""
+    """Return the ranges of consecutive ids; an id that comes again changes nothing."""
     if not ascending:
         return
     start = 0
@@ -95,13 +95,13 @@ def _ranges(ascending: list[int]) -> Iterator[range]:
 
 
 def _joined(ranges: Iterable[range]) -> Iterator[range]:
-    """Join ranges that touch: every reader relies on a hole between two groups' sequences."""
+    """Join ranges that touch: every reader relies on a hole between the sequences of two groups."""
     held: range | None = None
     for each in ranges:
         if each.step != 1 or each.start < 0 or each.stop - 1 > fields.ENTRY_ID_MAX:
             raise ValueError(f"{each} has other ids than entries: 0 to {fields.ENTRY_ID_MAX}, one after the other")
         if held is not None and each.start < held.stop:
-            raise ValueError(f"{each} does not come behind {held}")
+            raise ValueError(f"{each} does not come after {held}")
         if not each:
             continue
         if held is None:
@@ -143,8 +143,8 @@ def _grouped(sequences: Iterator[tuple[int, int]]) -> Iterator[Group]:
 def _holes_marked(groups: list[Group]) -> Iterator[Group]:
     """Put empty sequences into each hole of two ids or more between two groups.
 
-    They list nothing.  But Java's own check for missing entries stops at such a hole, and takes all that lies behind
-    it for missing; where an empty group covers the hole, it goes on, and is right.
+    They list nothing.  But Java's check for missing entries (``getUnavailableEntries``) stops at such a hole, and takes
+    all entries after it for missing; if an empty group covers the hole, the check goes on, and its result is right.
     """
     for before, after in pairwise(groups):
         yield before
@@ -159,8 +159,8 @@ def _holes_marked(groups: list[Group]) -> Iterator[Group]:
 class EntryList:
     """The entries of a ledger that a bookie says it stores.
 
-    Nothing here takes time or room for what a list only claims: a few bytes can stand for 2^62 entries.  Iterating
-    does, so bound it (``itertools.islice``), or ask :meth:`missing`.
+    A few bytes can stand for 2^62 entries, so no method takes time or memory by the number of entries.  Only iteration
+    does: bound it (``itertools.islice``), or ask :meth:`missing`.
     """
 
     __slots__ = ("_entry_count", "_starts", "groups")
@@ -173,7 +173,7 @@ class EntryList:
 
     @classmethod
     def decode(cls, data: bytes | bytearray | memoryview) -> "EntryList":
-        """Read a list, whoever encoded it; bytes behind its groups are ignored.
+        """Read a list of any encoder; bytes after its groups are ignored.
 
         Raises :class:`~protocol_specs.codecs.Malformed` for an unknown version, for a list that is cut short, for a
         group that makes no sense, and for groups that overlap or are out of order.
@@ -185,12 +185,12 @@ class EntryList:
         if not spec.HEADER_SIZE <= end <= len(data):
             raise Malformed(_NAME, "group_count", HEADER.offsets["group_count"], f"has no {group_count} groups")
         groups = [Group(*values) for values in GROUP.iter_fixed(memoryview(data)[spec.HEADER_SIZE : end])]
-        behind = 0
+        first_min = 0
         for index, group in enumerate(groups):
-            if wrong := _wrong(group, behind):
+            if wrong := _wrong(group, first_min):
                 field, reason = wrong
                 raise Malformed(_NAME, field, spec.HEADER_SIZE + index * spec.GROUP_SIZE + GROUP.offsets[field], reason)
-            behind = max(group.end, group.first + 1)
+            first_min = max(group.end, group.first + 1)
         return cls(groups)
 
     def __contains__(self, entry_id: object) -> bool:
@@ -224,15 +224,15 @@ class EntryList:
     def missing(self, expected: Iterable[int]) -> list[int]:
         """Return the ids of ``expected``, in its order, that are not listed: the entries that this bookie has lost.
 
-        Right for any stripe, whoever encoded the list.  (Java's ``getUnavailableEntries`` takes every entry behind a
-        hole of two ids or more between two groups for missing; in lists of ours no such hole is left uncovered.)
+        Right for any striping and any encoder.  (Java's ``getUnavailableEntries`` takes every entry after a hole of two
+        ids or more between two groups for missing; our own lists leave no such hole uncovered.)
         """
         if not self.groups:
             return list(expected)
         lost, starts, groups = [], self._starts, self.groups
         group, low, high = groups[0], groups[0].first, groups[0].first
         for entry_id in expected:
-            if not low <= entry_id < high:  # the next ids are mostly in the same group
+            if not low <= entry_id < high:  # mostly the next ids are in the same group
                 at = bisect_right(starts, entry_id)
                 group = groups[max(at - 1, 0)]
                 low, high = group.first, starts[at] if at < len(starts) else group.end
@@ -241,10 +241,10 @@ class EntryList:
         return lost
 
 
-def _wrong(group: Group, behind: int) -> tuple[str, str] | None:
-    """Return the field and the reason if this cannot be the group from the id ``behind`` on."""
-    if group.first < behind:
-        return "first_sequence_start", f"starts at {group.first}, before {behind}: out of order or overlapping"
+def _wrong(group: Group, first_min: int) -> tuple[str, str] | None:
+    """Return the field and the reason if this cannot be a group that starts at ``first_min`` or later."""
+    if group.first < first_min:
+        return "first_sequence_start", f"starts at {group.first}, before {first_min}: out of order or overlapping"
     if group.size < 0:
         return "sequence_size", f"a sequence of {group.size} entries"
     if group.end - 1 > fields.ENTRY_ID_MAX:

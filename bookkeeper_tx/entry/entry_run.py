@@ -1,9 +1,9 @@
 """A run of entries: consecutive entries of one ledger as ``[length][entry]`` records in one buffer.
 
 The same bytes serve the journal, the write cache, the entry log and a batch read reply, so they are made once and
-passed on whole; an object per entry would cost more than the entry.
+passed on uncut; an object per entry would cost more than the entry.
 
-What an entry looks like inside follows from the run's ledger id: :func:`bookkeeper_tx.entry.entry_format.format_of`.
+The run's ledger id decides the format of its entries: :func:`bookkeeper_tx.entry.entry_format.format_of`.
 """
 
 from array import array
@@ -29,8 +29,8 @@ class EntryRun:
     ``buffer`` holds their records back to back, anywhere in it; ``offsets`` says where each record starts and, as its
     last item, where the last one ends (``len(offsets) == count + 1``).  Neither may change afterwards.
 
-    ``prefix`` is what stands before each entry: the length word of a record, or a whole reply header where the buffer
-    is what a bookie sent in answer to single reads.
+    ``prefix`` is the number of bytes before each entry: those of a record's length word, or of a whole reply header if
+    the buffer is a bookie's replies to single reads.
     """
 
     __slots__ = ("buffer", "first_entry_id", "ledger_id", "offsets", "prefix")

@@ -1,7 +1,7 @@
 """Runs of equal-sized frames, handled a byte column at a time.
 
-In a run of frames of one size the j-th bytes of all frames are the slice ``buffer[start + j::stride]``: comparing or
-writing such a column is one call into C, so checking a header of 20 bytes in 1000 frames takes 20 calls and not 1000
+In a run of frames of one size the j-th bytes of all frames are the slice ``buffer[start + j::stride]``.  Comparing or
+writing such a column is one call into C, so checking a header of 20 bytes in 1000 frames takes 20 calls instead of 1000
 turns of a Python loop.
 """
 
@@ -32,7 +32,7 @@ def equal_frames(buffer: bytes, start: int, stride: int, count: int, size: int) 
 
 
 def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
-    """Return in how many of the ``count`` frames the big-endian id at ``start`` counts up from ``first`` by one."""
+    """Return how many of the ``count`` frames have big-endian ids at ``start`` that count up from ``first`` by one."""
     count = min(count, _ID_END - first)
     expected = _ids(first, count)
     for j in range(_ID_SIZE):
@@ -60,7 +60,7 @@ def numbered(template: bytes, id_offset: int, first: int, count: int) -> bytes:
 def numbered_heads(
     head: bytes, id_offset: int, first: int, bodies: Sequence[bytes | bytearray | memoryview]
 ) -> bytearray:
-    """Return ``head`` before each of ``bodies``, which are of one size, the id in it counting up from ``first``."""
+    """Return ``bodies``, all of one size, each after a copy of ``head`` in which the id counts up from ``first``."""
     frames = bytearray(head).join([b"", *bodies])
     ids = _ids(first, len(bodies))
     stride = len(head) + len(bodies[0])

@@ -1,1 +1,1 @@
-"""Which bookies hold an entry, and which of them a ledger is placed on (docs/protocol/quorums.md)."""
+"""Which bookies of an ensemble hold an entry, and which bookies make up an ensemble (docs/protocol/quorums.md)."""

@@ -1,4 +1,4 @@
-"""Which bookies store a ledger: at random among the writable ones, those that failed lately last."""
+"""The choice of bookies for a ledger: writable ones at random, those in quarantine last."""
 
 from collections.abc import Collection, Mapping
 from random import Random
@@ -14,9 +14,13 @@ class Placement:
         self._random = random
 
     def choose(
-        self, size: int, writable: Collection[BookieId], excluded: Collection[BookieId], suspected: Collection[BookieId]
+        self,
+        size: int,
+        writable: Collection[BookieId],
+        excluded: Collection[BookieId],
+        quarantined: Collection[BookieId],
     ) -> tuple[BookieId, ...]:
-        """Return ``size`` bookies out of ``writable``, none of ``excluded``; ``suspected`` ones come last.
+        """Return ``size`` bookies out of ``writable``, none of ``excluded``; ``quarantined`` ones come last.
 
         Raises :class:`NotEnoughBookies`.
         """
@@ -27,10 +31,10 @@ class Placement:
                 f"{size} bookies are needed, {len(candidates)} of {len(writable)} writable ones can be used{unusable}; "
                 "start more bookies or choose a smaller ensemble"
             )
-        trusted = [bookie for bookie in candidates if bookie not in suspected]
+        trusted = [bookie for bookie in candidates if bookie not in quarantined]
         chosen = self._random.sample(trusted, min(size, len(trusted)))
         if len(chosen) < size:
-            doubtful = [bookie for bookie in candidates if bookie in suspected]
+            doubtful = [bookie for bookie in candidates if bookie in quarantined]
             chosen += self._random.sample(doubtful, size - len(chosen))
         return tuple(chosen)
 
@@ -40,13 +44,13 @@ class Placement:
         broken: Mapping[int, BookieId],
         writable: Collection[BookieId],
         avoided: Collection[BookieId],
-        suspected: Collection[BookieId],
+        quarantined: Collection[BookieId],
     ) -> tuple[BookieId, ...]:
         """Return ``ensemble`` with bookies other than ``avoided`` at the indices of ``broken``.
 
         Raises :class:`NotEnoughBookies`.
         """
-        fresh = self.choose(len(broken), writable, {*ensemble, *broken.values(), *avoided}, suspected)
+        fresh = self.choose(len(broken), writable, {*ensemble, *broken.values(), *avoided}, quarantined)
         replaced = list(ensemble)
         for index, bookie in zip(sorted(broken), fresh, strict=True):
             replaced[index] = bookie

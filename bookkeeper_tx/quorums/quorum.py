@@ -1,6 +1,6 @@
 """Arithmetic of write, ack and covering quorums (docs/protocol/quorums.md).
 
-Bookies are named by their index in the ensemble; sets of them are bit masks, one bit an index.
+A bookie is named by its index in the ensemble; a set of bookies is a bit mask, one bit for each index.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from bookkeeper_tx.errors import InvalidArgument
 
 
 class Quorum:
-    """Ensemble size, write quorum size and ack quorum size of a ledger, and what follows from them."""
+    """Ensemble size, write quorum size and ack quorum size of a ledger, and the rules that follow from them."""
 
     __slots__ = ("_write_masks", "ack_quorum_size", "ensemble_size", "write_quorum_size", "write_sets")
 
@@ -37,7 +37,7 @@ class Quorum:
 
     @property
     def absence_size(self) -> int:
-        """How many bookies of an entry's write set must lack it before it can never reach its ack quorum."""
+        """How many bookies of an entry's write set must lack it so that it can never reach its ack quorum."""
         return self.write_quorum_size - self.ack_quorum_size + 1
 
     def write_set(self, entry_id: int) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ class Quorum:
     def covered(self, answered: int) -> bool:
         """Return whether every write set holds fewer than an ack quorum of bookies that have not answered.
 
-        Then every entry that reached its ack quorum is known to one that has.
+        Then every entry that reached its ack quorum is known to a bookie that has answered.
         """
         return all((mask & ~answered).bit_count() < self.ack_quorum_size for mask in self._write_masks)
 

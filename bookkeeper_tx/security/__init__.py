@@ -1,1 +1,1 @@
-"""Who a peer is, and what is said in secret: authentication plugins, SASL, and Java's keys for both; no Twisted."""
+"""Authentication plugins, SASL, the configuration of TLS, and Java's keys for all of these; no Twisted."""

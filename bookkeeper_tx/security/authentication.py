@@ -1,8 +1,9 @@
-"""What an authentication plugin is, on both sides of a connection (docs/protocol/authentication.md).
+"""The interfaces of an authentication plugin, on both sides of a connection (docs/protocol/authentication.md).
 
-A plugin is named; client and bookie must have the same one.  For each connection its factory makes a provider, which
-exchanges tokens with the provider of the other side, the client's first, for as many rounds as they need.  Providers
-answer at once or later, always on the thread that called them.  ``bookkeeper_tx.security.sasl`` is one plugin.
+A plugin has a name; client and bookie must have the same plugin.  For each connection its factory makes a provider.
+The client's provider sends the first token, and then the two exchange tokens for as many rounds as they need.
+Providers answer at once or later, always on the thread that called them.  ``bookkeeper_tx.security.sasl`` is one
+plugin.
 """
 
 from collections.abc import Callable
@@ -14,17 +15,17 @@ Answer: TypeAlias = Callable[[Exception | None, bytes], None]
 """Takes the token that answers the other side's, or the error that ends the exchange; called once for each token."""
 
 Completed: TypeAlias = Callable[[Exception | None], None]
-"""Told once that the other side is who it claims to be, or why it is not believed."""
+"""Called once: with None when the other side has proved its identity, or with the error of its failure."""
 
 
 @define
 class ConnectionPeer:
-    """Who is at the other end of a connection."""
+    """The peer at the other end of a connection."""
 
     address: str
     """``host:port``, as the network sees it."""
     certificate: bytes | None = None
-    """The certificate (DER) that the peer proved to own; None without TLS, and of a peer that showed none."""
+    """The certificate (DER) that the peer proved to own; None without TLS, or if the peer showed none."""
     secure: bool = False
     """Whether the connection is inside TLS."""
     principal: str | None = None
@@ -35,7 +36,7 @@ class BookieAuthProvider(Protocol):
     """A bookie's side of one exchange."""
 
     def process(self, token: bytes, answer: Answer) -> None:
-        """Take a token of the client.  What it raises, or ``answer`` is given as error, refuses the client."""
+        """Take a token of the client.  An exception from here, or an error given to ``answer``, refuses the client."""
 
     def secured(self) -> None:
         """Take note that the connection is inside TLS now; its peer has its certificate."""
@@ -49,10 +50,10 @@ class BookieAuthProviderFactory(Protocol):
 
     @property
     def plugin_name(self) -> str:
-        """What the client must name."""
+        """The name that a client's tokens must carry."""
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> BookieAuthProvider:
-        """Return the provider of a new connection; it tells ``completed`` when the client has authenticated."""
+        """Return the provider of a new connection; it calls ``completed`` when the client has authenticated."""
 
 
 class ClientAuthProvider(Protocol):
@@ -62,7 +63,7 @@ class ClientAuthProvider(Protocol):
         """Answer with the first token, which may be empty."""
 
     def process(self, token: bytes, answer: Answer) -> None:
-        """Take a token of the bookie.  After the last one ``completed`` is told instead of ``answer``."""
+        """Take a token of the bookie.  After the last one ``completed`` is called instead of ``answer``."""
 
     def close(self) -> None:
         """Take note that the connection is gone."""
@@ -76,4 +77,4 @@ class ClientAuthProviderFactory(Protocol):
         """The name that goes with every token."""
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> ClientAuthProvider:
-        """Return the provider of a new connection; it tells ``completed`` when client and bookie are done."""
+        """Return the provider of a new connection; it calls ``completed`` when client and bookie are done."""

@@ -15,7 +15,7 @@ Settings = Mapping[str, Setting]
 Warn = Callable[[str], None]
 
 JAAS_FILE = "java.security.auth.login.config"
-"""The file with users and passwords.  Java is given it as a system property, we as a key of the file."""
+"""The file with users and passwords.  In Java this is a system property, here a key of the configuration file."""
 
 TLS_FACTORY = "TLSContextFactory"
 SASL_BOOKIE = "SASLBookieAuthProviderFactory"
@@ -27,7 +27,7 @@ class _Keys:
     """The names that differ between bookie and client."""
 
     store: str
-    """What the names of the stores' keys start with."""
+    """How the names of the stores' keys start."""
     auth: str
     auth_class: str
     section: str
@@ -72,7 +72,7 @@ def client_security(settings: Settings, warn: Warn) -> dict[str, Any]:
 
 
 def client_security_by_path(settings: Settings, warn: Warn) -> dict[str, Any]:
-    """Return the same without having read any file: paths are all that is in it, no secret."""
+    """Return the same without reading any file: the value has paths only, no secrets."""
     return _security(settings, warn, _CLIENT, lambda given, path, section: SaslLogin(path, section))
 
 

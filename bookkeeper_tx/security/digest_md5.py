@@ -1,7 +1,7 @@
 """SASL DIGEST-MD5 (RFC 2831), quality of protection "auth", as the JDK speaks it on both sides.
 
-Kept because Java bookies and clients have nothing else without Kerberos.  MD5 is weak and the exchange protects nothing
-that follows it: use it inside TLS.  No maintained Python library has the server's side, so both are here.
+Java bookies and clients have no other mechanism without Kerberos.  MD5 is weak, and the exchange does not protect the
+bytes after it: use it inside TLS.  No maintained Python library has the server's side, so both sides are here.
 """
 
 import re
@@ -18,7 +18,7 @@ NONCE_SIZE = 24
 """Random bytes of a nonce."""
 
 QOP = "auth"
-"""Authentication alone: neither integrity nor privacy of what follows."""
+"""Authentication alone: no integrity and no privacy of the bytes after it."""
 
 FIRST_USE = "00000001"
 """The nonce count of a response: a nonce is used once."""
@@ -29,9 +29,9 @@ Random = Callable[[int], bytes]
 
 
 def parse(token: bytes) -> dict[str, str]:
-    """Return the directives of a challenge or response, by name in lower case; of several, the first.
+    """Return the directives of a challenge or response, by name in lower case; of several of one name, the first.
 
-    Raises AuthenticationFailed for what is none, and for one too long.
+    Raises AuthenticationFailed for bytes that are no such token, and for a token that is too long.
     """
     if len(token) > TOKEN_SIZE_MAX:
         raise AuthenticationFailed(f"a DIGEST-MD5 token of {len(token)} bytes, over {TOKEN_SIZE_MAX}")
@@ -73,7 +73,7 @@ def response_value(
 
 
 def _octets(text: str) -> bytes:
-    """Encode name, realm or password: in ISO 8859-1 if it can be, which is what the RFC hashes."""
+    """Encode name, realm or password: in ISO 8859-1 if possible, because the RFC hashes that encoding."""
     try:
         return text.encode("iso-8859-1")
     except UnicodeEncodeError:
@@ -99,7 +99,7 @@ class DigestClient:
         self._expected: str | None = None
 
     def respond(self, challenge: bytes) -> bytes:
-        """Return the response to the server's challenge.  Raises AuthenticationFailed for one that cannot be met."""
+        """Return the response to the server's challenge.  Raises AuthenticationFailed if none is possible."""
         offered = parse(challenge)
         if offered.get("algorithm") != "md5-sess" or not offered.get("nonce"):
             raise AuthenticationFailed("the bookie's challenge is not DIGEST-MD5")
@@ -123,7 +123,7 @@ class DigestClient:
 
     @property
     def responded(self) -> bool:
-        """Whether the challenge was met, so that the server's proof is next."""
+        """Whether the response was made, so that the server's proof is next."""
         return self._expected is not None
 
     def check(self, proof: bytes) -> None:
@@ -133,7 +133,7 @@ class DigestClient:
 
 
 class DigestServer:
-    """A server's side of one exchange; ``password_of`` knows the users."""
+    """A server's side of one exchange; ``password_of`` returns the password of a user."""
 
     def __init__(
         self, password_of: Callable[[str], str | None], service: str, host: str, realm: str, random: Random
@@ -143,7 +143,7 @@ class DigestServer:
         self._realm = realm
         self._nonce = random(NONCE_SIZE).hex()
         self.username = ""
-        """Who has proved to be so, once :meth:`check` has returned."""
+        """The user that has authenticated, once :meth:`check` has returned."""
 
     def challenge(self) -> bytes:
         """Return the challenge."""
@@ -151,7 +151,7 @@ class DigestServer:
         return text.encode()
 
     def check(self, response: bytes) -> bytes:
-        """Return the proof of our own for a right response.  Raises AuthenticationFailed for any other."""
+        """Return the server's proof for a right response.  Raises AuthenticationFailed for any other."""
         given = parse(response)
         expected = {"nonce": self._nonce, "realm": self._realm, "nc": FIRST_USE, "digest-uri": self._digest_uri}
         for name, value in expected.items():
@@ -163,7 +163,7 @@ class DigestServer:
         if given.get("authzid") not in (None, "", username):
             raise AuthenticationFailed(f"{username!r} asks to act for {given['authzid']!r}, which nobody may")
         password = self._password_of(username)
-        # The proof is computed for an unknown user, too: both refusals are to look, and to last, alike.
+        # The proof is computed for an unknown user, too, so that both refusals look alike and take the same time.
         proof = response_value(given, username, password or "", self._digest_uri)
         known = compare_digest(proof.encode(), given.get("response", "").lower().encode())
         if password is None or not known:

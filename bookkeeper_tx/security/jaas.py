@@ -18,7 +18,7 @@ from pathlib import Path
 from bookkeeper_tx.errors import InvalidConfig
 
 USER_PREFIX = "user_"
-"""An option of a bookie's section whose name starts so is a user, its value the password."""
+"""An option of a bookie's section whose name starts like this names a user; its value is the password."""
 
 _TOKEN = re.compile(r'\s*(?:(?://|#)[^\n]*|/\*.*?\*/|"((?:[^"\\]|\\.)*)"|([{};=])|([^\s{};="]+))', re.DOTALL)
 
@@ -58,7 +58,7 @@ def _sections(path: str) -> dict[str, dict[str, str]]:
     while words:
         name, brace, *words = [*words, ""]
         if brace != "{" or "}" not in words:
-            # Not what stands there: if this is another file, it may be a password.
+            # The error does not quote the file: if it is a wrong file, the text may be a password.
             raise InvalidConfig(
                 f"{path}: section {len(sections) + 1} is not of the form NAME {{ MODULE FLAG OPTIONS; }};"
             )
@@ -71,13 +71,13 @@ def _sections(path: str) -> dict[str, dict[str, str]]:
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    """Return what is left of and right of each equals sign."""
+    """Return the words on the left and on the right of each equals sign."""
     at = [index for index, word in enumerate(words) if word == "="]
     return {words[index - 1]: _unquoted(words[index + 1]) for index in at if 0 < index < len(words) - 1}
 
 
 def _words(path: str, text: str) -> list[str]:
-    """Return names, signs and quoted texts; these keep a quotation mark in front, to be no sign."""
+    """Return names, signs and quoted texts; a quoted text keeps its first quotation mark, so that it is no sign."""
     words: list[str] = []
     position = 0
     text = text.rstrip()

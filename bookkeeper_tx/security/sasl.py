@@ -1,6 +1,7 @@
-"""The plugin ``sasl``: DIGEST-MD5, as Java's without Kerberos (docs/protocol/authentication.md).
+"""The plugin ``sasl``: DIGEST-MD5, as Java's plugin without Kerberos (docs/protocol/authentication.md).
 
-The client's first token is empty, the bookie's the challenge; then come response and proof.  Kerberos is not built.
+The client's first token is empty, and the bookie answers with the challenge; then come response and proof.  Kerberos is
+not built.
 """
 
 import os
@@ -16,7 +17,7 @@ from bookkeeper_tx.security.digest_md5 import DigestClient, DigestServer, Random
 from protocol_specs.wire.auth import SASL_NAME, SASL_PLUGIN
 
 ALLOWED_IDS = ".*bookkeeper.*"
-"""Java's default for the names of users that a bookie lets in."""
+"""Java's default for the names of the users that a bookie lets in."""
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -67,7 +68,7 @@ class SaslBookieProvider:
         self._completed(None)
 
     def secured(self) -> None:
-        """TLS changes nothing for SASL."""
+        """Do nothing: TLS changes nothing for SASL."""
 
     def close(self) -> None:
         """Nothing is held."""
@@ -92,9 +93,9 @@ class SaslClient:
 
 @frozen
 class SaslLogin:
-    """The plugin of a client whose name and password stay in a file: it is read for each connection.
+    """The plugin of a client whose name and password stay in a file, which is read for each connection.
 
-    So this can be pickled, shown and logged, and a password that was changed holds for the next connection.
+    So this object can be pickled, shown and logged, and the next connection uses a changed password.
     """
 
     path: str
@@ -105,7 +106,7 @@ class SaslLogin:
     plugin_name = SASL_PLUGIN
 
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
-        """Raises InvalidConfig for a file that cannot be used."""
+        """Return the provider of a new connection.  Raises InvalidConfig for a file that cannot be used."""
         return SaslClient(*jaas.credentials(self.path, self.section)).new_provider(peer, completed)
 
 
@@ -118,7 +119,7 @@ class SaslClientProvider:
         self._completed = completed
 
     def start(self, answer: Answer) -> None:
-        """Send an empty token: the challenge is the bookie's to make."""
+        """Send an empty token: the bookie makes the challenge."""
         answer(None, b"")
 
     def process(self, token: bytes, answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""What TLS is configured with, on either side of a connection (docs/guides/configuration.md)."""
+"""The configuration of TLS, on either side of a connection (docs/guides/configuration.md)."""
 
 from attrs import field, frozen
 from attrs.validators import ge
@@ -14,20 +14,22 @@ class TlsConfig:
     """
 
     certificate_path: str | None = None
-    """The own certificate, with the ones that lead to its authority behind it (``tlsCertificatePath``)."""
+    """The own certificate, followed by those that lead to its authority (``tlsCertificatePath``)."""
     key_path: str | None = None
     """The private key of that certificate (``tlsKeyStore``, of a client ``clientKeyStore``)."""
     key_password_path: str | None = None
     """A file with the password of the key, if it has one (``tlsKeyStorePasswordPath``)."""
     trust_path: str | None = None
-    """The certificates of the authorities that the other side's must come from (``tlsTrustStore``)."""
+    """The certificates of the authorities that may sign the other side's (``tlsTrustStore``, of a client
+    ``clientTrustStore``)."""
     client_authentication: bool = False
     """Whether a bookie asks clients for their certificate, and a client shows its own (``tlsClientAuthentication``)."""
     hostname_verification: bool = False
-    """Whether a client wants the bookie's certificate to name the host it connected to, as the bookie has registered
-    itself (``tlsHostnameVerificationEnabled``).  Without, any bookie that the authority knows may pass for another."""
+    """Whether the bookie's certificate must name the host that the client connected to, as the bookie has registered it
+    (``tlsHostnameVerificationEnabled``).  If not, any bookie with a certificate of the authority may pass for another.
+    """
     refresh_interval_s: float = field(default=0.0, validator=ge(0))
-    """How often, at most, it is looked whether the files have changed; connections made after a change get the new
+    """How often, at most, the files are checked for changes, in seconds; connections made after a change use the new
     ones.  0 reads them once (``tlsCertFilesRefreshDurationSeconds``)."""
     protocols: tuple[str, ...] = ()
     """Versions to offer, of TLSv1.2 and TLSv1.3; all when empty (``tlsEnabledProtocols``)."""

@@ -21,7 +21,7 @@ class Setting:
         return f"{self.path}, line {self.line}: {self.key}"
 
     def refuse(self, reason: str) -> InvalidConfig:
-        """Return the error that says why the value is wrong."""
+        """Return the error for a wrong value; ``reason`` says why it is wrong."""
         return InvalidConfig(f"{self.where} = {self.value}: {reason}")
 
     def integer(self, minimum: int, maximum: int = 2**63 - 1) -> int:
@@ -68,7 +68,7 @@ def read_properties(path: str) -> dict[str, Setting]:
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """Return number and text of each line that is no comment; one that ends in a backslash is joined with the next."""
+    """Return number and text of each line that is no comment; a line that ends in a backslash includes the next one."""
     lines: list[tuple[int, str]] = []
     started, parts = 0, ""
     for number, raw in enumerate(text.splitlines(), 1):

@@ -1,11 +1,11 @@
-"""Tables for people: as wide as the terminal, and one line a row for ``grep`` and its like."""
+"""Tables for people: as wide as the terminal, and with one line for each row when piped into ``grep`` and the like."""
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 UNBOUNDED = 10_000
-"""Columns where there is no terminal to be filled."""
+"""Columns of a table without a terminal."""
 
 
 def print_table(table: Table) -> None:

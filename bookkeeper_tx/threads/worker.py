@@ -13,7 +13,7 @@ _Job = tuple[Deferred[Any], Callable[..., Any], tuple[Any, ...]]
 
 
 class Threads(Protocol):
-    """What runs jobs that block: a :class:`Worker`, or in tests something that runs them at once."""
+    """Runs jobs that block: a :class:`Worker`, or in tests an object that runs them at once."""
 
     def run(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         """Call ``function(*args)``; fires on the reactor thread with its result or its error."""
@@ -21,7 +21,7 @@ class Threads(Protocol):
 
 
 class Worker:
-    """Runs jobs in the order given, on one thread of its own, or on a few if ``threads`` says so.
+    """Runs jobs in the order given, on ``threads`` threads of its own.
 
     Daemon threads: a job stuck in a dying disk must not keep the process alive.
     """
@@ -45,7 +45,7 @@ class Worker:
         return done
 
     def stop(self) -> Deferred[None]:
-        """Take no more jobs, finish those taken; fires when no thread is left."""
+        """Take no more jobs and finish those taken; fires when no thread is left."""
         stopped: Deferred[None] = Deferred()
         if not self._running:
             stopped.callback(None)
