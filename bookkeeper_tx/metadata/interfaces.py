@@ -4,21 +4,21 @@ from zope.interface import Interface
 
 
 class IMetadataStore(Interface):
-    """A cluster's metadata: ledgers, bookie registration, cookies.  What asks the store returns a Deferred.
+    """A cluster's metadata: ledgers, bookie registration, cookies.  Methods that ask the store return a Deferred.
 
     Errors of all methods: :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within
-    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  A change that
-    failed with MetadataUnavailable may have been made all the same.
+    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  After a failure
+    with MetadataUnavailable a change may have been made or not.
 
-    Ledger ids are those of all scopes (:class:`~bookkeeper_tx.model.LedgerId`); only :meth:`new_ledger_id` gives ids of
-    scope 0 alone, since those of other scopes need no generator.
+    A ledger id may be of any scope (:class:`~bookkeeper_tx.model.LedgerId`).  Only :meth:`new_ledger_id` is for scope 0
+    alone, since ids of other scopes need no generator.
     """
 
     def start():  # type: ignore[no-untyped-def]
         """Connect.  Fires when connected; fails with MetadataUnavailable after the store's timeout."""
 
     def stop():  # type: ignore[no-untyped-def]
-        """Give up registrations, disconnect, fail what is pending.  Fires when no thread of ours is left."""
+        """Give up registrations, disconnect, fail pending requests.  Fires when no thread of ours is left."""
 
     def initialize():  # type: ignore[no-untyped-def]
         """Create an empty cluster (root, layout, instance id) unless there is one.  Fires with True if it made one."""
@@ -27,7 +27,7 @@ class IMetadataStore(Interface):
         """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
 
     def new_ledger_id():  # type: ignore[no-untyped-def]
-        """Fire with a ledger id that nobody else was given."""
+        """Fire with a ledger id that was never given before."""
 
     def create_ledger(ledger_id, metadata):  # type: ignore[no-untyped-def]
         """Store new metadata; fires with Versioned.  Fails with LedgerExists (but not for our own retried create)."""
@@ -47,8 +47,8 @@ class IMetadataStore(Interface):
     def watch_ledger(ledger_id, changed):  # type: ignore[no-untyped-def]
         """Call ``changed()`` after each change until the returned callable is called; read again to see what changed.
 
-        Returns that callable, at once.  Watch first and read then: what changes after that read is not missed.  Several
-        changes in quick succession may be one call.
+        Returns that callable, at once.  Watch first, then read: no change after that read is missed.  Several changes
+        in quick succession may be one call.
         """
 
     def register_bookie(bookie_id, info, read_only=False, lost=None):  # type: ignore[no-untyped-def]

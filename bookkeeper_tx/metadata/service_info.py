@@ -1,4 +1,4 @@
-"""What a bookie publishes with its registration, to and from bytes (``BookieServiceInfo`` of ``formats.proto``)."""
+"""The record that a bookie registers with, to and from bytes (``BookieServiceInfo`` of ``formats.proto``)."""
 
 from google.protobuf.message import DecodeError
 
@@ -31,11 +31,11 @@ def serialize(info: BookieServiceInfo) -> bytes:
 
 
 def parse(data: bytes, bookie_id: BookieId) -> BookieServiceInfo:
-    """Return where the bookie listens for clients and what it can there.
+    """Return the address at which the bookie listens for clients, and the extensions of that endpoint.
 
-    Empty ``data`` means at the ``host:port`` of its id; what it can is unknown then (``extensions`` is None).
+    Empty ``data`` means the ``host:port`` of its id; the extensions are unknown then (None).
 
-    Raises MetadataCorrupt for bytes that are no such message, BookieUnavailable when it names no such endpoint.
+    Raises MetadataCorrupt for bytes that are no such message, BookieUnavailable for a message without such an endpoint.
     """
     if not data:
         return _from_id(bookie_id)

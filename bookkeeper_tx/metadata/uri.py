@@ -33,7 +33,7 @@ class ZooKeeperUri:
 
 
 def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:
-    """Return what ``uri`` names; raises InvalidConfig that says what is wrong with it."""
+    """Return the parts of ``uri``; raises InvalidConfig with the reason for a URI that names no store."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
         raise _invalid(uri, "it has no scheme; write sqlite:///path/to/file or zk://host:2181/ledgers")

@@ -1,7 +1,7 @@
-"""Who wants to hear of which change, told by comparing what was seen with what is seen now.
+"""Watchers of keys, called when the stamp of their key has changed.
 
-Both stores learn only that something may have changed (a poll, a ZooKeeper event, a lost connection).  So a change is
-what makes the *stamp* of a key differ from the last one seen, and nobody is called for less.
+Both stores learn only that something may have changed (a poll, a ZooKeeper event, a lost connection).  So a key counts
+as changed only when its *stamp* differs from the last one seen; else nobody is called.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -45,7 +45,7 @@ class Watches:
         return end
 
     def saw(self, stamps: Mapping[Key, Any]) -> None:
-        """Take note of what was seen, and call those whose key has changed; keys that nobody watches are ignored."""
+        """Take the present stamps, and call the watchers of changed keys; keys that nobody watches are ignored."""
         for key, stamp in stamps.items():
             if key not in self._callbacks:
                 continue
@@ -55,14 +55,14 @@ class Watches:
                 self._call(key)
 
     def clear(self) -> None:
-        """Forget everybody."""
+        """Forget all watchers."""
         self._callbacks.clear()
         self._stamps.clear()
 
     def _call(self, key: Key) -> None:
         for token, changed in list(self._callbacks.get(key, {}).items()):
             if token not in self._callbacks.get(key, {}):
-                continue  # ended by one that was called before it
+                continue  # a callback before it has ended it
             try:
                 changed()
             except Exception:

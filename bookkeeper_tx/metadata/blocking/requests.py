@@ -11,13 +11,13 @@ from bookkeeper_tx.metadata.blocking.session import BlockingSession
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost, refused, translated
 
 WINDOW = 1000
-"""Reads in flight at once: their answers are some 300 kB, and 10 MB where ledgers have fragments by the hundred."""
+"""Reads in flight at once: their answers are some 300 kB, or 10 MB if ledgers have hundreds of fragments."""
 
 
 class BlockingRequests:
     """The :class:`~bookkeeper_tx.metadata.zookeeper.requests.Requests` of a BlockingSession.
 
-    A coroutine made of them never waits for anybody: :func:`run` runs it to its end.
+    They block, so a coroutine made of them never suspends: :func:`run` runs it to its end.
     """
 
     def __init__(self, session: BlockingSession) -> None:
@@ -74,7 +74,7 @@ class BlockingRequests:
     def each(self, name: str, paths: Iterable[str]) -> Iterator[Any]:
         """Yield the answers to a read of each path, in order; a NoNodeError is yielded and not raised.
 
-        The time limit holds for each answer that is waited for.  Reads that a broken connection has lost are repeated.
+        The time limit holds for each answer by itself.  Reads that were lost with a connection are repeated.
         """
         request = getattr(self._session.client, name + "_async")
         source, sent = iter(paths), deque[tuple[str, Any]]()
@@ -112,7 +112,7 @@ class BlockingRequests:
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine whose requests block inside, so that it never waits."""
+    """Return the result of a coroutine whose requests block, so that it never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as ended:

@@ -1,9 +1,12 @@
 """A ZooKeeper session for a program without a reactor: a KazooClient whose every wait has a limit.
 
-kazoo's quirks are listed in ``kazoo_session``.  Those that matter here: while the connection is down it queues requests
-without limit in time, so they wait outside; those in flight when it breaks fail with unknown outcome; for a server that
-takes its connection and says nothing, as one may that is starting, it waits as long as a session lasts; and a forked
-child would have the client without its threads, so whoever forks connects afterwards.
+kazoo's quirks are listed in ``kazoo_session``.  These matter here:
+
+- while the connection is down it queues requests without limit in time, so they wait outside;
+- requests in flight when the connection breaks fail with unknown outcome;
+- it waits as long as a session lasts for a server that accepts the connection and sends nothing, as a starting server
+  may;
+- a forked child would have the client without its threads, so a program must fork before it connects.
 """
 
 import time
@@ -26,10 +29,10 @@ from bookkeeper_tx.metadata.zookeeper.kazoo_client import (
 _RECONNECT_POLL_S = 0.02
 
 _SESSIONS_IN_TIME = 3
-"""As often as this kazoo may wait for a server in vain before the time of an operation is over."""
+"""How many servers that do not answer kazoo may wait for, one after the other, in the time of an operation."""
 
 _SESSION_MIN_S = 2.0
-"""Less only where an operation has less: a busy server takes its time to begin a session."""
+"""Shortest session time-out, unless an operation has less time: a busy server takes a while to begin a session."""
 
 
 class BlockingSession:
@@ -65,7 +68,7 @@ class BlockingSession:
             raise
 
     def close(self) -> None:
-        """Close the session and end kazoo's threads; everything asked for after that fails at once."""
+        """Close the session and end kazoo's threads; later requests fail at once."""
         if self._closed:
             return
         self._closed = True
@@ -76,7 +79,7 @@ class BlockingSession:
             pass  # the server does not answer; kazoo's threads are daemons, and end when they notice
 
     def deadline(self, extra_timeout_s: float = 0) -> float:
-        """Return when an operation that begins now has to be over."""
+        """Return the time at which an operation that begins now has to be over."""
         return self._clock() + self._timeout_s + extra_timeout_s
 
     def send(self, request: Callable[..., Any], *args: Any, deadline: float, **kwargs: Any) -> Any:
@@ -87,10 +90,10 @@ class BlockingSession:
         return request(*args, **kwargs)
 
     def answer(self, result: Any, deadline: float) -> Any:
-        """Wait for the answer to what was sent.
+        """Wait for the answer to a request that :meth:`send` sent.
 
-        Raises ConnectionLost when its outcome is unknown, MetadataUnavailable when the time is over, else the error of
-        kazoo that the server answered.
+        Raises ConnectionLost when its outcome is unknown, MetadataUnavailable when the time is over, or kazoo's error
+        for the server's answer.
         """
         if not result.ready() and not result.wait(self._left_s(deadline)):
             raise not_answered(self.hosts, self._timeout_s)

@@ -1,6 +1,6 @@
 """The metadata store for programs without a reactor, such as Spark's executors: no Twisted is loaded here.
 
-It works on the same files and nodes as the stores of the reactor, but registers no bookies and watches nothing.
+It works on the same files and nodes as the stores of the reactor, but does not register bookies, and has no watches.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Ver
 
 
 class BlockingStore(Protocol):
-    """An open store, used by one thread and closed at the end of its ``with`` block; not to be taken over a fork.
+    """An open store, used by one thread and closed at the end of its ``with`` block; a forked child must open its own.
 
     Every method raises MetadataUnavailable when the store does not answer in time.
     """
 
     def close(self) -> None:
-        """Give up the connection; everything asked for after that raises MetadataUnavailable."""
+        """Give up the connection; later calls raise MetadataUnavailable."""
 
     def __enter__(self) -> Self: ...
 
@@ -31,23 +31,23 @@ class BlockingStore(Protocol):
     # Ledgers ------------------------------------------------------------------------------------------------------
 
     def new_ledger_id(self) -> int:
-        """Return a ledger id that was given to nobody else, in scope 0."""
+        """Return a ledger id of scope 0 that was never given before."""
 
     def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
-        """Store the metadata of a new ledger; raises LedgerExists, InvalidArgument for an id that no ledger has."""
+        """Store the metadata of a new ledger; raises LedgerExists, InvalidArgument for an impossible id."""
 
     def read_ledger(self, ledger_id: int) -> Versioned:
         """Return a ledger's metadata; raises NoSuchLedger, MetadataCorrupt."""
 
     def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
-        """Yield id and metadata of each ledger in the order asked, many being read at once.
+        """Yield id and metadata of each ledger in the order asked; many are read at once.
 
-        NoSuchLedger and MetadataCorrupt stand in the place of the metadata.  The time limit holds for each ledger that
-        is waited for.
+        NoSuchLedger and MetadataCorrupt are yielded instead of the metadata.  The time limit holds for each ledger by
+        itself.
         """
 
     def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
-        """Change a ledger's metadata that has ``version``; raises MetadataConflict, NoSuchLedger."""
+        """Change a ledger's metadata if it has ``version``; raises MetadataConflict, NoSuchLedger."""
 
     def delete_ledger(self, ledger_id: int) -> None:
         """Delete a ledger's metadata; raises NoSuchLedger."""
@@ -65,7 +65,7 @@ class BlockingStore(Protocol):
         """Return what a bookie publishes; raises BookieUnavailable if it is not registered."""
 
     def cookie_bookies(self) -> frozenset[BookieId]:
-        """Return all bookies that have a cookie: also those that are down."""
+        """Return all bookies that have a cookie, also those that are down."""
 
     # Documents: small records of ours beside the ledgers (``documents.py``) ---------------------------------------
 
@@ -93,7 +93,7 @@ def open_blocking_store(uri: str, timeout_s: float = 10.0) -> BlockingStore:
         sqlite_store = BlockingSqliteStore(parsed.path, timeout_s)
         sqlite_store.open()
         return sqlite_store
-    # Only here: who has an SQLite store need not wait for kazoo to be imported.
+    # Imported here, so that a program with an SQLite store does not wait for the import of kazoo.
     from bookkeeper_tx.metadata.blocking.zookeeper import BlockingZooKeeperStore
 
     zookeeper_store = BlockingZooKeeperStore(parsed, timeout_s)

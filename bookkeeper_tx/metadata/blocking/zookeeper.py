@@ -1,4 +1,4 @@
-"""The metadata store in ZooKeeper for programs without a reactor, laid out as the store of the reactor has it."""
+"""The metadata store in ZooKeeper for programs without a reactor, in the layout of the store of the reactor."""
 
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -42,8 +42,8 @@ class BlockingZooKeeperStore:
         self._documents = ZooKeeperDocuments(self._requests, uri.root)
 
     def open(self) -> None:
-        """Connect; raises MetadataUnavailable if nobody answers or there is no cluster, InvalidConfig for one that is
-        not laid out as the URI says.
+        """Connect; raises MetadataUnavailable if nobody answers or there is no cluster, InvalidConfig for a cluster of
+        another layout than that of the URI.
         """
         self._session.open()
         try:

@@ -8,11 +8,11 @@ from protocol_specs import fields
 from protocol_specs.metadata import ledger as spec
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
-"""What fits 64 bits."""
+"""Integers of up to 64 bits."""
 
 
 def serialize(metadata: LedgerMetadata) -> bytes:
-    """Return the lines; raises InvalidArgument for values that have no place in them."""
+    """Return the lines; raises InvalidArgument for values that this form cannot hold."""
     if metadata.ack_quorum_size != metadata.write_quorum_size or metadata.custom_metadata:
         raise InvalidArgument("form 1 of ledger metadata holds no ack quorum size and no custom metadata")
     lines = [f"{number}" for number in (metadata.write_quorum_size, metadata.ensemble_size, metadata.length)]
@@ -28,7 +28,7 @@ def parse(body: bytes) -> LedgerMetadata:
     """Return the value of the lines; raises ValueError or InvalidArgument when they break a rule."""
     lines = [line for line in body.decode("utf-8").split("\n") if line]
     if len(lines) < 4:
-        raise ValueError(f"form 1 has at least 4 lines behind the first, here are {len(lines)}")
+        raise ValueError(f"form 1 has at least 4 lines after the first, here are {len(lines)}")
     write_quorum_size, ensemble_size, length = map(_integer, lines[:3])
     if length < 0:
         raise ValueError(f"length is {length}")
@@ -49,7 +49,7 @@ def parse(body: bytes) -> LedgerMetadata:
 
 
 def _end(lines: list[str]) -> tuple[LedgerState, int, int]:
-    """Return state, last entry id, and how many lines stand before the one that said so."""
+    """Return state, last entry id, and the number of lines before the one that has them."""
     values = lines[-1].split("\t")
     if len(values) != 2 or values[1] != spec.CLOSED_TAG:
         return LedgerState.OPEN, fields.NO_ENTRY, len(lines)
@@ -71,5 +71,5 @@ def _fragment(line: str) -> Fragment:
 
 def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} stands where an integer belongs")
+        raise ValueError(f"{text[:40]!r} is no integer")
     return int(text)

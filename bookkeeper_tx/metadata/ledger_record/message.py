@@ -65,7 +65,7 @@ def metadata_of(message: Message, format_version: int) -> LedgerMetadata:
 
 
 def _refuse_unknown_enums(message: Message) -> None:
-    """Name the value: a closed enum in a proto2 message drops one that it does not know, as if it were missing."""
+    """Raise ValueError for an unknown enum value: the library drops it from a proto2 message, as if it were missing."""
     descriptor = message.DESCRIPTOR
     enums = {descriptor.fields_by_name[name].number: name for name in ("state", "digestType")}
     unknown_field_set: Any = unknown_fields.UnknownFieldSet(message)

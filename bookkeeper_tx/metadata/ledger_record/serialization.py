@@ -1,7 +1,7 @@
 """Ledger metadata to and from its stored bytes (``protocol_specs.metadata.ledger``): three forms, one entry point.
 
-Reading is lenient where Java is (unknown fields, comments in text, bytes behind the message); writing gives exactly the
-bytes that Java gives for the same values.
+Reading is lenient where Java's ``LedgerMetadataSerDe`` is (unknown fields, comments in text, bytes after the message);
+writing gives exactly the bytes that Java gives for the same values.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def serialize(metadata: LedgerMetadata) -> bytes:
 
 
 def as_created(metadata: LedgerMetadata, draw_token: Callable[[int], int]) -> LedgerMetadata:
-    """Return ``metadata`` as an attempt to create it stores it: with a token, in the form that has one.
+    """Return ``metadata`` as an attempt to create it stores it: with a create token, if the form has one.
 
     ``draw_token(bits)`` gives a random number of so many bits.
     """
@@ -81,9 +81,8 @@ def _parse(record: bytes) -> LedgerMetadata:
     return ledger_message.metadata_of(message, version)
 
 
-# Plans of Spark jobs parse records by the hundred thousand, and interpreting the declarations costs more than all the
-# rest of it.  So what is well-formed is cut here; the declarations stay the judge of what is not (and, in the tests, of
-# all).
+# The plan of a Spark job parses hundreds of thousands of records, and interpreting the declarations takes longer than
+# all the rest of it.  So well-formed records are cut here; the declarations judge the others (and, in the tests, all).
 
 
 def _divided(record: bytes) -> tuple[bytes, bytes]:

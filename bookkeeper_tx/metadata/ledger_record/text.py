@@ -1,6 +1,6 @@
 """Form 2 of ledger metadata, protobuf text: written as Java writes it, read as any protobuf text.
 
-The text that the protobuf library prints differs from Java's in its escapes, so printing is done here.
+The Python protobuf library escapes strings otherwise than Java's, so the text is printed here.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def parse(text: bytes) -> Message:
 
 
 def emit(message: AnyMessage) -> bytes:
-    """Return the text: fields in ascending order, two spaces of indentation, a newline behind each line."""
+    """Return the text: fields in ascending order, two spaces of indentation, a newline after each line."""
     return "".join(f"{line}\n" for line in _lines(message)).encode("ascii")
 
 

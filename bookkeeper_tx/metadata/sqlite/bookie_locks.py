@@ -1,10 +1,10 @@
-"""Which bookies live, told by kernel locks: a bookie is registered while its process holds the lock on its file.
+"""The registrations of bookies as kernel locks: a bookie is registered while its process holds the lock on its file.
 
-The lock is ``flock``: it belongs to the open file, so that it ends with the process however that ends, and so that two
-stores in one process exclude each other as two processes do.  (``lockf`` would do neither: its locks belong to the
-process and end when any descriptor of the file is closed.)  A child that is forked without exec inherits the lock.
+The lock is ``flock``, which belongs to the open file.  So it ends with the process, however the process ends, and two
+stores in one process exclude each other as two processes do.  (``lockf`` does neither: its locks belong to the process
+and end when any descriptor of the file is closed.)  A child that is forked without exec inherits the lock.
 
-The files are never removed: whoever removes a lock file may remove one that somebody has just locked.
+The files are never removed: somebody else may have locked a file just before its removal.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ class BookieLocks:
     """The lock files in one directory.  Blocking; one thread."""
 
     def __init__(self, directory: str, patience_s: float = 0.5) -> None:
-        """``patience_s``: how long :meth:`acquire` tries; somebody who only looks holds a lock for microseconds."""
+        """``patience_s``: how long :meth:`acquire` tries; :meth:`is_held` holds a shared lock for microseconds."""
         self._directory = directory
         self._patience_s = patience_s
         self._held: dict[BookieId, int] = {}
@@ -38,7 +38,7 @@ class BookieLocks:
         return list(self._held)
 
     def acquire(self, bookie_id: BookieId) -> bool:
-        """Take the lock; returns False if it is held here already, raises BookieIdInUse if somebody else holds it."""
+        """Take the lock; return False if it is held here already, raise BookieIdInUse if somebody else holds it."""
         if bookie_id in self._held:
             return False
         os.makedirs(self._directory, exist_ok=True)
@@ -63,7 +63,7 @@ class BookieLocks:
             os.close(descriptor)
 
     def is_held(self, bookie_id: BookieId) -> bool:
-        """Tell whether anybody holds the lock.  Looking takes a shared lock for a moment; other lookers do not mind."""
+        """Tell whether anybody holds the lock.  Looking takes a shared lock for a moment; others may look meanwhile."""
         if bookie_id in self._held:
             return True
         try:

@@ -1,6 +1,6 @@
 """Documents in the SQLite store: a table of their own, made with the first of them.
 
-The schema's version stays, as it did with scopes: releases before documents go on using the same file.
+The schema's version stays, as it did with scopes, so that releases without documents go on using the same file.
 """
 
 from bookkeeper_tx.metadata.documents import DocumentPath, check_document, decoded, encoded
@@ -36,7 +36,8 @@ class SqliteDocuments:
         if not self._is_there():
             return []
         start = _key(path) + "/" if path else ""
-        end = start[:-1] + chr(ord("/") + 1) if path else "\x7f"  # behind all that begins so; encoded names are ASCII
+        # After all paths that begin like this; encoded names are ASCII.
+        end = start[:-1] + chr(ord("/") + 1) if path else "\x7f"
         statement = "SELECT path FROM documents WHERE path >= ? AND path < ?"
         rows = self._tables.opened().execute(statement, (start, end))
         return sorted({decoded(key[len(start) :].partition("/")[0]) for (key,) in rows})

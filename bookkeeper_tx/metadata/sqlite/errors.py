@@ -1,4 +1,4 @@
-"""What SQLite's errors mean for whoever asked the metadata store."""
+"""SQLite's errors, translated into those of the metadata store."""
 
 import sqlite3
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable
 
 
 def translated(path: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call ``function(*args)`` on the store at ``path``; an error of SQLite is raised as one of ours."""
+    """Call ``function(*args)`` on the store at ``path``; raise an error of ours instead of one of SQLite."""
     try:
         return function(*args)
     except sqlite3.OperationalError as error:  # locked too long, disk full, no permission

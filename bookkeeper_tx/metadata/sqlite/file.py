@@ -1,4 +1,4 @@
-"""The database file of the SQLite store: whose it is, its write-ahead log, its transactions."""
+"""The database file of the SQLite store: its owner, its write-ahead log, its transactions."""
 
 import sqlite3
 import time

@@ -15,7 +15,7 @@ _Row = tuple[BookieId, bool, bytes]
 
 
 class SqliteRecords:
-    """The records in the file at ``path``; the lock files of the bookies stand in ``path + ".bookies"``."""
+    """The records in the file at ``path``; the lock files of the bookies are in ``path + ".bookies"``."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class SqliteRecords:
     # Bookies ------------------------------------------------------------------------------------------------------
 
     def register(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool) -> None:
-        """Take the bookie's lock, unless it is held here already, and say so in the table."""
+        """Take the bookie's lock, unless it is held here already, and enter the bookie in the table."""
         fresh = self.locks.acquire(bookie_id)
         try:
             self.tables.put_bookie(bookie_id, read_only, service_info.serialize(info))

@@ -19,16 +19,17 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Ver
 from bookkeeper_tx.threads.worker import Worker
 
 POLL_INTERVAL_S = 0.2
-"""How late a watcher hears of what another process did; a look costs some 10 µs and a few system calls a bookie."""
+"""Longest delay before a watcher is called for a change of another process, in seconds; a look takes some 10 µs, and a
+few system calls for each bookie."""
 
 _BOOKIES = "bookies"
 
 
 @implementer(IMetadataStore)
 class SqliteMetadataStore:
-    """The store in the file at ``path``; the lock files of the bookies stand in ``path + ".bookies"``.
+    """The store in the file at ``path``; the lock files of the bookies are in ``path + ".bookies"``.
 
-    All that blocks is done on one thread of its own, in the order asked for.
+    All blocking work is done on one thread of its own, in the order of the calls.
     """
 
     _log = Logger()
@@ -154,7 +155,7 @@ class SqliteMetadataStore:
         return done
 
     def _change(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
-        """Run, then have the watchers here look: the data version does not tell one's own commits."""
+        """Run, then look for changes: SQLite's data version does not change with one's own commits."""
         done = self._run(function, *args)
         if self._watches.keys and not self._stopped:
             self._look(only_if_changed=False)
@@ -162,7 +163,7 @@ class SqliteMetadataStore:
 
     def _watch(self, key: Any, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
-        self._look(only_if_changed=False)  # what is read after this call is not older than the first stamp
+        self._look(only_if_changed=False)  # reads after this call are not older than the first stamp
         self._poll_if_watched()
 
         def stop_watching() -> None:
@@ -183,7 +184,7 @@ class SqliteMetadataStore:
         return looked.addErrback(self._look_failed)
 
     def _look_failed(self, failure: Any) -> None:
-        # The next look may succeed; whoever needs the answer reads, and gets the error itself.
+        # The next look may succeed; a caller that needs the answer reads, and gets the error itself.
         if failure.check(MetadataError):
             self._log.debug("looking for changes in {path}: {error}", path=self.path, error=failure.value)
         else:

@@ -1,4 +1,4 @@
-"""The tables of the SQLite store and what is done to them, blocking.  One connection, used by one thread.
+"""The tables of the SQLite store and the operations on them, blocking.  One connection, used by one thread.
 
 Write-ahead logging: readers do not wait for the writer, a commit syncs one file once, and a process that is killed in
 the middle of a commit leaves nothing that others have to undo first.  Its price is that all processes must be on one
@@ -18,7 +18,7 @@ from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs import ledger_id as ids
 
 BUSY_TIMEOUT_S = 10.0
-"""How long a statement waits for other processes' transactions; each takes a few fsyncs, and who waits has no turn."""
+"""How long a statement waits for other processes' transactions; each takes a few fsyncs, and waiters have no queue."""
 
 _SCHEMA = (
     "CREATE TABLE cluster (name TEXT PRIMARY KEY, value NOT NULL)",
@@ -35,8 +35,8 @@ _SCOPED_SCHEMA = """
 """
 """The ledgers of all scopes but 0, named by 32 hexadecimal digits; made with the first of them.
 
-The schema's version stays, and so does the table of the others: releases before scopes go on reading and writing the
-same file, which to them has the ledgers of scope 0.
+The schema's version stays, and so does the table of scope 0: releases without scopes go on reading and writing the
+same file, and find the ledgers of scope 0 in it.
 """
 
 
@@ -53,11 +53,11 @@ class Tables:
     # The file -----------------------------------------------------------------------------------------------------
 
     def create(self) -> bool:
-        """Make file and tables unless there are any; returns whether this call made them."""
+        """Make file and tables unless there are any; return whether this call made them."""
         os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
         connection = self._connect("rwc")
         try:
-            if is_ours(connection, self._path):  # looked at before anything is changed: it may be somebody else's
+            if is_ours(connection, self._path):  # before any change: the file may be somebody else's
                 return False
             turn_on_wal(connection, self._busy_timeout_s)
             with transaction(connection):
@@ -94,7 +94,7 @@ class Tables:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"file:{quote(os.path.abspath(self._path))}?mode={mode}"
-        # isolation_level None: transactions begin where :func:`transaction` says so, and as writers.
+        # isolation_level None: only :func:`transaction` begins transactions, and they can write from the start.
         connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
@@ -167,7 +167,7 @@ class Tables:
         return found
 
     def ledger_versions(self, ledger_ids: Iterable[int]) -> dict[int, int | None]:
-        """Return the version of each ledger, None for one that there is not."""
+        """Return the version of each ledger, None for one that does not exist."""
         versions: dict[int, int | None] = {}
         for ledger_id in ledger_ids:
             row = self._ledger("version", ledger_id)
@@ -236,7 +236,7 @@ class Tables:
         return before != self._data_version
 
     def look_again(self) -> None:
-        """Have the next :meth:`changed_by_others` say yes: what has changed could not be read."""
+        """Let the next :meth:`changed_by_others` return True: the changes could not be read."""
         self._data_version = None
 
 

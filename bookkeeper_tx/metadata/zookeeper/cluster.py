@@ -1,4 +1,4 @@
-"""A cluster's root in ZooKeeper: made once, and checked to be laid out in a way that is understood here."""
+"""A cluster's root in ZooKeeper: made once, and checked for a layout that is built here."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure
 from protocol_specs.metadata import layout as spec
 
 _ATTEMPTS_MAX = 5
-"""Each failed attempt means that somebody else was making the cluster at the same moment."""
+"""Attempts to make a cluster; each failed one means that somebody else was making it at the same moment."""
 
 
 class ZooKeeperCluster:
@@ -23,7 +23,7 @@ class ZooKeeperCluster:
         self._root = root
         self._wanted_layout = wanted_layout
         self.layouts: tuple[str, ...] = (wanted_layout,) if wanted_layout else LAYOUTS
-        """The layouts that the cluster may have: one, once it was looked at."""
+        """The layouts that the cluster may have: only its own, once that is known."""
         self._checked = False
 
     async def check(self) -> None:
@@ -43,16 +43,16 @@ class ZooKeeperCluster:
         self._checked = True
 
     async def check_if_there(self) -> None:
-        """As :meth:`check`, but do not mind if there is no cluster."""
+        """As :meth:`check`, but without an error if there is no cluster."""
         try:
             await self.check()
         except MetadataUnavailable:
             pass
 
     async def initialize(self) -> bool:
-        """Make what is missing of a cluster, in one transaction; returns whether a new cluster was made.
+        """Make the missing nodes of a cluster, in one transaction; return whether a new cluster was made.
 
-        The instance id is made for a new cluster only: the cookies of an old one that has none have none either.
+        Only a new cluster gets an instance id: in an old one without it, the cookies have no instance id either.
         """
         parts = self._root.split("/")[1:]
         for depth in range(1, len(parts)):

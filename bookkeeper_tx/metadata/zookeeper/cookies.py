@@ -1,4 +1,4 @@
-"""Bookies' cookies in ZooKeeper: a node per bookie that ever was."""
+"""Bookies' cookies in ZooKeeper: a node for each bookie that was ever started."""
 
 from kazoo import exceptions
 
@@ -24,7 +24,7 @@ class ZooKeeperCookies:
         return cookie, stat.version
 
     async def bookie_ids(self) -> frozenset[BookieId]:
-        """Return all bookies that have a cookie, whether they live or not."""
+        """Return all bookies that have a cookie, running or not."""
         try:
             return frozenset(await self._requests.insist("get_children", self._folder))
         except exceptions.NoNodeError:

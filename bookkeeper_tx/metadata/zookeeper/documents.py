@@ -1,7 +1,7 @@
 """Documents in ZooKeeper: a node each, below one folder.
 
-A node without data is no document but the way to others.  Such nodes are made with the first document below them and
-go with the last.
+A node without data is no document, but a parent of documents.  Such nodes are made with the first document below them,
+and deleted with the last.
 """
 
 from kazoo import exceptions
@@ -56,7 +56,7 @@ class ZooKeeperDocuments:
         return (await self._get(nodes[0]))[0] or None if nodes else None
 
     async def names(self, path: DocumentPath) -> list[str]:
-        """Return the next names of all documents below ``path``, sorted.  One that is just being made may be there."""
+        """Return the next names of all documents below ``path``, sorted, perhaps with one that is just being made."""
         node = (self._nodes(path) or [self._folder])[0]
         await self._requests.insist("sync", node)
         try:
@@ -66,7 +66,7 @@ class ZooKeeperDocuments:
         return sorted(map(decoded, names))
 
     async def delete(self, path: DocumentPath) -> None:
-        """Delete a document, if there is one, and upwards the nodes that it leaves empty."""
+        """Delete a document, if there is one, and those of its ancestors that it leaves empty."""
         nodes = self._nodes(path)
         for node in nodes:
             data, version = await self._get(node)
@@ -93,6 +93,6 @@ class ZooKeeperDocuments:
         return data, stat.version
 
     def _nodes(self, path: DocumentPath) -> list[str]:
-        """Return the node of a document and those on the way to it, nearest first."""
+        """Return the node of a document and its ancestors, nearest first."""
         names = encoded(path)
         return ["/".join([self._folder, *names[:count]]) for count in range(len(names), 0, -1)]

@@ -1,4 +1,4 @@
-"""What kazoo is told, and what its errors mean here: for the session of the reactor and for the blocking one."""
+"""kazoo's settings, and its errors as errors of ours, for the session of the reactor and the blocking one."""
 
 import logging
 
@@ -6,14 +6,14 @@ from kazoo import exceptions
 
 from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
 
-# Without a handler of any kind Python prints kazoo's warnings, one for each attempt to connect, to stderr.
+# Without any handler Python prints kazoo's warnings, one for each attempt to connect, to stderr.
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
 CONNECTION_RETRY = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 2.0}
 """Try again for ever, soon at first, then every 2 s."""
 
 PAUSE_AFTER_LOSS_S = 0.05
-"""kazoo tells of the loss of a request before it knows that the connection is down."""
+"""How long to wait after a lost request: kazoo reports the loss before it knows that the connection is down."""
 
 _UNKNOWN_OUTCOME = (
     exceptions.ConnectionLoss,
@@ -46,5 +46,5 @@ def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
 
 
 def refused(hosts: str, error: BaseException) -> MetadataError:
-    """Return the error for an answer of the server that nobody here expects."""
+    """Return the error for an unexpected answer of the server."""
     return MetadataError(f"ZooKeeper at {hosts} refused: {error!r}")

@@ -1,17 +1,17 @@
 """A ZooKeeper session for Twisted: kazoo, with everything that would block or surprise kept inside this file.
 
-What kazoo does, and what is done about it here:
+kazoo's habits, and the remedy here:
 
-- callbacks of requests and watches run in its worker threads, state listeners in its connection thread; nothing is done
-  there but ``callFromThread``;
+- callbacks of requests and watches run in its worker threads, state listeners in its connection thread: they only call
+  ``callFromThread``;
 - while the connection is down it queues requests without limit in time: here they wait outside, until it is up or until
   their caller cancels them, and the late result of a cancelled one is dropped;
-- ``start`` and ``stop`` block, and join threads: each runs in a thread of its own that ends with it;
+- ``start`` and ``stop`` block, and join threads: each call runs in a thread of its own;
 - a request in flight when the connection breaks fails with unknown outcome: ``kazoo_client.ConnectionLost``;
-- on reconnecting it may wait for a minute: the delay is capped;
+- before it reconnects it may wait for a minute: the delay is capped;
 - after ``stop`` a request would never be answered: here it fails at once.
 
-Its watches all fire when the connection breaks and are not set again; that is left to ``node_watches``.  Nobody may
+All its watches fire when the connection breaks, and are not set again; ``node_watches`` does that.  A process must not
 fork after ``start``: the threads would be missing in the child.
 """
 
@@ -37,7 +37,7 @@ class _State(Enum):
 
 
 class KazooSession:
-    """One ZooKeeper session after the other: kazoo opens a new one when the server has expired the last."""
+    """ZooKeeper sessions, one after the other: kazoo opens a new one when the server has expired the last one."""
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class KazooSession:
     def submit(self, name: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         """Make one kazoo request (``create``, ``get``, …) once connected.
 
-        Fires with what kazoo's blocking method returns.  Fails with ConnectionLost, or with the kazoo error that the
-        server answered.  Waits without limit; cancel it.
+        Fires with the result of kazoo's blocking method.  Fails with ConnectionLost, or with kazoo's error for the
+        server's answer.  Waits without limit; cancel it.
         """
         return self._when_connected(lambda: getattr(self._client, name + "_async")(*args, **kwargs))
 

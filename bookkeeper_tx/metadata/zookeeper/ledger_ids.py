@@ -1,7 +1,7 @@
 """New ledger ids out of ZooKeeper's sequential nodes, shared with every other client of the cluster.
 
-A sequential node's number is its parent's and ten digits long.  31-bit ids come from one parent; when it has run out,
-and from then on for ever, 64-bit ids come from parents that hold the upper half.
+Each parent numbers its sequential nodes, with ten digits.  31-bit ids come from one parent.  When it has run out,
+64-bit ids come from parents that hold the upper half, from then on for ever, as in Java's ``LongZkLedgerIdGenerator``.
 """
 
 from kazoo import exceptions
@@ -22,7 +22,7 @@ class LedgerIds:
         self._long = f"{root}/{spec.LONG_ID_GENERATOR}"
 
     async def new(self) -> int:
-        """Return an id that was given to nobody else.  Ids are lost when an answer is; there are enough."""
+        """Return an id that was never given before.  With a lost answer an id is lost, too; there are enough."""
         if await self._requests.insist("exists", self._long) is None:
             ledger_id = await self._next(self._short, [self._short])
             if ledger_id is not None:
@@ -48,7 +48,7 @@ class LedgerIds:
                 path = await create_with_parents(self._requests, prefix, b"", parents, ephemeral=True, sequence=True)
                 break
             except ConnectionLost:
-                continue  # the node that may be there goes with the session
+                continue  # a node that may have been made goes with the session
         try:
             await self._requests.once("delete", path)
         except (ConnectionLost, exceptions.NoNodeError):
@@ -68,10 +68,10 @@ class LedgerIds:
         try:
             await create_with_parents(self._requests, self._high_bits_path(high), b"", [self._long])
         except (exceptions.NodeExistsError, ConnectionLost):
-            pass  # looked at again in any case
+            pass  # the caller reads the list of these nodes again
 
     async def _forget_old(self, newest: int) -> None:
-        """Delete all but the newest nodes; those that another client still counts on are not empty."""
+        """Delete all but the newest nodes; a node that another client still uses is not empty, and stays."""
         if newest <= spec.HIGH_BITS_KEPT:
             return
         for high in await self._high_bits():

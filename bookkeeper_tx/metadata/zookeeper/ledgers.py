@@ -14,14 +14,14 @@ from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from protocol_specs.metadata import ledger as ledger_spec
 
 _LISTED_AT_ONCE = 64
-"""Ranges asked for together: ledgers with random ids (UUIDs) have ranges of their own, each worth a round trip."""
+"""Ranges asked for together: each ledger with a random id (a UUID) has a range of its own, which takes a round trip."""
 
 _NEW_VERSION = 0
 """The version of a node that was just created."""
 
 
 class ZooKeeperLedgers:
-    """The ledgers of one cluster; ``tree()`` tells where they stand, once the cluster was looked at."""
+    """The ledgers of one cluster; ``tree()`` returns the layout of their nodes, once that of the cluster is known."""
 
     def __init__(self, requests: Requests, tree: Callable[[], LedgerTree], draw_token: Callable[[int], int]) -> None:
         self._requests = requests
@@ -29,8 +29,10 @@ class ZooKeeperLedgers:
         self._draw_token = draw_token
 
     async def create(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
-        """Create a ledger.  That the node exists does not mean that somebody else made it: a request whose answer was
-        lost may have; the token in the metadata tells.
+        """Create a ledger.
+
+        If the node exists already, an earlier request of this call, whose answer was lost, may have made it; the create
+        token in the metadata shows that.
         """
         created = as_created(metadata, self._draw_token)
         path, record = self._tree().path(ledger_id), serialize(created)
@@ -67,7 +69,7 @@ class ZooKeeperLedgers:
         return versioned(ledger_id, answer)
 
     async def write(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
-        """Compare and set.  After a lost answer, finding these very bytes in the next version means that it was set."""
+        """Compare and set.  After a lost answer, finding exactly these bytes in the next version means success."""
         updated = as_update(metadata)
         path, record = self._tree().path(ledger_id), serialize(updated)
         repeated = False
@@ -94,7 +96,7 @@ class ZooKeeperLedgers:
         return bool(stored == record and stat.version == version)
 
     async def delete(self, ledger_id: int) -> None:
-        """Delete a ledger and, upwards, the range nodes that it leaves empty."""
+        """Delete a ledger and the range nodes above it that it leaves empty."""
         path = self._tree().path(ledger_id)
         repeated = False
         while True:
@@ -118,14 +120,14 @@ class ZooKeeperLedgers:
     async def ids(self, scope_id: int | None) -> list[int]:
         """Return the ids of a scope, of all scopes for None, ascending.
 
-        As many ledgers as there may be: the time limit holds for each range, not for the whole.
+        The time limit holds for each range, not for the whole: there may be any number of ledgers.
         """
         tree = self._tree()
         await self._requests.within(self._requests.insist("sync", tree.root))
         found: list[int] = []
         branches = tree.branches(scope_id)
         while branches:
-            # From the end, so that the branches that wait are those beside a few paths, and not a whole level.
+            # From the end (depth first), so that the waiting branches are those beside a few paths, not a whole level.
             some, branches = branches[-_LISTED_AT_ONCE:], branches[:-_LISTED_AT_ONCE]
             listed = await self._requests.children_of_each([branch.path for branch in some])
             for branch, names in zip(some, listed, strict=True):
@@ -138,7 +140,7 @@ class ZooKeeperLedgers:
 
 
 def versioned(ledger_id: int, answer: tuple[bytes, Any]) -> Versioned:
-    """Return what the answer to a ``get`` says of a ledger; raises MetadataCorrupt."""
+    """Return a ledger's metadata in the answer to a ``get``; raises MetadataCorrupt."""
     record, stat = answer
     return Versioned(parse(record, ledger_id), stat.version)
 

@@ -1,8 +1,8 @@
-"""Watches on ZooKeeper nodes that go on: over each event, each lost connection, each new session.
+"""Watches on ZooKeeper nodes that last: after each event, each lost connection, each new session.
 
-ZooKeeper tells once that something has happened, and kazoo tells so to all when the connection breaks.  So after each
-event the nodes are looked at anew, which sets the watch again, and :class:`Watches` finds out what has changed.
-kazoo cannot take a watch back: after the last watcher has gone, it stays until it fires once.
+A ZooKeeper watch fires once, and kazoo fires all watches when the connection breaks.  So after each event the node is
+read anew, which sets the watch again, and :class:`Watches` finds out whether it has changed.  kazoo cannot withdraw a
+watch: after the last watcher has gone, it stays until it fires once.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class NodeWatches:
         return self._watch((path, True), changed)
 
     def connected_again(self) -> None:
-        """Look at all: kazoo's watches are gone."""
+        """Look at all nodes: kazoo's watches are gone."""
         for key in self._watches.keys:
             self._look(key)
 
@@ -50,7 +50,7 @@ class NodeWatches:
 
     def _watch(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
-        self._look(key)  # what is read after this call is not older than the first stamp
+        self._look(key)  # reads after this call are not older than the first stamp
         return end
 
     def _look(self, key: Any) -> None:
@@ -77,7 +77,7 @@ class NodeWatches:
             self._reactor.callLater(_AGAIN_AFTER_S, self._look, key)
 
     async def _stamp(self, path: str, children: bool) -> Any:
-        """Return what differs after each change, and have kazoo tell of the next one."""
+        """Return a stamp that differs after each change, and set kazoo's watch for the next change."""
         watcher = self._requests.session.watcher(self._look, (path, children))
         if children:
             try:

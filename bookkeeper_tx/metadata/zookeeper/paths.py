@@ -1,7 +1,7 @@
-"""Where a ledger's metadata stands in ZooKeeper, and the way back (docs/guides/metadata-stores.md).
+"""The path of a ledger's metadata in ZooKeeper, from its id and back (docs/guides/metadata-stores.md).
 
-Ledgers of scope 0 stand where Java's layouts ``hierarchical`` and ``longhierarchical`` have them.  Those of all other
-scopes stand beside them, in a tree that Java passes by, in either layout.
+Ledgers of scope 0 have the paths of Java's layouts ``hierarchical`` and ``longhierarchical``.  Those of all other
+scopes are beside them, in a tree that Java ignores, in either layout.
 """
 
 import re
@@ -30,7 +30,7 @@ class Form:
     groups: tuple[int, ...]
     base: int
     _pattern: re.Pattern[str] = field(init=False, eq=False, repr=False)
-    """Of paths relative to the root; lists of ledgers match it by the hundred thousand."""
+    """Matches paths relative to the root; compiled once, since a list has hundreds of thousands of ledgers."""
 
     @_pattern.default
     def _compiled(self) -> re.Pattern[str]:
@@ -44,11 +44,11 @@ class Form:
         return [digits[end - size : end] for size, end in zip(self.groups, accumulate(self.groups), strict=True)]
 
     def is_range(self, name: str, depth: int) -> bool:
-        """Tell whether a node called ``name`` leads to ledgers, so many groups below the folder."""
+        """Tell whether a node called ``name``, ``depth`` groups below the folder, can have ledgers below it."""
         return bool(re.fullmatch(self._digits(self.groups[depth]), name, re.ASCII))
 
     def id_of(self, relative: str) -> int | None:
-        """Return the id that the path ``relative`` to the root has in this form, None if that is no such path."""
+        """Return the id that the path ``relative`` to the root stands for in this form, None if it is no such path."""
         match = self._pattern.fullmatch(relative)
         return int("".join(match.groups()), self.base) if match else None
 
@@ -63,7 +63,7 @@ _SCOPED = Form((spec.SCOPED,), spec.SCOPED_GROUPS, 16)
 
 @frozen
 class Branch:
-    """A part of the tree: all that stands below ``path``, whose children are named by group ``depth`` of ``form``."""
+    """A part of the tree: all nodes below ``path``, whose children are named by group ``depth`` of ``form``."""
 
     path: str
     form: Form
@@ -94,7 +94,7 @@ class LedgerTree:
         return "/".join([self.root, *form.folder, *ranges, spec.LEDGER_PREFIX + last])
 
     def id_of(self, path: str) -> int | None:
-        """Return the ledger whose metadata stands at ``path``, None if no ledger's does."""
+        """Return the ledger whose metadata is at ``path``, None if it is not the path of a ledger."""
         if not path.startswith(self.root + "/"):
             return None
         relative = path[len(self.root) + 1 :]

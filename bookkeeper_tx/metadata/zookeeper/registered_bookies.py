@@ -1,4 +1,4 @@
-"""Which bookies are registered in ZooKeeper, and what they say of themselves: a view of all, whoever made the nodes."""
+"""The registered bookies in ZooKeeper and their service info: a view of all, whichever process made the nodes."""
 
 from kazoo import exceptions
 
@@ -18,7 +18,7 @@ class RegisteredBookies:
         self._requests = requests
 
     def paths(self, bookie_id: BookieId, read_only: bool) -> tuple[str, str]:
-        """Return where a bookie's node stands, and where it would stand if it were not (or were) read-only."""
+        """Return the path of a bookie's node, and the path that it has in the other state, writable or read-only."""
         folders = (self.writable_folder, self.read_only_folder)
         first, second = reversed(folders) if read_only else folders
         return f"{first}/{bookie_id}", f"{second}/{bookie_id}"
@@ -36,7 +36,7 @@ class RegisteredBookies:
             return frozenset()
 
     async def info(self, bookie_id: BookieId) -> BookieServiceInfo:
-        """Return what the bookie publishes; raises BookieUnavailable if it is not registered."""
+        """Return the bookie's service info; raises BookieUnavailable if it is not registered."""
         for path in self.paths(bookie_id, False):
             try:
                 data, _ = await self._requests.insist("get", path)

@@ -26,7 +26,7 @@ _AGAIN_AFTER_S = 1.0
 
 @frozen
 class Registration:
-    """A registration to keep: what it says, and whom to call if it cannot be kept."""
+    """A registration to keep: its contents, and the callback if it cannot be kept."""
 
     info: BookieServiceInfo
     read_only: bool = False
@@ -34,7 +34,7 @@ class Registration:
 
 
 class ZooKeeperRegistrations:
-    """The registrations below one root that are made here."""
+    """The registrations below one root that this process makes."""
 
     _log = Logger()
 
@@ -49,7 +49,7 @@ class ZooKeeperRegistrations:
         self._lock = DeferredLock()
 
     async def register(self, bookie_id: BookieId, wanted: Registration) -> None:
-        """Make the node, or move it between writable and read-only: the new one first, then the old one goes."""
+        """Make the node, or move it between writable and read-only: the new node comes before the old one goes."""
         await self._lock.acquire()
         try:
             await self._register(bookie_id, wanted)
@@ -125,7 +125,7 @@ class ZooKeeperRegistrations:
         await self._delete_own(other)
 
     async def _until_not_foreign(self, path: str, bookie_id: BookieId) -> int | None:
-        """Return the owner of the node, us, or None if there is no node; wait while it is another session's."""
+        """Return our session as owner of the node, None if there is no node; wait while another session owns it."""
         deadline = self._reactor.seconds() + self.patience_s
         while True:
             stat = await self._requests.insist("exists", path)

@@ -1,8 +1,8 @@
-"""Requests to ZooKeeper over broken connections: repeated where that does no harm, else their fate is unknown.
+"""Requests to ZooKeeper over broken connections: repeated if that does no harm, else their outcome is unknown.
 
-What is made of them here and in the files of ledgers, ids, cookies and so on, is written as coroutines that know of no
-reactor.  ``twisted_requests`` lets them wait, ``blocking_requests`` blocks inside each request, so that there is one of
-each sequence for both kinds of store.
+The sequences of requests, here and in the files of ledgers, ids, cookies and so on, are coroutines without a reactor.
+``twisted_requests`` suspends them in a request, ``blocking_requests`` blocks in it; so both kinds of store share each
+sequence.
 """
 
 from collections.abc import Awaitable, Coroutine, Iterable, Sequence
@@ -24,22 +24,22 @@ class Requests(Protocol):
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
 
     def insist(self, name: str, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
-        """Make a request until there is an answer: for what does no harm if done twice."""
+        """Repeat a request until there is an answer; for requests that do no harm when done twice."""
 
     def commit(self, creates: Iterable[tuple[str, bytes]]) -> Awaitable[list[Any]]:
-        """Create all these nodes or none, once; gives a list of paths, or of the errors if there is one."""
+        """Create all these nodes or none, once; gives a list of paths, or a list of errors if any failed."""
 
     def children_of_each(self, paths: Sequence[str]) -> Awaitable[list[list[str]]]:
-        """Return the children of each node, none of one that is gone; the time limit holds for each."""
+        """Return the children of each node, none for a node that is gone; the time limit holds for each."""
 
     def within(self, coroutine: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Awaitable[Any]:
         """Run ``coroutine``; after the operation timeout it fails with MetadataUnavailable."""
 
 
 async def create_with_parents(requests: Requests, path: str, data: bytes, parents: list[str], **kwargs: Any) -> Any:
-    """Create a node once, and the missing ones of its ``parents`` (nearest first) whenever it turns out that they are.
+    """Create a node once, and its ``parents`` (nearest first) whenever they turn out to be missing.
 
-    Somebody who deletes the last ledger of a range may be removing them at the same time.
+    Another client that deletes the last ledger of a range may be removing them at the same time.
     """
     while True:
         try:
@@ -51,14 +51,16 @@ async def create_with_parents(requests: Requests, path: str, data: bytes, parent
 
 
 async def _ensure_all(requests: Requests, chain: list[str]) -> None:
-    """Create those nodes of ``chain``, each the parent of the next, that are missing: in one transaction, since each is
-    one wait for the server's disk.  A node above them that vanishes meanwhile leaves things as they were.
+    """Create the missing nodes of ``chain``, in which each is the parent of the next.
+
+    They are created in one transaction, since each transaction waits for the server's disk once.  If a node above them
+    vanishes meanwhile, none is created.
     """
     while chain:
         try:
             results = await requests.commit([(path, b"") for path in chain])
         except ConnectionLost:
-            continue  # whatever was made is there when the next one comes
+            continue  # the next transaction finds the nodes that were made
         there = [isinstance(result, exceptions.NodeExistsError) for result in results]
         if True not in there:
             return
@@ -66,7 +68,7 @@ async def _ensure_all(requests: Requests, chain: list[str]) -> None:
 
 
 async def ensure(requests: Requests, path: str) -> None:
-    """Create a persistent empty node unless there is one, or its parent is gone again."""
+    """Create a persistent empty node unless it exists, or its parent is gone again."""
     try:
         await requests.insist("create", path, b"")
     except (exceptions.NodeExistsError, exceptions.NoNodeError):

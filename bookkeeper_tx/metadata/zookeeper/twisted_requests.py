@@ -83,7 +83,7 @@ class TwistedRequests:
         return running.addBoth(ended).addErrback(self._explain)
 
     def stop(self) -> None:
-        """Fail all that runs."""
+        """Fail all sequences that run."""
         self.stopped = True
         for running in list(self._running):
             running.cancel()

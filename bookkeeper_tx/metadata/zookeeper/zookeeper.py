@@ -26,7 +26,7 @@ SESSION_TIMEOUT_S = 10.0
 """How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
 
 OPERATION_TIMEOUT_S = 10.0
-"""How long anything asked of the store may take; long enough for a session to move to another server."""
+"""How long an operation may take; long enough for a session to move to another server."""
 
 
 @implementer(IMetadataStore)
@@ -105,7 +105,7 @@ class ZooKeeperMetadataStore:
         return Deferred.fromCoroutine(check_and_list())
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
-        # The layout of a cluster that is not there yet, and so the place of the ledger, is not known.
+        # Before the cluster is there its layout is not known, and so neither is the path of the ledger.
         paths = {tree.path(ledger_id) for tree in self._trees()}
         return _end_all([self._watches.node(path, changed) for path in paths])
 
@@ -120,7 +120,7 @@ class ZooKeeperMetadataStore:
     ) -> Deferred[None]:
         service_info.check_bookie_id(bookie_id)
         registering = self._registrations.register(bookie_id, Registration(info, read_only, lost))
-        # It may have to wait for the node of a process that has just been killed, in one folder and then the other.
+        # It may have to wait for the node of a killed process to vanish, in one folder and then in the other.
         return self._operate(registering, extra_timeout_s=2 * self._registrations.patience_s)
 
     def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
@@ -152,7 +152,7 @@ class ZooKeeperMetadataStore:
     # ---------------------------------------------------------------------------------------------------------------
 
     def _trees(self) -> list[LedgerTree]:
-        """Return where ledgers may stand: one tree once the cluster was looked at."""
+        """Return the trees that ledgers may be in: only one once the cluster's layout is known."""
         return [LedgerTree(self._root, layout) for layout in self._cluster.layouts]
 
     def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
