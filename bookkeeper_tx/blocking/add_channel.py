@@ -12,7 +12,7 @@ RECEIVE_SIZE = 256 * 1024
 
 
 class AddChannel:
-    """Sends frames and takes replies as far as the socket lets it, never waiting; a selector tells when to go on.
+    """Sends frames and takes replies as far as the socket allows, never waiting; a selector says when to go on.
 
     Not thread-safe, and not to be carried over a fork.  After an error the caller closes it.
     """
@@ -41,11 +41,11 @@ class AddChannel:
         return self._socket.fileno()
 
     def queue(self, frames: bytes | memoryview) -> None:
-        """Have ``frames`` sent by :meth:`send`."""
+        """Queue ``frames`` for :meth:`send`."""
         self._unsent.append(memoryview(frames))
 
     def send(self) -> None:
-        """Send what the socket takes; raises BookieUnavailable, or TlsFailed, when the connection is lost."""
+        """Send as much as the socket takes; raises BookieUnavailable, or TlsFailed, when the connection is lost."""
         try:
             while self._unsent:
                 frames = self._unsent[0]
@@ -61,7 +61,7 @@ class AddChannel:
 
     def receive(self) -> list[AddReplies]:
         """Return the answers that have come; raises BookieUnavailable, ProtocolViolation, TlsFailed or
-        AuthenticationFailed (a bookie may say only here what it wants).
+        AuthenticationFailed (a bookie may ask for authentication only now).
         """
         try:
             data = self._socket.recv(RECEIVE_SIZE)
@@ -74,7 +74,7 @@ class AddChannel:
         return self._replies.receive(data)
 
     def close(self) -> None:
-        """Close the connection; what is in flight is given up."""
+        """Close the connection; requests in flight are given up."""
         self._unsent.clear()
         self._socket.close()
 

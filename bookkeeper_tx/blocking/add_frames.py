@@ -1,8 +1,8 @@
 """Requests to add many entries: sealed and framed all at once, a column at a time.
 
-The first entry is sealed and framed as any other is.  Those behind it are copies of its bytes in which only frame size,
-entry id, length, digest and payload differ.  That takes numpy; without it, and for digests that are more than a
-checksum, entries are sealed one by one, with the same result.
+The first entry is sealed and framed as any other is.  The later ones are copies of its bytes in which only frame size,
+entry id, length, digest and payload differ.  That takes numpy; without it, and for digests other than a checksum,
+entries are sealed one by one, with the same result.
 """
 
 from collections.abc import Iterable, Sequence
@@ -59,7 +59,7 @@ def add_frames(
 
 
 class _Run:
-    """What the frames of a run have in common; ``head`` is that of the first one, up to the payload."""
+    """The common parts of the frames of a run; ``head`` is the first frame up to its payload."""
 
     def __init__(self, ledger_id: int, form: SealedFormat, checksum: Checksum, head: bytes, first: int) -> None:
         metadata = format_of(ledger_id).metadata
@@ -102,11 +102,11 @@ class _Run:
 
 
 def _put(rows: Any, at: int, column: Any) -> None:
-    """Write the integers of ``column`` into ``rows``, one each, at byte ``at``."""
+    """Write each integer of ``column`` into its row of ``rows``, at byte ``at``."""
     rows[:, at : at + column.itemsize] = column.view(numpy.uint8).reshape(len(column), column.itemsize)
 
 
 def _rows(rows: Any) -> list[bytes]:
-    """Return each row of bytes on its own."""
+    """Return each row as bytes of its own."""
     found: list[bytes] = rows.view(f"V{rows.shape[1]}").reshape(-1).tolist()
     return found

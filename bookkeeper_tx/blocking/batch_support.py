@@ -1,8 +1,8 @@
-"""Which bookies serve batch read, found out by asking (docs/protocol/batch-read.md).
+"""Which bookies serve batch read, found out by a first request (docs/protocol/batch-read.md).
 
-A bookie without it may close the connection, say that it does not understand, or say nothing.  So the first batch read
-to a bookie is sent while nothing else is in flight on its channel, and behind anything but an answer a single read
-tells an old bookie from one that is down.
+A bookie without batch read may close the connection, answer that it does not understand, or not answer.  So the first
+batch read to a bookie is sent while no other request is in flight on its channel.  If it is not answered, a single read
+shows whether the bookie is old or down.
 """
 
 from collections.abc import Callable, Collection
@@ -22,10 +22,10 @@ NOT_UNDERSTOOD = (BadRequest, BadVersion)
 _NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 
 PROBE_TIMEOUT_S = 5.0
-"""How long a bookie may think about its first batch read, at most."""
+"""How long a bookie may take to answer its first batch read, at most."""
 
 PROBE_SIZE = 64 * 1024
-"""Bytes asked for; the first entry comes whatever its size."""
+"""Bytes asked for by the first batch read; its first entry comes whatever its size."""
 
 
 class BatchSupport:
@@ -42,10 +42,10 @@ class BatchSupport:
     def serves_v2(
         self, bookie_id: BookieId, connect: Callable[[], BlockingChannel], ledger_id: int, entry_id: int
     ) -> bool:
-        """Tell whether the bookie serves batch read in V2; ask it, for that entry, if that is not known.
+        """Tell whether the bookie serves batch read in V2; if that is not known, send it a batch read of that entry.
 
-        ``connect()`` gives a channel on which nothing is in flight.  Raises the error of a bookie that does not answer
-        single reads either.
+        ``connect()`` gives a channel with no request in flight.  Raises the error of a bookie that does not answer a
+        single read either.
         """
         known = self._serves.get(bookie_id)
         if known is None:
@@ -53,7 +53,7 @@ class BatchSupport:
         return known
 
     def forget(self, bookie_id: BookieId) -> None:
-        """Ask a bookie that served it once more."""
+        """Forget that a bookie served batch read: it will be asked once more."""
         if self._serves.get(bookie_id):
             del self._serves[bookie_id]
 

@@ -1,4 +1,4 @@
-"""The connections of one reader, one to each bookie and dialect, made when first needed."""
+"""The connections of one reader, one for each bookie and protocol version, made when first needed."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -23,15 +23,15 @@ from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
 
-SUSPICION_S = 30.0
-"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out.  So long, too, a
-bookie is not connected to again that did not trust us, or we it."""
+QUARANTINE_S = 30.0
+"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out.  If one side did
+not accept the other's certificate or credentials, the bookie is not connected to for as long."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
-"""Errors behind which a channel is closed, and nothing is known of what was asked."""
+"""Errors that close the channel; the outcome of the requests on it is not known."""
 
 NOT_TRUSTED = (TlsFailed, AuthenticationFailed)
-"""Errors of connecting that may take the whole connect time-out to come, and would come again."""
+"""Errors of connecting that may take the whole connect time-out, and would come again."""
 
 Connect = Callable[[str, int, ClientConfig], BlockingChannel]
 
@@ -39,9 +39,9 @@ Connect = Callable[[str, int, ClientConfig], BlockingChannel]
 class BookieChannels:
     """Channels to bookies, for one thread; a context manager.
 
-    ``addresses`` says where the bookies are that are up; one that is not in it counts as down.  Ledgers of scope 0 are
-    read in the dialect of ``config.protocol``, others always in V3.  ``batch_read_v3`` names the bookies that publish
-    that they serve batch read in V3; in V2 each is asked.
+    ``addresses`` are those of the bookies that are up; a bookie without an address counts as down.  Ledgers of scope 0
+    are read in the protocol version ``config.protocol``, others always in V3.  ``batch_read_v3`` names the bookies that
+    publish that they serve batch read in V3; in V2 each is asked.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class BookieChannels:
         self._clock = clock
         self._connect = connect
         self._channels: dict[tuple[BookieId, WireProtocol], BlockingChannel] = {}
-        self._suspects: dict[BookieId, float] = {}
+        self._quarantined_until: dict[BookieId, float] = {}
         self._distrust: dict[BookieId, tuple[float, BookKeeperError]] = {}
-        """Until when a bookie is not connected to, and why."""
+        """The time until which a bookie is not connected to, and the error that is the reason."""
 
     def protocol_for(self, ledger_id: int) -> WireProtocol:
-        """Return the dialect in which this ledger is read."""
+        """Return the protocol version in which this ledger is read."""
         return WireProtocol.V3 if ledger_id >= SCOPED_MIN else self.config.protocol
 
     def add_addresses(self, addresses: Mapping[BookieId, tuple[str, int]]) -> None:
-        """Take note of where more bookies are, or of where some are now."""
+        """Add or replace the addresses of these bookies."""
         self._addresses.update(addresses)
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> BlockingChannel:
         """Return a channel to the bookie, for requests about this ledger.
 
-        Raises CannotConnect for a bookie that is not registered or cannot be connected to, and what else
-        :class:`BlockingChannel` raises.
+        Raises CannotConnect for a bookie that is not registered or cannot be connected to, and the other errors of
+        :class:`BlockingChannel`.
         """
         protocol = self.protocol_for(ledger_id)
         channel = self._channels.get((bookie_id, protocol))
@@ -102,18 +102,18 @@ class BookieChannels:
             raise
 
     def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
-        """Take note that the bookie failed with ``error``, if that says something about the bookie."""
+        """Put the bookie into quarantine if ``error`` is a failure of the bookie itself."""
         if isinstance(error, (*NO_ANSWER, *NOT_TRUSTED, TooManyRequests)):
-            self._suspects[bookie_id] = self._clock() + SUSPICION_S
+            self._quarantined_until[bookie_id] = self._clock() + QUARANTINE_S
         if isinstance(error, NOT_TRUSTED):
-            self._distrust[bookie_id] = self._clock() + SUSPICION_S, error
+            self._distrust[bookie_id] = self._clock() + QUARANTINE_S, error
         if isinstance(error, NO_ANSWER):
-            # What answers next may be another process, of an older release.
+            # The next answer may come from another process, of an older release.
             self.batch_support.forget(bookie_id)
 
-    def suspected(self, bookie_id: BookieId) -> bool:
-        """Tell whether the bookie failed lately, and so is to be asked last."""
-        until = self._suspects.get(bookie_id)
+    def quarantined(self, bookie_id: BookieId) -> bool:
+        """Tell whether the bookie is in quarantine: it failed lately, and is to be asked last."""
+        until = self._quarantined_until.get(bookie_id)
         return until is not None and until > self._clock()
 
     def close(self) -> None:

@@ -11,21 +11,21 @@ from bookkeeper_tx.transport.blocking import BlockingChannel
 
 @frozen
 class BookieDisk:
-    """What a bookie says of its ledger directories."""
+    """The disk space of a bookie's ledger directories, as the bookie reports it."""
 
     total_bytes: int | None
     free_bytes: int | None
-    """None, as the total, if it did not say."""
+    """None, like the total, if the bookie did not report it."""
 
 
 class BookieInfoChannel(BlockingChannel):
-    """A connection to a bookie that is asked about itself, and not about a ledger: in V3, as V2 has no such request."""
+    """A connection for a request about the bookie itself: in V3, since V2 has no such request."""
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
         super().__init__(host, port, evolve(config or ClientConfig(), protocol=WireProtocol.V3))
 
     def bookie_info(self) -> BookieDisk:
-        """Ask; raises the error that the bookie answers, RequestTimedOut if it does not, BookieUnavailable."""
+        """Return the disk space; raises the error that the bookie answers, RequestTimedOut, BookieUnavailable."""
         connection = self._connection
         assert isinstance(connection, V3ClientConnection)
         token = self._new_token(0)

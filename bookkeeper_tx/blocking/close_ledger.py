@@ -9,7 +9,7 @@ from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
 
 UNDER_REPLICATED = "underReplicated"
-"""Key of custom metadata: bookies of the ensemble that lack entries, with commas between.  Only where there are any."""
+"""Key of custom metadata: bookies of the ensemble that lack entries, separated by commas.  Absent if there are none."""
 
 
 def close_ledger(
@@ -20,9 +20,9 @@ def close_ledger(
     length: int,
     lacking: Collection[BookieId] = (),
 ) -> Versioned:
-    """Close the ledger; return its metadata.  ``lacking`` are bookies that have not got all of it.
+    """Close the ledger; return its metadata.  ``lacking`` are bookies of the ensemble that lack entries.
 
-    Raises LedgerFenced or LedgerClosed when another client has taken it over, and what the store raises.
+    Raises LedgerFenced or LedgerClosed when another client has taken it over, and the errors of the store.
     """
     while True:
         metadata = versioned.metadata

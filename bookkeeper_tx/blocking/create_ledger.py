@@ -32,7 +32,7 @@ def create_ledger(
         password=password,
         custom_metadata=dict(custom_metadata),
         ctime_ms=int(time.time() * 1000),
-        # By this a store that lost the answer to its create knows its own ledger again.
+        # With this a store whose create lost its answer recognizes its own ledger.
         create_token=random.randint(1, 2**62),
     )
     while True:

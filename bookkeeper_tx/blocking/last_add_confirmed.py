@@ -1,4 +1,4 @@
-"""Where ledgers that are not closed end for readers, as their bookies know it."""
+"""The last add confirmed of ledgers that are not closed, as their bookies know it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,10 +13,10 @@ from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs import fields
 
 ASKED_AT_ONCE = 500
-"""Ledgers that are asked for together: each answer brings an entry along, of up to the largest size of a frame."""
+"""Ledgers that are asked for together: each answer brings an entry, which may be as large as a frame."""
 
 LOSSES_MAX = 2
-"""Lost connections to a bookie behind which it is asked nothing more, so that one that hangs costs two time-outs."""
+"""After so many lost connections a bookie is not asked any more, so that one that hangs costs two time-outs."""
 
 
 @frozen
@@ -30,21 +30,21 @@ class OpenLedger:
 
 @frozen
 class LastConfirmed:
-    """How far readers may read, and what the newest entry that was seen says of the ledger's size."""
+    """How far readers may read, and the size of the ledger according to the newest entry that was seen."""
 
     entry_id: int
-    """The last add confirmed; -1 if nothing is."""
+    """The last add confirmed; -1 if no add is."""
     newest_entry_id: int = fields.NO_ENTRY
     """-1 if no bookie of the last fragment has an entry."""
     length: int = 0
-    """Payload bytes of the ledger up to the newest entry, with it."""
+    """Payload bytes of the ledger up to and including the newest entry."""
 
 
 def last_add_confirmed(channels: BookieChannels, ledger_id: int, metadata: LedgerMetadata, digest: EntryDigest) -> int:
     """Return the highest last add confirmed that a covering set of the bookies of the last fragment knows.
 
-    -1 if nothing is confirmed.  Fences nothing.  Raises BookieUnavailable, or what bookies answered, when too few of
-    them gave an answer; Unauthorized if one says so.
+    -1 if no add is confirmed.  Does not fence.  Raises BookieUnavailable, or the error of the bookies if they all
+    answered the same, when too few of them gave a good answer; Unauthorized if one of them answers that.
     """
     (found,) = last_adds_confirmed(channels, [OpenLedger(ledger_id, metadata, digest)])
     if isinstance(found, BookKeeperError):
@@ -55,10 +55,10 @@ def last_add_confirmed(channels: BookieChannels, ledger_id: int, metadata: Ledge
 def last_adds_confirmed(
     channels: BookieChannels, ledgers: Sequence[OpenLedger]
 ) -> Iterator[LastConfirmed | BookKeeperError]:
-    """Yield, for each of ``ledgers`` in their order, what :func:`last_add_confirmed` finds out or raises.
+    """Yield, for each of ``ledgers`` in their order, its end or the error that :func:`last_add_confirmed` raises.
 
-    Many are asked for at once, over one connection to each bookie.  What a bookie is asked behind a request that costs
-    the connection is asked again over another one.
+    Many are asked for at once, over one connection to each bookie.  If one request costs the connection, the requests
+    after it are sent again over another one.
     """
     losses: dict[BookieId, list[BookKeeperError]] = {}
     for first in range(0, len(ledgers), ASKED_AT_ONCE):
@@ -72,16 +72,16 @@ def last_adds_confirmed(
 
 @define(eq=False)
 class _Answers:
-    """What is known of one ledger's end."""
+    """The answers about one ledger's end."""
 
     ledger: OpenLedger
     errors: dict[BookieId, BookKeeperError] = field(factory=dict)
     _answered: int = 0
-    """A bit for each bookie of the ensemble that has said what it knows."""
+    """A bit for each bookie of the ensemble that has answered."""
     _found: LastConfirmed = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        # A fragment starts behind the last add confirmed of its time.
+        # A fragment starts after the last add confirmed of its time.
         self._found = LastConfirmed(self.ledger.metadata.last_fragment.first_entry_id - 1)
 
     @property
@@ -97,7 +97,7 @@ class _Answers:
         self._answered |= 1 << index
 
     def outcome(self) -> LastConfirmed | BookKeeperError:
-        """Return what was found, or why it is not known."""
+        """Return the ledger's end, or the error for which it is not known."""
         metadata, errors = self.ledger.metadata, self.errors
         refusal = next((each for each in errors.values() if isinstance(each, Unauthorized)), None)
         if refusal is not None:
@@ -114,11 +114,11 @@ class _Answers:
 
 @define(eq=False)
 class _Question:
-    """One bookie asked for one ledger."""
+    """The question to one bookie about one ledger."""
 
     answers: _Answers
     index: int
-    """Of the bookie in the ensemble."""
+    """The bookie's index in the ensemble."""
     channel: BlockingChannel | None = None
     token: Token = 0
 
@@ -133,12 +133,12 @@ class _Round:
     def __init__(self, channels: BookieChannels, losses: dict[BookieId, list[BookKeeperError]]) -> None:
         self._channels = channels
         self._losses = losses
-        """Why connections to bookies were lost, or not made, in this round and before."""
+        """The errors of connections to bookies that were lost, or not made, in this round and before."""
         self._lost: set[int] = set()
         """Channels, by identity, that were lost in this round."""
 
     def ask(self, questions: list[_Question]) -> list[_Question]:
-        """Send all, take all answers; return those to be asked again as somebody else's cost them the connection."""
+        """Send all questions and take all answers; return those whose connection another question has cost them."""
         used: dict[int, BlockingChannel] = {}
         for each in questions:
             self._send(each)
@@ -148,12 +148,12 @@ class _Round:
             try:
                 channel.flush()
             except BookKeeperError:
-                # Whoever waits for a reply on this channel is told.
+                # `_settle` gets the error for each question on this channel.
                 continue
         return [each for each in questions if each.channel is not None and not self._settle(each, each.channel)]
 
     def _send(self, question: _Question) -> None:
-        """Ask, if the bookie can be asked; the question has no channel otherwise."""
+        """Send the question, if the bookie can be asked; otherwise the question has no channel."""
         bookie, ledger_id = question.bookie, question.answers.ledger.ledger_id
         question.channel = None
         losses = self._losses.get(bookie, [])
@@ -163,7 +163,7 @@ class _Round:
         try:
             channel = self._channels.channel(bookie, ledger_id)
         except BookKeeperError as error:
-            # It will not be there for the next ledger either.
+            # It will not be reachable for the next ledger either.
             self._losses[bookie] = [error] * LOSSES_MAX
             self._failed(question, error)
             return
@@ -175,7 +175,7 @@ class _Round:
             question.channel = channel
 
     def _settle(self, question: _Question, channel: BlockingChannel) -> bool:
-        """Take the answer; tell whether the question is done with."""
+        """Take the answer; return False if the question must be sent again."""
         answers, bookie = question.answers, question.bookie
         if id(channel) in self._lost and not channel.done(question.token):
             channel.forget((question.token,))

@@ -1,4 +1,4 @@
-"""A stretch of one ledger, with all that a reader has to know of it."""
+"""A range of entries of one ledger, with all that a reader needs to read it."""
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ class LedgerRange:
     write_quorum_size: int
     ack_quorum_size: int
     digest_type: DigestType | None = None
-    """None where the metadata does not tell it: whoever reads has to say."""
+    """None if the metadata does not have it: the reader must be given it."""
 
     def __attrs_post_init__(self) -> None:
         name = ledger_name(self.ledger_id)
@@ -61,7 +61,7 @@ class LedgerRange:
 
     @property
     def count(self) -> int:
-        """How many entries."""
+        """The number of entries."""
         return self.last - self.first + 1
 
     @property

@@ -1,4 +1,4 @@
-"""Reading a range of a ledger without a reactor: every entry once and in order, or an error that says why not."""
+"""Reading a range of a ledger without a reactor: every entry once and in order, or an error."""
 
 from collections.abc import Iterator
 
@@ -17,26 +17,27 @@ from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import ledger_name
 
 FRAME_SLACK = 1024
-"""How much smaller than a frame a batch reply is to be."""
+"""Bytes by which a batch reply must be smaller than a frame."""
 
 
 class LedgerReader:
     """Reads the entries of ``ledger`` from its bookies; never fences, and never reads past the end of the range.
 
-    Each entry is verified; one that is bad, or that a bookie does not have, is read from the next of its bookies.
-    ``batch`` says whether to use batch read where it is served and the ledger is not striped, ``batch_size_max`` how
-    many bytes to ask for at a time, ``window`` how many single reads may be in flight.
+    Each entry is verified; an entry that is bad, or that a bookie does not have, is read from the next of its bookies.
+    ``batch`` says whether to use batch read on bookies that serve it, if the ledger is not striped; ``batch_size_max``
+    is the number of bytes to ask for at a time, ``window`` the number of single reads that may be in flight.
 
     When all bookies of an entry were asked in vain, and some have not answered, they are asked again ``num_retries``
     times, every ``retry_interval_s`` seconds.  Then :meth:`runs` raises:
 
     * EntriesMissing, when all have answered and none has it.
-    * DigestMismatch, when all have sent it and none in good order.  With ``keep_corrupt`` it is given out as the only
-      entry of a run with ``digest_ok=False`` (and so is one that some bookies lack and others have in bad order).
-    * Neither of these with ``fail_on_data_loss=False``: such entries are passed over, and counted in :attr:`missing`.
+    * DigestMismatch, when all have sent it and every copy is bad.  With ``keep_corrupt`` a bad copy is given out as the
+      only entry of a run with ``digest_ok=False`` (also of an entry that some bookies lack and others have as a bad
+      copy).
+    * Neither of these with ``fail_on_data_loss=False``: such entries are skipped, and counted in :attr:`missing`.
     * BookieUnavailable, when it may be on a bookie that cannot be reached; or the error that such a bookie answered.
 
-    ``refresh``, which returns a ledger's metadata as it is now, lets a read find entries that were copied to other
+    ``refresh`` returns the present metadata of a ledger.  With it a read finds entries that were copied to other
     bookies since the range was planned.
     """
 
@@ -58,7 +59,7 @@ class LedgerReader:
         """Nothing is sent before :meth:`runs`.  Raises InvalidArgument for a ledger whose digest type is not known."""
         if ledger.digest_type is None:
             raise InvalidArgument(
-                f"the metadata of ledger {ledger_name(ledger.ledger_id)} does not tell its digest type: say which it is"
+                f"the metadata of ledger {ledger_name(ledger.ledger_id)} does not name its digest type: say which it is"
             )
         if batch_size_max < 1 or window < 1:
             raise InvalidArgument(f"batch_size_max {batch_size_max} and window {window} must be at least 1")
@@ -81,15 +82,15 @@ class LedgerReader:
 
     @property
     def missing(self) -> MissingEntries:
-        """What was passed over so far, with ``fail_on_data_loss=False``."""
+        """The entries skipped so far, with ``fail_on_data_loss=False``."""
         return self._session.missing
 
     def runs(self) -> Iterator[VerifiedRun]:
-        """Read the range, once: verified entries in order, all of them unless :attr:`missing` says which are not."""
+        """Read the range, once: verified entries in order, all of them except those in :attr:`missing`."""
         return (part for part in self.parts() if isinstance(part, VerifiedRun))
 
     def parts(self) -> Iterator[VerifiedRun | LostEntry]:
-        """Read the range, once: verified entries, and in their place those that are missing."""
+        """Read the range, once, in order: verified entries, and a LostEntry for each missing one."""
         session, at, last = self._session, self._ledger.first, self._ledger.last
         read = read_striped if session.quorum.striped else read_replicated
         while at <= last:

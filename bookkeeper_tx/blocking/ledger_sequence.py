@@ -1,14 +1,14 @@
-"""Entries in order over as many ledgers as it takes: the next begins when one is full, or its bookies fail.
+"""Entries in order over as many ledgers as needed: the next ledger begins when one is full, or its bookies fail.
 
-What happens when a bookie fails, and why:
+When a bookie fails:
 
-* There are other bookies for a whole ensemble: the ledger is closed at the last entry that *every* bookie of its write
-  set has acknowledged, and what follows is written again, to a new ledger on other bookies.  So each ledger is whole:
-  every entry is on its full write quorum, which no change of the ensemble in mid-ledger could promise for the entries
-  that had reached their ack quorum only.
-* There are none: the ledger goes on without the bookie as long as every write set keeps an ack quorum, and says so:
-  ``underReplicated`` in its custom metadata names who lacks entries, once it is closed.  Autorecovery, or the bookie's
-  return and a scrub, make it whole.  With fewer than an ack quorum, NotEnoughBookies.
+* If there are other bookies for a whole ensemble, the ledger is closed at the last entry that *every* bookie of its
+  write set has acknowledged, and the later entries are written again, to a new ledger on other bookies.  So each ledger
+  is complete: every entry is on its full write quorum.  A change of the ensemble in mid-ledger could not promise that
+  for entries that had reached their ack quorum only.
+* If there are none, the ledger goes on without the bookie as long as every write set keeps an ack quorum.  Once it is
+  closed, ``underReplicated`` in its custom metadata names the bookies that lack entries.  Autorecovery, or the bookie's
+  return and a scrub, make it complete.  With fewer than an ack quorum, NotEnoughBookies is raised.
 
 Order is kept: the ledgers in the order of :attr:`LedgerSequence.written`, the entries by their ids.
 """
@@ -38,14 +38,14 @@ from bookkeeper_tx.quorums.quorum import Quorum
 
 CHUNK_ENTRIES = 2_000
 CHUNK_BYTES = 1024 * 1024
-"""Entries sealed and sent together: small enough that bookies work on one while the next is sealed."""
+"""Entries sealed and sent together: small enough that bookies work on one chunk while the next is sealed."""
 AVOIDED_S = 30.0
 """How long a bookie that failed is not written to, unless there is no other."""
 
 
 @frozen(kw_only=True)
 class LedgerPlan:
-    """What the ledgers of a sequence are like."""
+    """The settings of the ledgers of a sequence."""
 
     quorum: Quorum
     digest_type: DigestType = DigestType.CRC32C
@@ -64,8 +64,8 @@ Connect = Callable[[BookieId], AddChannel]
 class LedgerSequence:
     """Writes entries; a context manager, which on an error leaves the last ledger open, for the sweeper to find.
 
-    ``connect`` makes the connection to a bookie.  It raises BookieUnavailable or TlsFailed for one that others can take
-    the place of, and AuthenticationFailed, which ends the writing: others would not like our credentials better.
+    ``connect`` makes the connection to a bookie.  It raises BookieUnavailable or TlsFailed for a bookie that others can
+    replace, and AuthenticationFailed, which ends the writing: others would refuse our credentials, too.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class LedgerSequence:
         self._avoided_until: dict[BookieId, float] = {}
         self._writer: LedgerWriter | None = None
         self._ensemble: tuple[BookieId, ...] = ()
-        """Of the ledger that is written."""
+        """The ensemble of the ledger that is being written."""
         limits = plan.limits or RateLimit()
         self._limiter = None if plan.limits is None else RateLimiter(limits, clock, sleep)
         entries, size = limits.portion()
@@ -104,10 +104,10 @@ class LedgerSequence:
         self._chunk_bytes = min(CHUNK_BYTES, size or CHUNK_BYTES)
 
     def append_many(self, payloads: Sequence[bytes]) -> None:
-        """Write entries in this order; returns while the last of them are still on their way.
+        """Write entries in this order; return while the last of them are still in flight.
 
-        Raises InvalidArgument for one that is too large, NotEnoughBookies, LedgerFenced, Unauthorized, and what the
-        metadata store raises.
+        Raises InvalidArgument for an entry that is too large, NotEnoughBookies, LedgerFenced, Unauthorized, and the
+        errors of the metadata store.
         """
         start = 0
         while start < len(payloads):
@@ -151,7 +151,7 @@ class LedgerSequence:
         except NotEnoughBookies:
             if not self._avoided_until:
                 raise
-            # Rather one that has failed than none.
+            # A bookie that has failed lately is better than none.
             self._avoided_until.clear()
             channels = self._choose(plan.quorum.ensemble_size)
         self._ensemble = tuple(each.bookie_id for each in channels)
@@ -177,7 +177,7 @@ class LedgerSequence:
         return self._writer
 
     def _finish(self) -> None:
-        """Close the ledger that is written, if there is one, once all of it is confirmed."""
+        """Close the ledger that is being written, if there is one, once all of it is confirmed."""
         while self._writer is not None:
             self._writer.settle()
             if self._writer.broken:
@@ -187,7 +187,7 @@ class LedgerSequence:
             self._writer = None
 
     def _mend(self) -> None:
-        """Move on to other bookies, or go on without them, until none of the present ones is broken."""
+        """Move on to other bookies, or go on without the broken ones, until none of the present ones is broken."""
         while (writer := self._writer) is not None and writer.broken:
             until = self._clock() + AVOIDED_S
             self._avoided_until.update(dict.fromkeys(writer.broken, until))
@@ -203,9 +203,9 @@ class LedgerSequence:
                 self._send(self._writer or self._begin(), rest[start : start + self._chunk_entries])
 
     def _send(self, writer: LedgerWriter, payloads: Sequence[bytes]) -> None:
-        """Write entries to the ledger when its bookies may be written to."""
+        """Write entries to the ledger as soon as the rate limit of its bookies allows."""
         if self._limiter is not None:
-            # Of a striped ledger each bookie gets so much of them.
+            # Each bookie of a striped ledger gets only this share of the entries.
             share = self._plan.quorum.write_quorum_size / self._plan.quorum.ensemble_size
             size = sum(map(len, payloads)) + len(payloads) * self._digest.payload_offset
             for bookie_id in self._ensemble:
@@ -221,7 +221,7 @@ class LedgerSequence:
     # Sizes -----------------------------------------------------------------------------------------------------------
 
     def _chunk_end(self, payloads: Sequence[bytes], start: int, writer: LedgerWriter) -> int:
-        """Return where the entries end that are sent next: at a chunk's end, or where the ledger is full."""
+        """Return the end, in ``payloads``, of the entries to send next: a full chunk, or a full ledger."""
         plan = self._plan
         stop = min(start + self._chunk_entries, len(payloads))
         if plan.ledger_entries_max is not None:

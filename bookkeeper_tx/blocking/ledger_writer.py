@@ -1,7 +1,7 @@
 """The writer of one ledger without a reactor: seals in bulk, sends to the whole write quorum, closes.
 
-The last add confirmed that it puts into entries is what :class:`ReplicatedAdds` has confirmed, so a ledger that is
-closed early, at that entry, breaks no promise to those who tailed it; what was sent behind it does not count.
+The last add confirmed in its entries is the last one that :class:`ReplicatedAdds` has confirmed.  So a ledger that is
+closed early, at that entry, keeps every entry that a tailing reader may have read; later entries do not count.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from bookkeeper_tx.model import BookieId, Versioned
 from protocol_specs import fields
 
 WINDOW_BYTES = 8 * 1024 * 1024
-"""Payload that may wait to be confirmed: enough to keep a bookie's group commits full, and bounds the memory."""
+"""Bytes of payload that may wait to be confirmed: enough to keep a bookie's group commits full; bounds the memory."""
 WINDOW_ENTRIES = 20_000
 
 
@@ -32,7 +32,7 @@ class WrittenLedger:
     length: int
     """Payload bytes."""
     lacking: tuple[BookieId, ...] = ()
-    """Bookies of its ensemble that have not got every entry; its custom metadata names them as well."""
+    """Bookies of its ensemble that lack entries; its custom metadata names them as well."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class _Sent:
     payloads: Sequence[bytes]
     size: int
     length: int
-    """Payload bytes of the ledger up to them."""
+    """Payload bytes of the ledger up to the end of these entries."""
 
     @property
     def last_entry_id(self) -> int:
@@ -51,7 +51,7 @@ class _Sent:
 
 
 class LedgerWriter:
-    """Appends to one open ledger that nobody else writes to, and closes it."""
+    """Appends to one open ledger, as its only writer, and closes it."""
 
     def __init__(self, ledger_id: int, versioned: Versioned, digest: EntryDigest, adds: ReplicatedAdds) -> None:
         self.ledger_id = ledger_id
@@ -65,20 +65,20 @@ class LedgerWriter:
         self._sent_bytes = 0
         self._sent_entries = 0
         self._settled_length = 0
-        """Payload bytes of what is not in ``_sent`` any more."""
+        """Payload bytes of the entries that are not in ``_sent`` any more."""
 
     @property
     def broken(self) -> dict[BookieId, RemoteError]:
-        """Bookies that failed: :meth:`go_on_without` them, or :meth:`take_back` what is not confirmed."""
+        """Bookies that failed: :meth:`go_on_without` them, or :meth:`take_back` the entries that are not confirmed."""
         return self._adds.broken
 
     @property
     def confirmed(self) -> int:
-        """Id of the last entry that every working bookie of its write set has, as all before it."""
+        """Id of the last entry that, like all before it, is on every working bookie of its write set."""
         return self._adds.confirmed
 
     def append_many(self, payloads: Sequence[bytes]) -> None:
-        """Send entries; returns when they fit into the window, or when a bookie is :attr:`broken`.
+        """Send entries; return when they fit into the window, or when a bookie is :attr:`broken`.
 
         Raises LedgerFenced and Unauthorized.
         """
@@ -98,12 +98,12 @@ class LedgerWriter:
             self._turn(wait=True)
 
     def settle(self) -> None:
-        """Wait until every bookie that works has answered everything; look at :attr:`broken` then."""
+        """Wait until every working bookie has answered all requests; look at :attr:`broken` then."""
         while self._adds.owed:
             self._turn(wait=True)
 
     def go_on_without(self) -> None:
-        """Give the broken bookies up for this ledger; raises NotEnoughBookies if too few are left."""
+        """Give up the broken bookies for this ledger; raises NotEnoughBookies if too few are left."""
         self._adds.give_up()
         self._forget_confirmed()
 
@@ -117,9 +117,9 @@ class LedgerWriter:
         return rest
 
     def close(self, store: BlockingStore) -> WrittenLedger | None:
-        """Close the ledger at the last entry confirmed; return what it is then.
+        """Close the ledger at the last entry confirmed, and return it.
 
-        A ledger in which nothing was confirmed is deleted, and None returned.  Raises LedgerFenced, LedgerClosed.
+        A ledger without a confirmed entry is deleted, and None returned.  Raises LedgerFenced, LedgerClosed.
         """
         last, length = self.confirmed, self._length_at(self.confirmed)
         self.abandon()

@@ -1,4 +1,4 @@
-"""Which entries of ledgers one bookie stores, asked without a reactor (docs/protocol/list-entries.md)."""
+"""The lists of the entries that one bookie stores, read without a reactor (docs/protocol/list-entries.md)."""
 
 import math
 from collections import deque
@@ -15,13 +15,14 @@ from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs.codecs import Malformed
 
 IN_FLIGHT = 32
-"""Lists asked for at once: a bookie of ours refuses when 64 wait, whoever asked."""
+"""Lists asked for at once: our bookie refuses more when 64 wait, from all clients together."""
 
 
 class EntryListChannel(BlockingChannel):
-    """A connection to a bookie for lists of entries: in V3, as V2 has no such request, and its own.
+    """A connection to a bookie for lists of entries only: in V3, since V2 has no such request.
 
-    A release that does not know the request closes it, and one whose storage cannot list does not answer.
+    A release that does not know the request closes the connection, and Java's DbLedgerStorage, which cannot list, does
+    not answer.
     """
 
     def __init__(self, host: str, port: int, config: ClientConfig | None = None) -> None:
@@ -30,12 +31,12 @@ class EntryListChannel(BlockingChannel):
     def list_entries(
         self, ledger_ids: Iterable[int], *, one_by_one: bool = False
     ) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
-        """Yield, in the order asked, each ledger's id and its list, or what the bookie answers.
+        """Yield, in the order asked, each ledger's id and its list, or the error that the bookie answers.
 
-        With ``one_by_one`` each request is sent when its id was taken, not with those behind it.
+        With ``one_by_one`` each request is sent when its id is taken, and not together with later ones.
 
-        NoSuchLedger is what it answers for a ledger of which it stores nothing.  Raises BookieUnavailable,
-        RequestTimedOut and ProtocolViolation, behind which the channel is closed.
+        The error is NoSuchLedger for a ledger of which the bookie stores nothing.  Raises BookieUnavailable,
+        RequestTimedOut and ProtocolViolation; the channel is closed then.
         """
         asked: deque[tuple[int, Token]] = deque()
         try:

@@ -4,24 +4,24 @@ from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import BookieId
 
 RANGES_MAX = 10_000
-"""Ranges whose ids are kept; those of more are counted only."""
+"""Ranges whose ids are kept; the entries of further ranges are only counted."""
 
 
 class MissingEntries:
-    """The ids of entries of one ledger that no bookie has in good order, as ranges; added in ascending order."""
+    """The ids of entries of one ledger of which no bookie has a good copy, as ranges; added in ascending order."""
 
     def __init__(self) -> None:
         self.count = 0
         """How many are missing, or corrupt."""
         self.corrupt = 0
-        """How many of them some bookie has, but none as they were written."""
+        """How many of them some bookie has, but only as a bad copy."""
         self.ranges: list[tuple[int, int]] = []
-        """First and last id of each stretch of them, both included; the first ``RANGES_MAX`` of these."""
+        """First and last id, both included, of each of the first ``RANGES_MAX`` ranges."""
         self.reasons: dict[BookieId, BookKeeperError] = {}
-        """What the bookies said of the first of them."""
+        """The bookies' errors for the first missing entry."""
 
     def add(self, entry_id: int, reasons: dict[BookieId, BookKeeperError]) -> None:
-        """Count an entry that cannot be had for these reasons."""
+        """Count an entry that could not be read for these reasons."""
         if not self.count:
             self.reasons = dict(reasons)
         self.count += 1

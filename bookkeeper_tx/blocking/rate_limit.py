@@ -1,4 +1,4 @@
-"""How fast one reader or writer may go at each bookie: token buckets, which go into debt and wait it off."""
+"""How fast one reader or writer may go at each bookie: token buckets that may go into debt, and then wait."""
 
 import time
 from collections.abc import Callable
@@ -9,21 +9,21 @@ from attrs.validators import gt, optional
 from bookkeeper_tx.model import BookieId
 
 BURST_S = 1.0
-"""How long a bucket fills: what was not read for a while may be read at once, up to this much of it."""
+"""For how long a bucket fills, in seconds: after a pause, so many seconds' worth may be read at once."""
 
 
 @frozen(kw_only=True)
 class RateLimit:
-    """The most that is read from one bookie, or written to it; None is without limit.
+    """The highest rate of reading from one bookie, or of writing to it; None is without limit.
 
-    It holds for one set of channels, which is one Spark task: as many as run at a time have as many times of it.
+    It holds for one set of channels, which is one Spark task: several tasks at a time have several times this rate.
     """
 
     entries_per_s: float | None = field(default=None, validator=optional(gt(0)))
     bytes_per_s: float | None = field(default=None, validator=optional(gt(0)))
 
     def portion(self) -> tuple[int | None, int | None]:
-        """Return how many entries, and bytes, may go in one piece for the rate to look even; at least one."""
+        """Return how many entries, and bytes, may be sent in one piece so that the rate is even; at least one."""
         entries, size = (
             None if rate is None else max(1, int(rate * PORTION_S)) for rate in (self.entries_per_s, self.bytes_per_s)
         )
@@ -31,11 +31,11 @@ class RateLimit:
 
 
 PORTION_S = 0.1
-"""How much of it goes at once: less than a burst, so that what waits for the rest does not wait long."""
+"""Seconds' worth of the rate that is sent in one piece: less than a burst, so that the next piece waits briefly."""
 
 
 class _Bucket:
-    """Tokens that come at ``rate`` a second; what was taken is known afterwards only, so it may be less than none."""
+    """Tokens that come at ``rate`` a second; the number taken is known only afterwards, so there may be a debt."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate
@@ -46,14 +46,14 @@ class _Bucket:
         self._tokens -= count
 
     def wait_s(self, now: float) -> float:
-        """Return in how many seconds the debt is paid off; 0 if there is none."""
+        """Return in how many seconds the debt will be paid off; 0 if there is none."""
         self._tokens = min(self._tokens + (now - self._filled_at) * self._rate, self._rate * BURST_S)
         self._filled_at = now
         return max(-self._tokens / self._rate, 0.0)
 
 
 class RateLimiter:
-    """Holds requests back where ``limit`` is reached.  ``clock`` gives seconds, ``sleep`` takes them."""
+    """Delays requests so that ``limit`` is kept.  ``clock`` returns seconds, ``sleep`` takes seconds."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class RateLimiter:
         self._buckets: dict[BookieId, tuple[_Bucket | None, _Bucket | None]] = {}
 
     def wait(self, bookie_id: BookieId) -> None:
-        """Return when the next request to this bookie may be sent."""
+        """Wait until the next request to this bookie may be sent."""
         now = self._clock()
         wait_s = max((each.wait_s(now) for each in self._buckets_of(bookie_id) if each is not None), default=0.0)
         if wait_s > 0:
             self._sleep(wait_s)
 
     def moved(self, bookie_id: BookieId, entries: float, size: float) -> None:
-        """Take note of ``entries`` with ``size`` bytes that came from this bookie, or were sent to it."""
+        """Count ``entries`` with ``size`` bytes that came from this bookie, or were sent to it."""
         of_entries, of_bytes = self._buckets_of(bookie_id)
         if of_entries is not None:
             of_entries.take(entries)

@@ -1,4 +1,4 @@
-"""What all reads of one range share: channels, digest, what is done when an entry cannot be had."""
+"""The common state of all reads of one range: channels, digest, and the policy for an entry that no bookie gives."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,21 +18,21 @@ from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, MetadataUnavai
 from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, ledger_name
 
 Refresh = Callable[[int], LedgerMetadata]
-"""Returns the metadata of a ledger as it is now; raises NoSuchLedger, MetadataUnavailable."""
+"""Returns the present metadata of a ledger; raises NoSuchLedger, MetadataUnavailable."""
 
 
 @frozen(kw_only=True)
 class Persistence:
-    """What is done about an entry that no bookie gives."""
+    """The policy for an entry that no bookie gives."""
 
     num_retries: int = field(default=3, validator=ge(0))
     """How often all bookies of an entry are asked once more when some of them did not answer."""
     retry_interval_s: float = field(default=0.1, validator=ge(0))
-    """How long is waited before that."""
+    """How long to wait before that."""
     fail_on_data_loss: bool = True
-    """Whether to raise for an entry that no bookie has in good order; otherwise it is counted and passed over."""
+    """Whether to raise for an entry of which no bookie has a good copy; otherwise it is counted and skipped."""
     keep_corrupt: bool = False
-    """Whether to give out an entry that some bookie has, and none in good order, marked so, instead of either."""
+    """Whether to give out a bad copy, marked as such, if there is no good one, instead of raising or skipping."""
 
 
 class ReadSession:
@@ -63,19 +63,19 @@ class ReadSession:
         self._refreshed: set[int] = set()
         """First entry ids of the fragments whose bookies were looked up again."""
         self._deleted = False
-        """Whether the ledger was gone by then."""
+        """Whether the ledger was gone when its metadata was read again."""
         self._payload_offset = digest.payload_offset_of(ledger.ledger_id)
 
     def end_of_fragment(self, entry_id: int, last: int) -> int:
-        """Return the last entry up to ``last`` that lies in the same fragment as ``entry_id``."""
+        """Return the last entry up to ``last`` that is in the same fragment as ``entry_id``."""
         starts = [fragment.first_entry_id for fragment in self._fragments if fragment.first_entry_id > entry_id]
         return min([last, *(start - 1 for start in starts)])
 
     def order(self, entry_id: int) -> list[BookieId]:
-        """Return the bookies that should store an entry, those that failed lately last."""
+        """Return the bookies that should store an entry, those in quarantine last."""
         fragment = self._fragment_of(entry_id)
         bookies = [fragment.ensemble[index] for index in self.quorum.write_set(entry_id)]
-        return sorted(bookies, key=self.channels.suspected)
+        return sorted(bookies, key=self.channels.quarantined)
 
     def before_request(self, bookie: BookieId) -> None:
         """Wait until a request to this bookie may be sent."""
@@ -83,7 +83,7 @@ class ReadSession:
             self.channels.limiter.wait(bookie)
 
     def received(self, bookie: BookieId, run: EntryRun) -> None:
-        """Take note of what a bookie has sent."""
+        """Count the entries that a bookie has sent, for the rate limit."""
         if self.channels.limiter is not None:
             self.channels.limiter.moved(bookie, run.count, run.size)
 
@@ -92,7 +92,7 @@ class ReadSession:
         return verified_count(self.digest, run)
 
     def mismatch(self, bookie: BookieId, run: EntryRun, entry_id: int, choice: ReplicaChoice) -> DigestMismatch:
-        """Return what is wrong with an entry of ``run`` that is bad, and keep it in case that there is no other."""
+        """Return the error of a bad entry of ``run``, and keep the entry in case no bookie has a good copy."""
         bad = run.part(entry_id, entry_id)
         if bad.size >= bad.prefix + self._payload_offset:
             choice.keep_corrupt(bookie, bad)
@@ -111,14 +111,14 @@ class ReadSession:
         choice.failed(bookie, error)
 
     def all_failed(self, entry_id: int, choice: ReplicaChoice) -> VerifiedRun | LostEntry | None:
-        """Decide what is done about an entry that all bookies were asked for in vain.
+        """Apply the policy to an entry that all bookies were asked for in vain.
 
-        Raises, or returns what stands for it, or None: ask for it again.
+        Raises, or returns the substitute for the entry, or None: then ask for it again.
         """
         try:
             self._look_up_again(entry_id)
         except MetadataUnavailable as unavailable:
-            # Nobody can say then that the entry is lost.
+            # Without the metadata it is not known whether the entry is lost.
             unavailable.add_note(str(choice.verdict(self.ledger_id, entry_id)))
             raise
         if choice.moved_to(self.order(entry_id)):
@@ -143,9 +143,9 @@ class ReadSession:
         return next(each for each in reversed(self._fragments) if each.first_entry_id <= entry_id)
 
     def _look_up_again(self, entry_id: int) -> None:
-        """Read the metadata once more, once a fragment.
+        """Read the metadata once more, but only once for each fragment.
 
-        Entries of a bookie that was lost may have been copied to another since the range was planned.
+        Since the range was planned, entries of a lost bookie may have been copied to another one.
         """
         fragment = self._fragment_of(entry_id)
         if self._refresh is None or fragment.first_entry_id in self._refreshed:
@@ -154,7 +154,7 @@ class ReadSession:
         try:
             fragments = self._refresh(self.ledger_id).fragments
         except NoSuchLedger:
-            self._deleted = True  # what its bookies have said stands
+            self._deleted = True  # the answers of its bookies decide
             return
         if fragments[0].first_entry_id <= entry_id:
             self._fragments = fragments

@@ -1,6 +1,6 @@
-"""Recovery for programs without a reactor: a child process with the client on Twisted does it.
+"""Recovery for programs without a reactor, in a child process with the client on Twisted.
 
-Recovery fences the writer of a ledger, so that nothing is added any more, and closes the ledger at its last entry.
+Recovery fences the ledger, so that its writer cannot add any more, and closes it at its last entry.
 """
 
 import base64
@@ -31,10 +31,10 @@ def recover_ledger(
 ) -> LedgerMetadata:
     """Fence and close a ledger of the cluster at ``uri``, unless it is closed; return its metadata.
 
-    ``config`` is how bookies are spoken to; its TLS needs the extra ``tls`` here.
+    ``config`` is the client's configuration; for TLS it needs the extra ``tls`` here.
 
-    Raises what opening it raised: NoSuchLedger, Unauthorized, or why it stays in recovery; RequestTimedOut when the
-    child process took longer than ``timeout_s``.
+    Raises the error of opening the ledger: NoSuchLedger, Unauthorized, or the reason for which it stays in recovery;
+    RequestTimedOut when the child process took longer than ``timeout_s``.
     """
     failed = recover_ledgers(uri, [ledger_id], password, digest_type, timeout_s, config=config)
     if failed:
@@ -52,9 +52,9 @@ def recover_ledgers(
     *,
     config: ClientConfig | None = None,
 ) -> dict[int, BookKeeperError]:
-    """Recover several ledgers of one password, in one child; return why of those that could not be.
+    """Recover several ledgers of one password in one child process; return the errors of those that failed.
 
-    ``timeout_s`` is for all of them together; those that were not reached until then are among the failed.
+    ``timeout_s`` is for all of them together; those that it did not reach in that time are among the failed.
     """
     wanted = [int(ledger_id) for ledger_id in ledger_ids]
     asked = {
@@ -64,7 +64,7 @@ def recover_ledgers(
         "digest_type": digest_type.name,
         "config": base64.b64encode(pickle.dumps(config or ClientConfig())).decode(),
     }
-    # The child finds our modules where we do, also those that came in a zip file.
+    # The child must find our modules where this process does, also those that came in a zip file.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", CHILD]
     reason: BookKeeperError
@@ -82,7 +82,7 @@ def recover_ledgers(
 
 
 def _failed(wanted: list[int], output: bytes, reason: BookKeeperError) -> dict[int, BookKeeperError]:
-    """Return the errors in the child's ``output``, and ``reason`` for every ledger that it says nothing about."""
+    """Return the errors in the child's ``output``, and ``reason`` for every ledger that is not in it."""
     failed: dict[int, BookKeeperError] = {
         each: type(reason)(f"ledger {ledger_name(each)}: {reason}") for each in wanted
     }

@@ -1,4 +1,4 @@
-"""Whom to ask for an entry next, and what to make of it when nobody has it."""
+"""Which bookie to ask for an entry next, and the error when none has it."""
 
 from collections.abc import Sequence
 
@@ -22,16 +22,16 @@ from bookkeeper_tx.model import BookieId, ledger_name
 
 ABSENT = (NoSuchEntry, NoSuchLedger)
 ANSWERS = (*ABSENT, DigestMismatch)
-"""What a bookie says, or sends, that does not have the entry in good order."""
+"""The errors of a bookie that has answered, but has no good copy of the entry."""
 
 LASTING = (*ANSWERS, Unauthorized, AuthenticationFailed, TlsFailed, BadRequest, BadVersion, LocalError)
-"""What would be no different if it were asked again."""
+"""The errors that would come again if the bookie were asked again."""
 
 SILENT = (BookieUnavailable, RequestTimedOut)
 
 
 class ReplicaChoice:
-    """The bookies that should store one entry, and what those that were asked for it have answered."""
+    """The bookies that should store one entry, and the errors of those that were asked for it."""
 
     def __init__(self, order: Sequence[BookieId]) -> None:
         self._order = list(order)
@@ -46,34 +46,34 @@ class ReplicaChoice:
 
     @property
     def lost(self) -> bool:
-        """Whether every bookie has answered, and none has the entry in good order."""
+        """Whether every bookie has answered, and none has a good copy of the entry."""
         return all(isinstance(error, ANSWERS) for error in self.reasons.values())
 
     @property
     def transient(self) -> bool:
-        """Whether another try could find what this one has not."""
+        """Whether another try could find the entry."""
         return any(not isinstance(error, LASTING) for error in self.reasons.values())
 
     @property
     def corrupt(self) -> tuple[BookieId, EntryRun] | None:
-        """A bookie that has the entry, but not as it was written, and a run of what it has."""
+        """A bookie that has a bad copy of the entry, and a run of that copy."""
         return self._corrupt
 
     def failed(self, bookie: BookieId, error: BookKeeperError) -> None:
-        """Take note of what a bookie has answered."""
+        """Keep the error that a bookie has answered."""
         self.reasons[bookie] = error
 
     def keep_corrupt(self, bookie: BookieId, run: EntryRun) -> None:
-        """Keep what a bookie has sent that does not match its digest."""
+        """Keep a bad copy that a bookie has sent."""
         self._corrupt = self._corrupt or (bookie, run)
 
     def again(self) -> None:
-        """Ask those once more that may have it now."""
+        """Ask the bookies once more that may have the entry now."""
         self.retries += 1
         self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, LASTING)}
 
     def moved_to(self, order: Sequence[BookieId]) -> bool:
-        """Ask these bookies instead, if they are others; return whether they are."""
+        """Ask these bookies instead if they differ from the present ones; return whether they do."""
         if set(order) == set(self._order):
             return False
         self._order = list(order)
@@ -81,19 +81,19 @@ class ReplicaChoice:
         return True
 
     def found_at(self, bookie: BookieId) -> None:
-        """The bookie had the entry: go on with the entries behind it, and ask it first."""
+        """The bookie had the entry: go on with the entries after it, and ask this bookie first."""
         self.retries, self._corrupt = 0, None
         if self.reasons or self._order[0] != bookie:
             self.reasons.clear()
             self._order.sort(key=lambda each: each != bookie)
 
     def passed_over(self) -> None:
-        """Nobody has the entry: go on with those behind it.  Who does not know the ledger has none of them."""
+        """No bookie has the entry: go on with those after it.  A bookie without the ledger has none of them either."""
         self.retries, self._corrupt = 0, None
         self.reasons = {bookie: error for bookie, error in self.reasons.items() if isinstance(error, NoSuchLedger)}
 
     def verdict(self, ledger_id: int, entry_id: int) -> BookKeeperError:
-        """Return the error that says why the entry cannot be had, now that all were asked."""
+        """Return the error for an entry that no bookie gave, once all were asked."""
         errors = list(self.reasons.values())
         text = "; ".join(f"{bookie}: {error}" for bookie, error in self.reasons.items())
         what = f"entry {entry_id} of ledger {ledger_name(ledger_id)}"

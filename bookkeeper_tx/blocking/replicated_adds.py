@@ -2,9 +2,9 @@
 
 An entry is *confirmed* when every bookie of its write set has acknowledged it, except bookies that were given up, and
 no bookie is given up unless an ack quorum is left in every write set.  That is more than the ack quorum that the
-protocol asks for: whoever writes in bulk and publishes later gains nothing by not waiting for the last replica, and
-the ledger is whole when it is closed.  Bookies that fail stop what is confirmed where they stood, until the caller
-gives them up or moves on to another ledger.
+protocol asks for.  A program that writes in bulk and publishes later would gain nothing by not waiting for the last
+replica, and so the ledger is complete when it is closed.  When a bookie fails, no entry is confirmed that it has not
+acknowledged, until the caller gives the bookie up or moves on to another ledger.
 """
 
 import selectors
@@ -41,11 +41,11 @@ class _Replica:
         self.error: RemoteError | None = None
         self.given_up = False
         self.waiting_since_s = 0.0
-        """When it last answered, or took something."""
+        """When the bookie last answered, or took bytes."""
 
 
 class ReplicatedAdds:
-    """The entries of one ledger on their way to its ensemble; ``channels`` are in the ensemble's order."""
+    """Sends the entries of one ledger to its ensemble; ``channels`` are in the ensemble's order."""
 
     def __init__(
         self,
@@ -70,18 +70,18 @@ class ReplicatedAdds:
 
     @property
     def confirmed(self) -> int:
-        """Id of the last entry of which it and all before it are confirmed; NO_ENTRY at first."""
+        """Id of the last entry that is confirmed with all before it; NO_ENTRY at first."""
         owed = [each.owed.first for each in self._replicas if not each.given_up]
         return min((first for first in owed if first is not None), default=self._next_entry_id) - 1
 
     @property
     def owed(self) -> bool:
-        """Whether a bookie that works has not answered everything."""
+        """Whether a working bookie still owes answers."""
         return any(each.owed for each in self._replicas if each.error is None)
 
     @property
     def broken(self) -> dict[BookieId, RemoteError]:
-        """The bookies that have failed and were not given up, with the reason of each."""
+        """The bookies that have failed and were not given up, with the error of each."""
         found = ((each.channel.bookie_id, each.error) for each in self._replicas if not each.given_up)
         return {bookie_id: error for bookie_id, error in found if error is not None}
 
@@ -92,7 +92,7 @@ class ReplicatedAdds:
 
     @property
     def striped(self) -> bool:
-        """Whether there are entries that some bookies do not get: those go by :meth:`send` only."""
+        """Whether some bookies do not get every entry; entries of such a ledger go by :meth:`send` only."""
         return self._quorum.striped
 
     def send_to_all(self, frames: bytes | memoryview, count: int) -> None:
@@ -126,9 +126,9 @@ class ReplicatedAdds:
             replica.channel.queue(frames)
 
     def turn(self, wait: bool) -> None:
-        """Send and receive once what can be; with ``wait`` until there is something, at most the add timeout.
+        """Send and receive once as much as the sockets allow; with ``wait``, wait for one, at most the add timeout.
 
-        Raises LedgerFenced, Unauthorized and AuthenticationFailed, which no other bookie would answer otherwise; a
+        Raises LedgerFenced, Unauthorized and AuthenticationFailed, since every other bookie would answer the same; a
         bookie that fails in another way is in :attr:`broken` afterwards.
         """
         working = [each for each in self._replicas if each.error is None]
@@ -171,7 +171,7 @@ class ReplicatedAdds:
         try:
             if mask & selectors.EVENT_WRITE:
                 replica.channel.send()
-                # It cannot answer what it has not got: our caller may have been away since the socket was full.
+                # A bookie cannot answer unsent bytes: the caller may not have called since the socket was full.
                 replica.waiting_since_s = self._clock()
             if mask & selectors.EVENT_READ:
                 self._take(replica)

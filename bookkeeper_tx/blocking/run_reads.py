@@ -11,29 +11,29 @@ from bookkeeper_tx.protocol.client.completion import joined
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 FIRST_COUNT = 64
-"""Entries of a batch read while nothing is known of their size: the reply's is bounded."""
+"""Entries of a batch read while their size is not known; the reply has a size limit anyway."""
 
 FIRST_SINGLES = 8
-"""Single reads in flight while nothing is known of their size: each may be as large as a frame."""
+"""Single reads in flight while the size of entries is not known: each may be as large as a frame."""
 
 BATCHES_IN_FLIGHT = 3
-"""One that is taken in, one on its way, and one that the bookie makes."""
+"""One that the reader takes in, one on the network, and one that the bookie makes."""
 
 SINGLES_PER_REQUEST = 64
-"""Single reads that complete together.  They may be of any size, so this many entries, of the largest size that a frame
-may have, are what a reader holds at worst."""
+"""Single reads that complete together.  At worst a reader holds so many entries that are each as large as a frame."""
 
 JOINED_SIZE = 64 * 1024
-"""Bytes from which on a run is large enough to be handled by itself."""
+"""Bytes of a run that is large enough to be handled by itself."""
 
 RECORD_OVERHEAD = 4
 REPLY_OVERHEAD = 36
-"""What a batch reply needs beside its records when a bookie holds it against ``max_size``."""
+"""Bytes of a batch reply beside its records that a bookie counts towards ``max_size``, as Java's
+``BatchedReadEntryProcessor``."""
 
 
 @frozen(kw_only=True)
 class ReadSizes:
-    """How much is asked for at a time."""
+    """How much to ask for at a time."""
 
     batch_size_max: int = 1024 * 1024
     """Bytes of one batch reply; the first entry comes whatever its size."""
@@ -43,10 +43,10 @@ class ReadSizes:
 
 @define(eq=False)
 class SizeEstimate:
-    """What entries of a ledger are expected to need; learnt from those that came."""
+    """The expected size of a ledger's entries, learnt from those that came."""
 
     bytes_per_entry: float = 0.0
-    """0 while nothing is known."""
+    """0 while it is not known."""
 
     def learn(self, run: EntryRun) -> None:
         self.bytes_per_entry = run.size / run.count - run.prefix + RECORD_OVERHEAD
@@ -58,7 +58,7 @@ class SizeEstimate:
         return max(1, int((size - REPLY_OVERHEAD) / self.bytes_per_entry))
 
     def singles_for(self, sizes: ReadSizes) -> int:
-        """Return how many single reads may be in flight: no more bytes than a few batch replies have."""
+        """Return how many single reads may be in flight: together no more bytes than a few batch replies."""
         if not self.bytes_per_entry:
             return min(sizes.window, FIRST_SINGLES)
         return min(sizes.window, BATCHES_IN_FLIGHT * self.count_for(sizes.batch_size_max))
@@ -76,9 +76,9 @@ class _Request:
 class RunReads:
     """Reads the entries ``first`` … ``last`` of a ledger from one bookie, by batch or by pipelined single reads.
 
-    Iterate over it for the runs, not verified, in order and without a gap.  What the bookie answers for the first entry
-    that it does not give is raised, and so is what happens to the channel.  The next requests are in flight before a
-    run is given out.
+    Iterate over it for the runs, not verified, in order and without a gap.  It raises the bookie's error for the first
+    entry that the bookie does not give, and the errors of the channel.  The next requests are in flight before a run is
+    given out.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class RunReads:
             while self._in_flight:
                 runs = [self._take()]
                 error: BookKeeperError | None = None
-                # Many small runs cost more than one.
+                # Many small runs take longer than one large run.
                 while error is None and self._more_at_hand(runs):
                     try:
                         runs.append(self._take())
@@ -126,7 +126,7 @@ class RunReads:
             self._channel.forget([request.token for request in self._in_flight])
 
     def _take(self) -> EntryRun:
-        """Wait for what was asked first, and ask again for what that lacks."""
+        """Wait for the oldest request, and ask again for the entries that its reply lacks."""
         request = self._in_flight.popleft()
         run = self._checked(self._channel.result(request.token), request)
         if run.last_entry_id < request.last:
@@ -142,7 +142,7 @@ class RunReads:
         )
 
     def _ask_on(self) -> None:
-        """Send requests until as many are in flight as there may be."""
+        """Send requests until as many are in flight as allowed."""
         in_flight_max, count_max = self._limits()
         while self._next <= self._last and len(self._in_flight) < in_flight_max:
             last = min(self._last, self._next + count_max - 1)
@@ -158,7 +158,7 @@ class RunReads:
             in_flight = self._estimate.singles_for(sizes)
             count = min(count, SINGLES_PER_REQUEST, in_flight)
             return in_flight // count, count
-        # As long as nothing is known of their size, one request finds out.
+        # While the size of entries is not known, a single request finds it out.
         return BATCHES_IN_FLIGHT if self._estimate.bytes_per_entry else 1, count
 
     def _ask(self, first: int, last: int) -> _Request:
@@ -170,7 +170,7 @@ class RunReads:
         return _Request(token, first, last)
 
     def _checked(self, run: EntryRun, request: _Request) -> EntryRun:
-        """Return ``run`` without what was not asked for."""
+        """Return the part of ``run`` that was asked for."""
         if run.ledger_id != self._ledger_id or run.first_entry_id != request.first or not run.count:
             raise ProtocolViolation(f"asked for entries {request.first} … {request.last}, got {run!r}")
         # A bookie may send more than it was asked for.

@@ -14,12 +14,12 @@ from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 RUN_SIZE = 1024 * 1024
-"""Bytes of entries after which a run is given out, though more have come."""
+"""A run of so many bytes is given out, even if more entries have come."""
 
 
 @define(eq=False)
 class _Asked:
-    """One entry, and whom it is asked of."""
+    """One entry, and the bookies that it is asked of."""
 
     entry_id: int
     choice: ReplicaChoice
@@ -27,7 +27,7 @@ class _Asked:
     channel: BlockingChannel | None = None
     token: Token = 0
     entry: bytes | None = None
-    """What the bookie has sent."""
+    """The bookie's copy, once it has come."""
 
 
 def read_striped(session: ReadSession, first: int, last: int) -> Iterator[VerifiedRun | LostEntry]:
@@ -40,7 +40,7 @@ def read_striped(session: ReadSession, first: int, last: int) -> Iterator[Verifi
 
 
 class _StripedReads:
-    """Keeps entries asked for, each of the first bookie of its order; takes them in order."""
+    """Keeps reads in flight, each at the first bookie of its entry's order; takes the entries in order."""
 
     def __init__(self, session: ReadSession, first: int, last: int) -> None:
         self._session = session
@@ -65,13 +65,13 @@ class _StripedReads:
                 yield outcome
 
     def forget(self) -> None:
-        """Drop what is still to come."""
+        """Drop the replies that are still to come."""
         for each in self._asked:
             if each.channel is not None:
                 each.channel.forget((each.token,))
 
     def _ask_on(self) -> None:
-        """Ask for more once half of what may be in flight has come, so that many requests go in one piece."""
+        """Ask for more once half of the window has come, so that many requests are sent in one piece."""
         in_flight_max = self._session.estimate.singles_for(self._session.sizes)
         if self._next > self._last or len(self._asked) > in_flight_max // 2:
             return
@@ -103,11 +103,11 @@ class _StripedReads:
             if channel is not None:
                 channel.flush()
         except BookKeeperError:
-            # Whoever waits for a reply on this channel is told.
+            # The error comes again for each entry that waits for a reply on this channel.
             pass
 
     def _take(self, each: _Asked) -> VerifiedRun | LostEntry | None:
-        """Wait until the entry has come: None; or until it is sure that nobody has it: what stands for it."""
+        """Wait for the entry, and return None; if no bookie has it, return its substitute."""
         while each.entry is None:
             if each.channel is None:
                 outcome = self._session.all_failed(each.entry_id, each.choice)
@@ -123,7 +123,7 @@ class _StripedReads:
         return None
 
     def _received(self, each: _Asked, channel: BlockingChannel) -> bytes:
-        """Wait until the entry has come and return it; raises what the bookie answers."""
+        """Wait until the entry has come, and return it; raises the error that the bookie answers."""
         entry = bytes(channel.result(each.token))
         limiter = self._session.channels.limiter
         if limiter is not None:
@@ -131,7 +131,7 @@ class _StripedReads:
         return entry
 
     def _run_of_those_there(self) -> EntryRun:
-        """Return the entries, the first of which has come, up to one that has not."""
+        """Return the entries from the first on, which has come, up to one that has not."""
         session, entries, size = self._session, [], 0
         for each in self._asked:
             if each.entry is None:
@@ -152,7 +152,7 @@ class _StripedReads:
         return run
 
     def _refuse(self, each: _Asked, run: EntryRun) -> None:
-        """Ask somebody else for an entry that is bad."""
+        """Ask the next bookie for an entry whose copy is bad."""
         error = self._session.mismatch(each.bookie, run, each.entry_id, each.choice)
         self._session.failed(each.bookie, error, each.choice)
         self._ask(each)

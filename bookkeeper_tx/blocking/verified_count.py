@@ -1,7 +1,7 @@
-"""How many entries of a run are good: as many as ``EntryDigest.verify_run`` gives payloads, without these.
+"""How many entries of a run are good: the number of payloads that ``EntryDigest.verify_run`` gives, without them.
 
-Entries of one size are copied, all at once, without their digests: then one checksum call covers metadata and payload,
-which are not adjacent as stored.  That takes numpy; without it, and for other entries, the answer is verify_run's.
+Entries of one size are copied, all at once, without their digests.  Then metadata and payload, which are not adjacent
+as stored, need only one checksum call.  That takes numpy; without it, and for other entries, verify_run is called.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ except ImportError:
     numpy = None  # type: ignore[assignment]
 
 PAYLOAD_MAX = 4096
-"""Bytes of a payload up to which a copy costs less than a second call."""
+"""Bytes of a payload up to which a copy takes less time than a second call."""
 
 
 def verified_count(digest: EntryDigest, run: EntryRun) -> int:

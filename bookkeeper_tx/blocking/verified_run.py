@@ -1,4 +1,4 @@
-"""What a read gives: entries that match their digests, as they were received, and places where there are none."""
+"""The results of a read: entries that match their digests, as they were received, and entries that are lost."""
 
 from collections.abc import Mapping
 
@@ -11,16 +11,16 @@ from bookkeeper_tx.model import BookieId
 
 @frozen(eq=False)
 class VerifiedRun:
-    """The first ``count`` entries of ``run``, which hold what was written."""
+    """The first ``count`` entries of ``run``, which match their digests."""
 
     run: EntryRun
     count: int
     payload_offset: int
     """Bytes before the payload of each entry."""
     bookies: tuple[BookieId, ...]
-    """Where they come from: one bookie for all of them, or one for each."""
+    """The bookies that sent them: one for all of them, or one for each."""
     digest_ok: bool = True
-    """False for an entry that no bookie has in good order, given as one of them has it; only if that is asked for."""
+    """False for a bad copy of an entry of which no bookie has a good one; only with ``keep_corrupt``."""
 
     @property
     def ledger_id(self) -> int:
@@ -49,4 +49,4 @@ class LostEntry:
     ledger_id: int
     entry_id: int
     reasons: Mapping[BookieId, BookKeeperError]
-    """What each of them has answered."""
+    """The error that each of its bookies has answered."""

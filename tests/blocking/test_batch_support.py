@@ -39,7 +39,7 @@ def test_a_bookie_without_it_is_asked_once_and_read_from_one_by_one(refusal):
     assert kinds(site).count("batch") == 1
     assert "range" in kinds(site)
     assert not site.slept
-    assert not channels.suspected("b0")
+    assert not channels.quarantined("b0")
 
 
 def test_a_bookie_with_it_is_asked_for_batches_only():
@@ -65,7 +65,7 @@ def test_a_bookie_that_answers_nothing_is_down_and_asked_again_later():
     channels = site.channels()
     read(site, channels)
     assert kinds(site) == ["batch", "single"]
-    assert channels.suspected("b0")
+    assert channels.quarantined("b0")
     site.bookies[1].down = True
     read(site, channels)
     assert "range" not in kinds(site)

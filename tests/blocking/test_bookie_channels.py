@@ -31,7 +31,7 @@ def test_the_others_are_read_from_and_it_is_asked_last(failure: BookKeeperError)
         (run,) = LedgerReader(channels, ledger, PASSWORD).runs()
         assert run.count == 20  # type: ignore[union-attr]
     assert attempts == ["b0", "b1"], "it may take long to find out"
-    assert channels.suspected("b0")
+    assert channels.quarantined("b0")
     again = LedgerReader(channels, site.ledger(0, 19, 1), PASSWORD)
     with pytest.raises(type(failure), match=f"b0: {failure}"):
         list(again.runs())
