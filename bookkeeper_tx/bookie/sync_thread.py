@@ -5,7 +5,7 @@
                                                        once more, for what has come since is not in the retry
 
 The order is what makes a crash harmless: the mark is sampled, then everything is flushed that was added before, then
-the mark is stored, and only then are journal files behind it removed.
+the mark is stored, and only then are journal files before it removed.
 """
 
 from collections.abc import Callable
@@ -21,22 +21,22 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.threads.worker import Threads
 
 RETRY_DELAY_S: Final = 1.0
-"""How long after a failed flush the next one is tried."""
+"""Seconds between a failed flush and the next attempt."""
 
 log = Logger()
 
 
 class MarkedJournal(Protocol):
-    """What is needed of the journal."""
+    """The part of the journal that checkpoints need."""
 
     @property
     def mark(self) -> LogMark: ...
 
-    def remove_behind(self, mark: LogMark) -> Deferred[list[str]]: ...
+    def remove_before(self, mark: LogMark) -> Deferred[list[str]]: ...
 
 
 class SyncThread:
-    """Flushes ``storage`` at least every ``flush_interval_s`` seconds while there is anything to flush.
+    """Flushes ``storage`` at least every ``flush_interval_s`` seconds while it has changes.
 
     ``write_mark(mark)`` stores the mark durably; it blocks and runs on ``worker``.
     """
@@ -64,12 +64,12 @@ class SyncThread:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin to flush, once the journal has started."""
+        """Begin to flush; to be called once the journal has started."""
         self._storage.on_flush_wanted = self._wanted
         self._schedule(self._flush_interval_s)
 
     def stop(self) -> Deferred[bool]:
-        """Flush a last time, and no more; fires with whether that succeeded."""
+        """Flush a last time; fires with whether that succeeded."""
         self._stopped = True
         self._storage.on_flush_wanted = lambda: None
         if self._timer is not None:
@@ -133,7 +133,7 @@ class SyncThread:
 
     def _mark_stored(self, _: object, mark: LogMark) -> Deferred[list[str]]:
         self._written = mark
-        return self._journal.remove_behind(mark)
+        return self._journal.remove_before(mark)
 
     def _failed(self, failure: Failure) -> bool:
         log.error("no checkpoint, the mark stays at {mark}: {error}", mark=self._written, error=failure.value)

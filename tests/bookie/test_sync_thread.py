@@ -40,7 +40,7 @@ class Journal:
         self.mark = LogMark(1, 512)
         self.log = log
 
-    def remove_behind(self, mark: LogMark) -> Deferred[list[str]]:
+    def remove_before(self, mark: LogMark) -> Deferred[list[str]]:
         self.log.append(("removed", mark.offset))
         return succeed([])
 
@@ -183,7 +183,7 @@ def test_stop_tells_whether_all_was_flushed(bench: Bench) -> None:
 
 
 def test_a_removal_that_fails_is_no_reason_to_flush_again(bench: Bench) -> None:
-    bench.journal.remove_behind = lambda mark: fail(OSError("busy"))  # type: ignore[method-assign]
+    bench.journal.remove_before = lambda mark: fail(OSError("busy"))  # type: ignore[method-assign]
     bench.checkpoint(512)
     assert bench.log == ["flush", ("marked", 512)]
     bench.clock.advance(10)

@@ -198,7 +198,7 @@ class _History:
             write_last_mark(self.disk, [DIRECTORY], mark)
         except Exception:
             return
-        journal.remove_behind(mark).addErrback(lambda _: None)
+        journal.remove_before(mark).addErrback(lambda _: None)
 
 
 def test_what_was_acknowledged_survives_every_crash() -> None:

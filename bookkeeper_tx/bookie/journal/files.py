@@ -1,4 +1,4 @@
-"""The files of a journal directory: their names, and which of them may go."""
+"""The files of a journal directory: their names, and the removal of old ones."""
 
 import os
 
@@ -16,7 +16,7 @@ def file_path(directory: str, journal_id: int) -> str:
 def list_journals(disk: Disk, directory: str) -> list[int]:
     """Return the ids of the journal files in ``directory``, ascending.
 
-    Raises RefusedToStart for a name that is no id: leaving such a file out could lose what it holds.
+    Raises RefusedToStart for a name that is no id: its records would be lost if the file were left out.
     """
     ids = []
     for name in disk.list_directory(directory):
@@ -29,10 +29,10 @@ def list_journals(disk: Disk, directory: str) -> list[int]:
     return sorted(ids)
 
 
-def remove_behind(disk: Disk, directory: str, mark: LogMark, backups_max: int) -> list[str]:
-    """Delete the journal files before the marked one but for the ``backups_max`` newest; return their paths.
+def remove_before(disk: Disk, directory: str, mark: LogMark, backups_max: int) -> list[str]:
+    """Delete the journal files before the marked one, except the ``backups_max`` newest of them; return their paths.
 
-    Oldest first, so that a crash leaves no gap.  ``mark`` must be durable in the ledger directories.
+    The oldest goes first, so that a crash leaves no gap.  ``mark`` must be durable in the ledger directories.
     """
     behind = [journal_id for journal_id in list_journals(disk, directory) if journal_id < mark.journal_id]
     removed = [file_path(directory, journal_id) for journal_id in behind[: max(len(behind) - backups_max, 0)]]

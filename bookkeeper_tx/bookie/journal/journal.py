@@ -1,7 +1,7 @@
-"""The journal: what a bookie acknowledges is in it first, on the disk (docs/formats/journal.md).
+"""The journal: an entry is in it, on the disk, before a bookie acknowledges it (docs/formats/journal.md).
 
-Group commit: while one group of records is written and synced on the worker's thread, everything appended meanwhile
-gathers into the next one.  When no group is under way, an append goes off at once.
+Group commit: while one group of records is written and synced on the worker's thread, all records appended meanwhile
+gather into the next group.  When no group is under way, an append is written at once.
 
     CREATED --start--> OPENING --file made--> IDLE --append--> WRITING --group synced, none waits--> IDLE
     any of them --stop, once nothing waits--> STOPPED;  any of them --sync failed--> FAILED
@@ -26,7 +26,7 @@ from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
 
 GROUP_SIZE_MAX: Final = 8 * 1024 * 1024
-"""A group that has reached this many bytes takes no more: beyond it, longer groups buy latency only."""
+"""A group that has reached this many bytes takes no more: longer groups would only add latency."""
 
 Done = Callable[[BaseException | None], None]
 
@@ -36,7 +36,7 @@ def _error(failure: Failure) -> BaseException:
 
 
 class State(Enum):
-    """Where the journal is in its life."""
+    """The states of a journal."""
 
     CREATED = "created"
     OPENING = "opening"
@@ -47,7 +47,7 @@ class State(Enum):
 
 
 class _Group:
-    """Records that are synced together, and who waits for them."""
+    """Records that are synced together, and the callbacks that wait for them."""
 
     __slots__ = ("buffers", "dones", "size")
 
@@ -60,8 +60,8 @@ class _Group:
 class Journal:
     """The journal of one directory.  All methods are called on the reactor thread.
 
-    ``threads`` is a worker of one thread that nobody else loads with long jobs; ``on_fatal`` is called once, with the
-    error, when a sync failed: the bookie must stop, for only a replay can tell what the disk holds.  ``clock`` gives
+    ``threads`` is a worker of one thread without long jobs of others.  ``on_fatal`` is called once, with the error,
+    when a sync failed: the bookie must stop, because only a replay can find out what is on the disk.  ``clock`` returns
     seconds since the epoch, ``salt`` random bytes.
     """
 
@@ -79,8 +79,8 @@ class Journal:
         salt: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self.mark: LogMark = BEGINNING
-        """Everything before it is on the disk.  Safe as lastMark once the storage has made durable all that was added
-        to it before the mark was sampled.  BEGINNING until started."""
+        """All records before it are on the disk.  It is safe as lastMark once the storage has made durable all entries
+        that were added to it before the mark was sampled.  BEGINNING until started."""
         self.queued_bytes = 0
         """Bytes of records that wait to be written and synced."""
         self.state = State.CREATED
@@ -94,9 +94,9 @@ class Journal:
         self._stopped: list[Deferred[None]] = []
 
     def start(self) -> Deferred[None]:
-        """Make a new journal file; fires when it is on the disk.  After replay, and after its results were flushed.
+        """Make a new journal file; fires when it is on the disk.  To be called after replay, and after its flush.
 
-        Fails with StorageFailed.  Records appended before are written then.
+        Fails with StorageFailed.  Records that were appended before are written then.
         """
         if self.state is not State.CREATED:
             raise RuntimeError(f"the journal is {self.state.value}")
@@ -106,9 +106,9 @@ class Journal:
     def append(self, records: Sequence[Buffer], done: Done) -> None:
         """Write ``records``, buffers that each hold whole ``[length][body]`` records of one ledger.
 
-        ``done(None)`` is called when they are on the disk; ``done(error)`` when they were refused (StorageFailed: they
-        may be on the disk all the same).  Calls of ``done`` come in the order of the appends.  After a failed sync or
-        a stop, ``done(error)`` is called before this returns.
+        ``done(None)`` is called when they are on the disk, ``done(error)`` when they were refused (after StorageFailed
+        they may or may not be on the disk).  Calls of ``done`` come in the order of the appends.  After a failed sync
+        or a stop, ``done(error)`` is called before this returns.
         """
         state = self.state
         if state is State.FAILED or state is State.STOPPED or self._stopped:
@@ -136,9 +136,9 @@ class Journal:
             self._close()
         return stopped
 
-    def remove_behind(self, mark: LogMark) -> Deferred[list[str]]:
-        """Delete files that nobody needs once ``mark`` is durable; fires with their paths."""
-        return self._threads.run(files.remove_behind, self._disk, self._directory, mark, self._backups_max)
+    def remove_before(self, mark: LogMark) -> Deferred[list[str]]:
+        """Delete files that are not needed once ``mark`` is durable; fires with their paths."""
+        return self._threads.run(files.remove_before, self._disk, self._directory, mark, self._backups_max)
 
     def _opened(self, mark: LogMark) -> None:
         self.mark = mark
@@ -162,7 +162,7 @@ class Journal:
 
     def _written(self, mark: LogMark, group: _Group) -> None:
         self.mark = mark
-        self._write_next()  # before the callbacks: the disk should not wait for them
+        self._write_next()  # before the callbacks, so that the disk does not wait for them
         self._finish(group, None)
 
     def _not_written(self, failure: Failure, group: _Group) -> None:
@@ -191,7 +191,7 @@ class Journal:
                 self._log.failure("a callback of the journal failed")
 
     def _fail(self, error: BaseException) -> None:
-        """Refuse all that waits; nothing is written from here on."""
+        """Refuse all waiting records; no more are written."""
         self.state = State.FAILED
         self._log.critical("the journal is given up: {error}", error=error)
         while self._waiting:

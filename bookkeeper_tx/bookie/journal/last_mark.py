@@ -1,4 +1,4 @@
-"""The mark: up to where in the journal everything is in the ledger storage (docs/formats/journal.md)."""
+"""The mark: all records of the journal before it are in the ledger storage (docs/formats/journal.md)."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ class LogMark:
     """A position in the journal; later positions compare greater."""
 
     journal_id: int
-    """Number of the journal file; 0 names none: the start of all."""
+    """Number of the journal file; 0 is no file, but the start of the journal."""
     offset: int
     """Bytes from the start of that file."""
 
@@ -32,7 +32,7 @@ BEGINNING = LogMark(0, 0)
 def read_last_mark(disk: Disk, ledger_directories: Sequence[str]) -> LogMark:
     """Return the greatest mark in ``ledger_directories`` (their ``current``), BEGINNING if there is none.
 
-    Missing and short files are passed over, as Java does: a crash may have left one of several behind.
+    Missing and short files are ignored, as by Java's ``Journal``: a crash may have left one of several old or short.
     """
     marks = [BEGINNING]
     for directory in ledger_directories:
@@ -44,9 +44,9 @@ def read_last_mark(disk: Disk, ledger_directories: Sequence[str]) -> LogMark:
 
 
 def write_last_mark(disk: Disk, ledger_directories: Sequence[str], mark: LogMark) -> None:
-    """Store ``mark`` durably in every directory (their ``current``).  Raises OSError; then the old mark may stand.
+    """Store ``mark`` durably in every directory (their ``current``).  After an OSError the old mark may still be there.
 
-    The caller has made durable, in the storage, all that the journal holds before ``mark``, and the marked file exists.
+    The caller has made all records before ``mark`` durable in the storage, and the marked file exists.
     """
     data = _MARK.pack(mark.journal_id, mark.offset)
     for directory in ledger_directories:

@@ -18,10 +18,10 @@ from protocol_specs.disk import journal
 from protocol_specs.entry import version
 
 WINDOW_SIZE: Final = 16 * 1024 * 1024
-"""Bytes read at once; a longer group is read whole."""
+"""Bytes read at once; a longer group is read in one piece."""
 
 SEARCH_SIZE: Final = 1024 * 1024
-"""Bytes looked through at once for what is not zero, or for a seal."""
+"""Bytes searched at once for a byte that is not zero, or for a seal."""
 
 PAD_HEADER = codecs.derive("journal pad", journal.PAD_HEADER)
 IDS_SIZE = ENTRY_RECORD.size - RECORD_LENGTH_SIZE
@@ -42,26 +42,26 @@ Item = EntryRun | SpecialRecord
 
 
 class Ending(Enum):
-    """What comes behind a batch."""
+    """The bytes after a batch."""
 
     PAD = "a pad record"
     ZERO = "a record length of zero"
-    CUT = "a record that goes on behind the buffer, or nothing at all"
+    CUT = "a record that goes on after the buffer, or nothing at all"
     BAD = "a length that no record has"
 
 
 @frozen
 class Batch:
-    """Whole records, in order, up to something else."""
+    """Complete records, in order, up to other bytes."""
 
     items: list[Item]
     end: int
-    """Where in the buffer the something else starts."""
+    """Offset in the buffer of the other bytes."""
     ending: Ending
 
 
 def read_batch(data: bytes, start: int) -> Batch:
-    """Read records from ``start`` up to the first thing that is not a whole record."""
+    """Read records from ``start`` up to the first bytes that are not a complete record."""
     items: list[Item] = []
     unpack, size = ENTRY_RECORD.unpack_fixed, len(data)
     run_ledger, expected, offsets = -1, -1, array("Q")
@@ -88,7 +88,7 @@ def read_batch(data: bytes, start: int) -> Batch:
 
 
 def _scoped_ids(record: bytes) -> tuple[int, int] | None:
-    """Return ledger id and entry id of a record in format V2; None if it is none, or of scope 0."""
+    """Return ledger id and entry id of a record in format V2; None if it has another format, or is of scope 0."""
     try:
         return version.ids_of(record[RECORD_LENGTH_SIZE:])
     except codecs.Malformed:
@@ -96,7 +96,7 @@ def _scoped_ids(record: bytes) -> tuple[int, int] | None:
 
 
 def _ending(data: bytes, at: int) -> Ending:
-    """Tell what starts at ``at``, where no whole record does."""
+    """Return what starts at ``at``, where no complete record does."""
     if len(data) - at < RECORD_LENGTH_SIZE:
         return Ending.CUT
     length = codecs.RECORD_LENGTH.unpack_fixed(data, at)[0]
@@ -108,7 +108,7 @@ def _ending(data: bytes, at: int) -> Ending:
 
 
 class _Window:
-    """A stretch of a file in memory."""
+    """A part of a file in memory."""
 
     def __init__(self, file: File, base: int) -> None:
         self._file = file
@@ -117,7 +117,7 @@ class _Window:
         self.data = file.read(WINDOW_SIZE, base)
 
     def move(self, at: int) -> bool:
-        """Make the data start at what was ``at``, and be longer if ``at`` is 0; False when the file has no more."""
+        """Move the start of the data to ``at``, or read more data if ``at`` is 0; return False at the file's end."""
         if len(self.data) < self._asked:
             return False
         self._asked = WINDOW_SIZE if at else 2 * self._asked
@@ -136,7 +136,7 @@ class JournalFile:
         start = file.read(journal.HEADER_SIZE + SEAL_PAD.size, 0)
         opening = _opening(start)
         self.salt = None if opening is None else bytes(opening.salt)
-        """The salt of the seals if the file is ours; None if Java wrote it."""
+        """The salt of the seals if our bookie wrote the file; None if Java did."""
         self.first_offset = journal.HEADER_SIZE
         if opening is None:
             self.version = self._version_of(start)
@@ -169,7 +169,8 @@ class JournalFile:
             return journal.VERSION_WITHOUT_HEADER
         number = int(journal.HEADER.parse(start).version)
         if number == journal.SCOPED_VERSION:
-            # Only ours are of this version, and a file that we use starts with a seal: it was being made at a crash.
+            # Only our files have this version, and each starts with a seal before its first use: without a seal, the
+            # file was being made when a crash came.
             if not only_zeros(self.file, journal.HEADER_SIZE):
                 raise RefusedToStart(f"journal file {self.path} of version {number} is damaged before offset 1024")
         elif not journal.VERSION_WITHOUT_HEADER <= number <= journal.SCOPED_VERSION:
@@ -194,7 +195,7 @@ def _opening(start: bytes) -> Any:
 
 
 def only_zeros(file: File, position: int) -> bool:
-    """Tell whether ``file`` has nothing but zeros from ``position`` on."""
+    """Tell whether ``file`` has only zeros from ``position`` on."""
     while data := file.read(SEARCH_SIZE, position):
         if data.count(0) != len(data):
             return False
@@ -203,7 +204,7 @@ def only_zeros(file: File, position: int) -> bool:
 
 
 class SealedScan:
-    """Iterates over the items of each good group of a file of ours; then ``position`` is behind the last of them."""
+    """Iterates over the items of each good group of a file of ours; then ``position`` is after the last good group."""
 
     def __init__(self, journal_file: JournalFile, start: int) -> None:
         self.position = start
@@ -222,7 +223,7 @@ class SealedScan:
                 return
 
     def _may_go_on(self, batch: Batch) -> bool:
-        """Tell whether the group at hand may be good when more of the file is read."""
+        """Tell whether the present group may turn out good when more of the file is read."""
         pad_cut = len(self._window.data) - batch.end < 2 * journal.ALIGNMENT
         return batch.ending is Ending.CUT or (batch.ending is Ending.PAD and pad_cut)
 
@@ -245,7 +246,7 @@ class SealedScan:
 class UnsealedScan:
     """Iterates over the items of a file that Java wrote; then ``position`` is where the log ends.
 
-    Raises RefusedToStart where Java would, too: for a negative length that is no pad record.
+    Raises RefusedToStart for a negative length that is no pad record, as Java's ``Journal`` does.
     """
 
     def __init__(self, journal_file: JournalFile, start: int) -> None:
@@ -270,7 +271,7 @@ class UnsealedScan:
                 return
 
     def _pad_end(self, at: int) -> int:
-        """Return where the pad record ends; 0 if that is behind the window."""
+        """Return where the pad record ends; 0 if that is after the window."""
         data = self._window.data
         if self._journal_file.version < journal.VERSION_WITH_PADDING:
             raise self._refusal(f"is a pad record, which version {self._journal_file.version} does not have")

@@ -1,4 +1,4 @@
-"""The bytes of journal records that are no entries, and of the seal behind each group (docs/formats/journal.md)."""
+"""The bytes of journal records that are no entries, and of the seal after each group (docs/formats/journal.md)."""
 
 import crc32c
 
@@ -23,7 +23,7 @@ def key_record(ledger_id: int, master_key: bytes) -> bytes:
 
 
 def fence_record(ledger_id: int) -> bytes:
-    """Return the record that says that the ledger is fenced."""
+    """Return the record of a fence of the ledger."""
     if ledger_id >= SCOPED_MIN:
         owner = (_SCOPED_FLAGS, *split(ledger_id))
         return _SCOPED_FENCE.pack_fixed(_SCOPED_FENCE.size - _LENGTH_SIZE, *owner, meta_entries.FENCE)
@@ -31,7 +31,7 @@ def fence_record(ledger_id: int) -> bytes:
 
 
 def explicit_lac_record(ledger_id: int, body: bytes) -> bytes:
-    """Return the record of a last add confirmed that the writer set; ``body`` is its request's body, whole."""
+    """Return the record of an explicit last add confirmed; ``body`` is the whole body of the WRITE_LAC request."""
     return _blob_record(ledger_id, meta_entries.EXPLICIT_LAC, body)
 
 
@@ -67,9 +67,9 @@ def seal_pad(start: int, end: int, checksum: int, salt: bytes) -> bytes:
 
 
 def file_start(salt: bytes, version: int = journal.VERSION) -> bytes:
-    """Return the first bytes of a new file: the header, and the group by which it is known as ours.
+    """Return the first bytes of a new file: the header, and a sealed group that marks the file as ours.
 
-    That group is empty, or in a file of version 7 the header.
+    The group is empty, or in a file of version 7 it is the header.
     """
     size = journal.HEADER_SIZE
     header = bytes(journal.HEADER.build({"version": version}).ljust(size, b"\0"))

@@ -1,14 +1,14 @@
-"""Replay at start: hand everything behind the mark to the ledger storage (docs/formats/journal.md).
+"""Replay at start: hand all records after the mark to the ledger storage (docs/formats/journal.md).
 
-A file is ours if it starts with a sealed empty group, else Java's; the two have different rules for their end.
+A file is ours if it starts with a seal, else Java's; the two have different rules for their end.
 
 Ours: a group counts when its seal fits its bytes.  Each group is synced before the next one is begun, so only the last
-group of the last file can be torn.  It is dropped and cut off: later, with a newer file behind it, it would look like
-damage.  A bad group with something valid behind it was acknowledged once: that stops the start.
+group of the last file can be torn.  Such a group is dropped and cut off; at a later start, with a newer file after it,
+it would look like damage.  A bad group with a valid one after it was acknowledged once: the start is refused.
 
-Java's: records have no checksum; a length of zero, or a record that ends behind the file, ends the log.  A Java bookie
-that ran on our directory has judged the end of our last file by these rules and has begun a new file, so what it left
-there is cut off as well.
+Java's: records have no checksum; a length of zero, or a record that goes on after the end of the file, ends the log
+(Java's ``Journal``).  A Java bookie that ran on our directory has applied these rules to our last file, and has begun a
+new file.  So a torn group that it left in our file is cut off as well.
 """
 
 from typing import Protocol
@@ -44,9 +44,9 @@ _log = Logger()
 
 
 class ReplaySink(Protocol):
-    """Where replay puts what it finds.
+    """Takes the records that replay finds.
 
-    A ledger of which neither ``key`` was called nor anything is stored is a deleted one: the other calls ignore it.
+    A ledger without a call of ``key`` and without anything stored is a deleted one: the other calls ignore it.
     """
 
     def key(self, ledger_id: int, master_key: bytes) -> None: ...
@@ -60,20 +60,20 @@ class ReplaySink(Protocol):
 
 @frozen
 class Replayed:
-    """What a replay found."""
+    """The results of a replay."""
 
     mark: LogMark
-    """Where it ended.  Flush the storage, store this as lastMark, then start the journal."""
+    """The end of the replay.  Flush the storage, store this as lastMark, then start the journal."""
     entry_count: int
     """Entries handed over."""
     dropped: tuple[LogMark, ...]
-    """Where torn groups were cut off."""
+    """The positions at which torn groups were cut off."""
 
 
 def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Replayed:
-    """Hand all that the journal in ``directory`` (its ``current``) holds behind ``mark`` to ``sink``, in order.
+    """Hand all records after ``mark`` of the journal in ``directory`` (its ``current``) to ``sink``, in order.
 
-    Raises RefusedToStart, naming file and offset, when something that was acknowledged cannot be read.
+    Raises RefusedToStart, naming file and offset, when acknowledged records cannot be read.
     """
     ids = [journal_id for journal_id in list_journals(disk, directory) if journal_id >= mark.journal_id]
     if mark.journal_id > BEGINNING.journal_id and (not ids or ids[0] != mark.journal_id):
@@ -89,7 +89,7 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             for items in scan:
                 entry_count += _hand_over(journal_file, items, sink)
             end = LogMark(journal_id, scan.position)
-            # A process that was killed may have left in the page cache what it had not synced.
+            # A killed process may have left bytes in the page cache that it had not synced.
             journal_file.file.sync()
             if journal_file.ours and not only_zeros(journal_file.file, end.offset):
                 _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
@@ -127,7 +127,7 @@ def _hand_over(journal_file: JournalFile, items: list[Item], sink: ReplaySink) -
 
 
 def _check_version(journal_file: JournalFile, item: Item) -> None:
-    """Raise RefusedToStart for a record of entry format V2 in a file that has none, or of an unknown format."""
+    """Raise RefusedToStart for a record of entry format V2 in a file of an older version, or of an unknown format."""
     if (item.ledger_id >= SCOPED_MIN) != (journal_file.version >= journal.SCOPED_VERSION):
         scoped = f"ledger {ledger_name(item.ledger_id)}, which is not in scope 0"
         which = scoped if item.ledger_id > 0 else "an unknown format"
@@ -170,18 +170,18 @@ def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: L
         path = file_path(directory, journal_id)
         later = JournalFile.open(disk, path)
         later.close()
-        if later.ours:  # we begin a file only when the one before it is whole
+        if later.ours:  # our bookie begins a file only when the one before it has no torn group
             raise RefusedToStart(f"{damaged}: {lost}, for {path} follows")
 
 
 def _has_another_salt(file: File, start: int) -> bool:
-    """Tell whether all is right with the group at ``start`` but the salt: a write that was torn does not leave that."""
+    """Tell whether only the salt of the group at ``start`` is wrong; a torn write does not leave such a group."""
     batch = read_batch(file.read(WINDOW_SIZE, start), 0)
     return batch.ending is Ending.PAD and _start_of_sealed(file, start + batch.end) == start
 
 
 def _later_group(journal_file: JournalFile, position: int) -> int | None:
-    """Return where a good group starts behind ``position``; its seal is unlike anything that entries can hold."""
+    """Return where a good group starts after ``position``; the bytes of entries cannot look like its seal."""
     sought = journal.SEAL_MAGIC + (journal_file.salt or b"")
     while len(data := journal_file.file.read(SEARCH_SIZE, position)) >= len(sought):
         found = data.find(sought)

@@ -1,7 +1,7 @@
 """Writing journal files: the half of the journal that blocks, called on one thread.
 
-Files are never recycled: what lies behind the last group is zeros, written ahead in steps, because a sync is faster
-when the file's blocks are there already, and a length of zero ends the log.
+Files are never recycled: after the last group there are only zeros.  They are written ahead in steps, because a sync is
+faster when the file's blocks exist already, and because a length of zero ends the log.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ ZEROS_STEP_MAX: Final = 1024 * 1024
 ZEROS: Final = bytes(ZEROS_STEP_MAX)
 
 _FIRST_BYTE: Final = itemgetter(RECORD_LENGTH_SIZE)
-"""Takes the first byte of a record's body, of which the top bit tells format V2."""
+"""Takes the first byte of a record's body; its top bit marks format V2."""
 
 
 class JournalConfig(Protocol):
-    """What the journal needs of the bookie's configuration."""
+    """The part of the bookie's configuration that the journal needs."""
 
     @property
     def journal_size_bytes_max(self) -> int: ...
@@ -43,7 +43,7 @@ class JournalConfig(Protocol):
 
 
 class SyncFailed(StorageFailed):
-    """The disk did not confirm what was written.  What it holds now is unknown: only a restart with replay can tell."""
+    """The disk did not confirm a write.  Its content is unknown now: only a restart with replay can find it out."""
 
 
 class JournalWriter:
@@ -70,12 +70,12 @@ class JournalWriter:
         self._position = 0
         self._zeroed_end = 0
         self._dirty_end = 0
-        """Up to here a group whose write failed may have left bytes."""
+        """The end of the bytes that a group whose write failed may have left; 0 if there are none."""
 
     def open_next(self, version: int = journal.VERSION) -> LogMark:
         """Start a new file of this version, durably, and return the position of its first group.
 
-        Raises StorageFailed, with the old file still the one written to, or SyncFailed.
+        Raises StorageFailed, then the old file stays in use, or SyncFailed.
         """
         ids = list_journals(self._disk, self._directory)
         journal_id = ids[-1] + 1 if ids else int(self._clock() * 1000) + 1
@@ -102,10 +102,11 @@ class JournalWriter:
         return self._mark
 
     def write_group(self, buffers: Sequence[Buffer]) -> LogMark:
-        """Write ``buffers``, whole records, as one group; return the position behind it once it is on the disk.
+        """Write ``buffers``, complete records, as one group; return the position after it once it is on the disk.
 
         The first group with records of ledgers outside scope 0 begins a file whose version allows them.
-        Raises StorageFailed when it could not be written: the next group takes its place.  SyncFailed is final.
+        Raises StorageFailed when it could not be written; then the next group is written in its place.  SyncFailed is
+        final.
         """
         data = b"".join(buffers)
         self._erase_failed_group()
@@ -129,7 +130,7 @@ class JournalWriter:
         return self._mark
 
     def close(self) -> None:
-        """Close the file; what was acknowledged is on the disk already."""
+        """Close the file; acknowledged records are on the disk already."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -145,14 +146,14 @@ class JournalWriter:
         return LogMark(self._journal_id, self._position)
 
     def _write_zeros(self, file: File, start: int, end: int) -> int:
-        """Write zeros from ``start`` to ``end`` or further; return up to where."""
+        """Write zeros from ``start`` to ``end`` or further; return the end of the zeros."""
         while start < end:
             file.write(ZEROS[: self._zeros_step], start)
             start += self._zeros_step
         return start
 
     def _erase_failed_group(self) -> None:
-        """Turn what a failed write left into zeros, durably: behind a shorter group it would be read as records."""
+        """Zero the bytes of a failed write, durably: after a shorter group they would be read as records."""
         if not self._dirty_end:
             return
         file, start = self._opened, self._position

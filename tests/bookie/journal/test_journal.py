@@ -273,8 +273,8 @@ def test_files_behind_the_mark_go_but_for_the_newest(disk: CrashingDisk, result_
     for entry_id in range(6):
         journal.append([entry(1, entry_id)], lambda _: None)
     mark = LogMark(FIRST_ID + 4, FIRST_GROUP)
-    assert result_of(journal.remove_behind(mark)) == [path_of(FIRST_ID), path_of(FIRST_ID + 1)]
-    assert result_of(journal.remove_behind(mark)) == []
+    assert result_of(journal.remove_before(mark)) == [path_of(FIRST_ID), path_of(FIRST_ID + 1)]
+    assert result_of(journal.remove_before(mark)) == []
     assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID + n:x}.txn" for n in range(2, 6)]
     assert replayed(disk, mark)[0] == [(1, 4), (1, 5)]
 
