@@ -1,12 +1,12 @@
-"""Whether this bookie takes adds: by configuration, and while ledger storage can write."""
+"""Whether this bookie takes adds: that depends on its configuration, and on whether ledger storage can write."""
 
 from collections.abc import Callable
 
 
 class Availability:
-    """Says which writes are refused as read-only.
+    """Decides which writes are refused as read-only.
 
-    ``changed()`` is called when clients should be told so by the registration, or no longer.
+    ``changed()`` is called when :attr:`read_only` has changed, so that the registration can follow.
     """
 
     def __init__(self, read_only: bool = False) -> None:
@@ -20,7 +20,7 @@ class Availability:
 
     @property
     def cannot_write(self) -> bool:
-        """Whether ledger storage could not write: its disk is full, or fails."""
+        """Whether the last flush of ledger storage failed: its disk is full, or broken."""
         return self._cannot_write
 
     @cannot_write.setter

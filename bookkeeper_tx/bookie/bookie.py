@@ -27,18 +27,18 @@ class Workers:
     """The threads of a bookie."""
 
     journal: Threads
-    """One thread, for what is acknowledged."""
+    """One thread, for the writes that acknowledgements wait for."""
     flush: Threads
-    """One thread, for what is not waited for."""
+    """One thread, for the writes that no client waits for."""
     read: Threads
-    """A few."""
+    """A few threads."""
 
 
 class Bookie:
-    """What is stored in two directories, and ``dispatch`` to serve it.
+    """The journal and the ledger storage of two directories, and ``dispatch`` to serve them.
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
-    bookie must stop without being stopped properly; ``measured`` puts what counts batch reads around serving them;
+    bookie must end at once, without a proper stop; ``measured`` wraps the serving of batch reads to count them;
     ``journal_arguments`` go to :class:`Journal`.
     """
 
@@ -74,7 +74,7 @@ class Bookie:
         self._started = False
 
     async def start(self) -> None:
-        """Bring back what the journal holds, and be ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
+        """Replay the journal, and get ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
         # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
         await self._worker.run(self._replay)
         await self._journal.start()
@@ -82,7 +82,7 @@ class Bookie:
         self._started = True
 
     async def stop(self) -> None:
-        """Finish what was taken, make all of it durable, close the files.  Nothing is served from here on."""
+        """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served."""
         if self._started:
             await self._journal.stop()
             await self._sync_thread.stop()
@@ -91,14 +91,14 @@ class Bookie:
         await self._storage.stop()
 
     def _replay(self) -> None:
-        """Bring the journal's entries into the storage, durably, and move the mark behind them."""
+        """Bring the journal's entries into the storage, durably, and move the mark after them."""
         self._storage.start()
         sink = StorageSink(self._storage)
         mark = read_last_mark(self._disk, [self._ledger_directory])
         replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
         sink.finish()
         self._storage.flush_now()
-        if replayed.mark > BEGINNING:  # a mark must name a file that is there
+        if replayed.mark > BEGINNING:  # a mark must name a file that exists
             self._write_mark(replayed.mark)
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
@@ -107,6 +107,6 @@ class Bookie:
         write_last_mark(self._disk, [self._ledger_directory], mark)
 
     def _flush_failed_changed(self) -> None:
-        """A disk that is full or fails makes the bookie read-only, and clients go on reading."""
+        """Make the bookie read-only while its disk is full or broken; clients go on reading."""
         self.availability.cannot_write = self._storage.flush_failed
         self.dispatch.look_again()

@@ -11,7 +11,7 @@ from bookkeeper_tx.text.properties_file import Setting, read_properties
 Warn = Callable[[str], None]
 
 STORAGE_CLASSES = ("SortedLedgerStorage", "InterleavedLedgerStorage")
-"""Both have the same files, which are ours too."""
+"""Both write the same files, and so does our storage."""
 
 
 def _directory(setting: Setting) -> str:
@@ -36,15 +36,15 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "mebibytes": lambda setting: setting.integer(1) * MIB,
     "milliseconds": lambda setting: setting.integer(1) / 1000,
 }
-"""How a value is written in the file → the value of the field; None leaves the default."""
+"""Form of a value in the file → function that returns the value of the field; None leaves the default."""
 
 
 def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
     """Return the fields of :class:`~bookkeeper_tx.config.BookieConfig` that the file sets.
 
     ``warn`` is called with a sentence for each key that is unknown or does nothing here.  Raises InvalidConfig, which
-    names file, line, key and reason, for a value that is wrong, or that asks for something whose silent absence would
-    change what is durable, where entries lie, or who has access.
+    names file, line, key and reason, for a value that is wrong.  So it does for a feature that is not implemented, if
+    ignoring it would change which entries are durable, where they are, or who has access.
     """
     settings = read_properties(path)
     values: dict[str, Any] = {}

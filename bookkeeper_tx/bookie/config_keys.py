@@ -1,4 +1,4 @@
-"""The keys of Java's ``bk_server.conf``, 4.14 to 4.18: which are honoured, which refused, which do nothing here."""
+"""The keys of Java's ``bk_server.conf``, 4.14 to 4.18: those with effect, those refused, those without effect here."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "httpServerHost": ("http_server_host", "text"),
     "handshakeTimeoutMs": ("handshake_timeout_s", "milliseconds"),
 }
-"""Key → field of BookieConfig, and how its value is written; the last is not Java's."""
+"""Key → field of BookieConfig, and the form of its value; the last key is not Java's."""
 
 HANDLED: Final = frozenset({"zkServers", "zkLedgersRootPath", "indexDirectories", "ledgerStorageClass"})
 """Keys that have code of their own in ``config_file``."""
@@ -64,7 +64,7 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),
 }
-"""Key → the values that may be written, and why another one is refused; an empty value is always harmless."""
+"""Key → the values that are accepted, and the reason why others are refused; an empty value is always harmless."""
 
 INERT: Final[dict[str, tuple[str, ...]]] = {
     "allowLoopback": ("true", "false"),
@@ -80,7 +80,7 @@ INERT: Final[dict[str, tuple[str, ...]]] = {
     "persistBookieStatusEnabled": ("false",),
     "sortedLedgerStorageEnabled": ("true", "false"),
 }
-"""Keys that are not implemented, and the values that need no warning because they say what is done anyway."""
+"""Keys that are not implemented, and the values that need no warning because they ask for our behaviour."""
 
 NOT_IMPLEMENTED: Final = frozenset(
     [
@@ -258,4 +258,4 @@ NOT_IMPLEMENTED: Final = frozenset(
         "zkRetryBackoffStartMs",
     ]
 )
-"""Keys that do nothing here; none of them changes what is durable or where entries lie."""
+"""Keys that do nothing here; none of them changes which entries are durable or where they are."""

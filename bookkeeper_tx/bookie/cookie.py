@@ -1,7 +1,8 @@
 """Cookies: proof that directories, bookie id and cluster belong together (docs/formats/cookie.md).
 
-A bookie that serves with a wrong or an empty directory answers "no such entry" for what it had stored, and recovering
-clients then cut ledgers short.  So a start with anything that does not fit is refused.
+A bookie that serves a wrong or an empty directory answers "no such entry" for entries that it had stored, and a
+recovering client then closes the ledger too early.  So, like Java's ``LegacyCookieValidation``, the bookie refuses to
+start if anything does not fit.
 """
 
 from collections.abc import Mapping
@@ -23,19 +24,19 @@ class Cookie:
     ledger_directories: str
     """Their number, then for each a tab and its path."""
     instance_id: str = ""
-    """The cluster's; empty if the cluster has none."""
+    """The cluster's instance id; empty if the cluster has none."""
     index_directories: str = ""
-    """Like the ledger directories; empty where index files lie in those."""
+    """Like the ledger directories; empty if the index files are in those."""
     layout_version: int = spec.LAYOUT_VERSION
 
     @classmethod
     def of(cls, bookie_id: str, journal_directory: str, ledger_directory: str, instance_id: str | None) -> "Cookie":
-        """Make the cookie of a bookie with these directories, written as they are configured."""
+        """Make the cookie of a bookie with these directories, exactly as they are configured."""
         return cls(bookie_id, journal_directory, f"1\t{ledger_directory}", instance_id or "")
 
     @classmethod
     def decode(cls, data: bytes, source: str) -> "Cookie":
-        """Read a cookie; raises RefusedToStart, naming ``source``, for what is none or of a foreign version."""
+        """Read a cookie; raises RefusedToStart, naming ``source``, for other bytes and for an unknown version."""
         try:
             layout_version, values = spec.parse(data)
         except Malformed as error:
@@ -82,7 +83,7 @@ class Cookie:
 
 @frozen
 class CookiePlan:
-    """What is to be written before the bookie may serve: the files first, then the store."""
+    """The cookies to write before the bookie may serve: the files first, then the one in the store."""
 
     data: bytes
     files: tuple[str, ...] = ()
@@ -90,10 +91,10 @@ class CookiePlan:
 
 
 def plan_cookie(expected: Cookie, stored: bytes | None, files: Mapping[str, bytes | None], empty: bool) -> CookiePlan:
-    """Compare ``expected`` with the cookies found; return what is missing, which is all of it at the first start.
+    """Compare ``expected`` with the cookies found; return the missing ones: at the first start all of them.
 
-    ``stored`` is the metadata store's, ``files`` maps each cookie's path to its content or None; ``empty`` says that no
-    directory holds anything but cookies.  Raises RefusedToStart.
+    ``stored`` is the metadata store's cookie; ``files`` maps each cookie's path to its content or None; ``empty`` says
+    that the directories hold only cookies.  Raises RefusedToStart.
     """
     found = {path: data for path, data in files.items() if data is not None}
     missing = tuple(path for path in files if path not in found)
@@ -112,6 +113,6 @@ def plan_cookie(expected: Cookie, stored: bytes | None, files: Mapping[str, byte
         )
     if stored is not None:
         return CookiePlan(stored)
-    # Nothing anywhere, or a first start that did not get to its end: the same bytes go everywhere.
+    # No cookie anywhere, or a first start that did not get to its end: the same bytes go everywhere.
     data = next(iter(found.values()), None) or expected.encode()
     return CookiePlan(data, missing, True)

@@ -1,4 +1,4 @@
-"""The data directories of a bookie: Java's layout, refusals, and the lock that keeps a second bookie out.
+"""The data directories of a bookie: the layout, which is Java's, the refusals, and the lock against a second bookie.
 
 ``<journal directory>/current`` holds journal files, ``<ledger directory>/current`` entry logs, index files and the
 mark; both may be one directory.
@@ -17,10 +17,10 @@ from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
 CURRENT: Final = "current"
 
 LOCK_NAME: Final = "bookie.lock"
-"""Locked by the kernel while a bookie of ours runs.  A Java bookie does not look at it."""
+"""The kernel holds a lock on it while our bookie runs.  A Java bookie does not look at it."""
 
 OLD_LAYOUT: Final = (".txn", ".idx", ".log")
-"""What ends the names of files that lay beside ``current`` in layouts before version 3."""
+"""Endings of the names of files that were beside ``current`` in layouts before version 3 (Java's ``BookieImpl``)."""
 
 ROCKSDB_NAMES: Final = ("ledgers", "locations")
 
@@ -33,12 +33,12 @@ class Directories:
         self._configured = list(dict.fromkeys((journal, ledger)))
         self._locks: list[File] = []
         self.journal = os.path.join(journal, CURRENT)
-        """Where journal files are."""
+        """The directory of the journal files."""
         self.ledger = os.path.join(ledger, CURRENT)
-        """Where entry logs, index files and the mark are."""
+        """The directory of entry logs, index files and the mark."""
 
     def open(self) -> None:
-        """Check, make and lock the directories.  Raises RefusedToStart; then nothing is locked."""
+        """Check, make and lock the directories.  Raises RefusedToStart; then none is locked."""
         directory = ""
         try:
             for directory in self._configured:
@@ -54,12 +54,12 @@ class Directories:
             raise
 
     def close(self) -> None:
-        """Give the locks back."""
+        """Release the locks."""
         while self._locks:
             self._locks.pop().close()
 
     def plan_cookie(self, expected: Cookie, stored: bytes | None) -> CookiePlan:
-        """Compare the cookies here and in the store with ``expected``; return what to write.  Raises RefusedToStart."""
+        """Compare the cookies here and in the store with ``expected``; return those to write; raises RefusedToStart."""
         files: dict[str, bytes | None] = {}
         for current in self._currents:
             path = os.path.join(current, COOKIE_NAME)

@@ -1,7 +1,7 @@
 """All file access of a bookie.  Calls block; the caller chooses the thread.
 
-Nothing here is durable until it was synced: bytes by :meth:`File.sync`, the name of a new file by
-:meth:`Disk.sync_directory`.  The test double with this interface takes both for lost until then.
+Writes are durable only after a sync: bytes after :meth:`File.sync`, the name of a new file after
+:meth:`Disk.sync_directory`.  The test double with this interface loses both until then.
 """
 
 import contextlib
@@ -13,10 +13,11 @@ from typing import Final
 Buffer = bytes | bytearray | memoryview
 
 SECTOR_SIZE: Final = 512
-"""Bytes that a disk writes whole or not at all."""
+"""Bytes that a disk writes completely or not at all."""
 
 JOINED_SIZE_MAX: Final = 64 * 1024
-"""Buffers smaller than this on average are joined before the write: a vectored write costs more than a copy."""
+"""Buffers that are smaller than this on average are joined before the write: a vectored write takes longer than a copy.
+"""
 
 VECTOR_LENGTH_MAX: Final = 1024
 """Linux refuses longer vectors (``IOV_MAX``)."""
@@ -25,10 +26,10 @@ READ_CACHED_SIZE_MAX: Final = 1024 * 1024
 """Reading more than this takes too long for a thread that must not wait."""
 
 _READ_CACHED: Final = getattr(os, "RWF_NOWAIT", None)
-"""Linux alone can read only what is in memory."""
+"""Flag for reads that fail unless the bytes are in memory; only Linux has it."""
 
 _cached = bytearray(READ_CACHED_SIZE_MAX if _READ_CACHED is not None else 0)
-"""Where such reads go: pages that the process has already, and one thread reads like this."""
+"""The buffer of such reads: its pages are in use already, and only one thread reads like this."""
 
 
 class File:
@@ -39,7 +40,7 @@ class File:
         self._descriptor = descriptor
 
     def write(self, data: Buffer, offset: int) -> None:
-        """Write all of ``data`` at ``offset``.  Raises OSError; how much was written by then is unknown."""
+        """Write all of ``data`` at ``offset``.  After an OSError it is unknown how much was written."""
         written = os.pwrite(self._descriptor, data, offset)
         if written == len(data):
             return
@@ -79,20 +80,20 @@ class File:
         return b"".join(parts)
 
     def read_cached(self, size: int, offset: int) -> bytes | None:
-        """Return what :meth:`read` does if the system has it in memory, else None; it never waits for the disk."""
+        """Return the result of :meth:`read` if the system has it in memory, else None; never wait for the disk."""
         if _READ_CACHED is None or size > len(_cached):
             return None
         with memoryview(_cached)[:size] as part:
             try:
                 count = os.preadv(self._descriptor, [part], offset, _READ_CACHED)
-            except OSError:  # Nothing of it is in memory, or this file system cannot tell.
+            except OSError:  # none of it is in memory, or this file system does not know
                 return None
             return bytes(part[:count]) if count == size or offset + count == self.size() else None
 
     def sync(self) -> None:
         """Return when the bytes, and the size if it matters, are on the disk (fdatasync).
 
-        After an OSError nobody knows what the disk holds, and a second sync that succeeds proves nothing.
+        After an OSError the content of the disk is unknown, and a second sync that succeeds proves nothing.
         """
         os.fdatasync(self._descriptor)
 
@@ -103,7 +104,7 @@ class File:
         os.ftruncate(self._descriptor, size)
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless.  A lock on it is given back."""
+        """Close the file, and release a lock on it; closing twice is harmless."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -155,7 +156,7 @@ class Disk:
         os.unlink(path)
 
     def rename(self, path: str, new_path: str) -> None:
-        """Give a file another name; a file that had that name is gone."""
+        """Rename a file; a file that had the new name is gone."""
         os.rename(path, new_path)
 
     def sync_directory(self, path: str) -> None:
@@ -186,7 +187,7 @@ class Disk:
     def replace(self, path: str, data: bytes) -> None:
         """Make ``data`` the content of ``path``, durably: a crash leaves the old content or the new.
 
-        What fits a sector and keeps its size is written in place, which works on a full disk as well.
+        Data that fits a sector and has the size of the old content is written in place, also on a full disk.
         """
         if len(data) <= SECTOR_SIZE and self.exists(path):
             file = self.open(path, writable=True)

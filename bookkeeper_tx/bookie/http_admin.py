@@ -1,4 +1,4 @@
-"""The bookie's HTTP endpoint: ``/metrics`` for Prometheus, and nothing else (docs/guides/bookie.md, metrics)."""
+"""The bookie's HTTP endpoint, only ``/metrics`` for Prometheus (docs/guides/bookie.md, metrics)."""
 
 from io import BytesIO
 from typing import Any
@@ -31,7 +31,7 @@ class MetricsResource(Resource):
 
 
 class BodilessRequest(Request):
-    """Drops the body of a request, of whatever length: nothing here has a use for one, and it would fill the disk."""
+    """Drops the body of a request, whatever its length: no resource here uses it, and it would fill the disk."""
 
     def gotLength(self, length: int | None) -> None:
         self.content = BytesIO()
@@ -40,14 +40,14 @@ class BodilessRequest(Request):
 
 
 def site(registry: CollectorRegistry) -> Site:
-    """Return what answers the requests."""
+    """Return the site that answers the requests."""
     root = Resource()  # type: ignore[no-untyped-call]
     root.putChild(b"metrics", MetricsResource(registry))
     return Site(root, BodilessRequest, timeout=REQUEST_TIMEOUT_S)  # type: ignore[no-untyped-call]
 
 
 def listen(reactor: Any, config: BookieConfig, registry: CollectorRegistry) -> Any:
-    """Listen where ``config`` says and return the port; raises RefusedToStart if that cannot be."""
+    """Listen at the address of ``config`` and return the port; raises RefusedToStart if that is not possible."""
     try:
         return reactor.listenTCP(config.http_server_port, site(registry), interface=config.http_server_host)
     except CannotListenError as error:

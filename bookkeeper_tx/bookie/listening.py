@@ -15,21 +15,21 @@ EVERY_ADDRESS = ("0.0.0.0", "::", "")
 
 @frozen
 class Address:
-    """Where clients find this bookie, and its name."""
+    """The address at which clients find this bookie, and its name."""
 
     listening: socket.socket
-    """Bound; nobody can connect until it listens."""
+    """Bound; no client can connect until it listens."""
     host: str
-    """What clients are told."""
+    """The host that clients connect to."""
     port: int
     bookie_id: str
 
 
 def bind(config: BookieConfig, former_id: str | None = None) -> Address:
-    """Take the address that ``config`` asks for.  Raises RefusedToStart if it cannot be had.
+    """Bind the address of ``config``.  Raises RefusedToStart if that is not possible.
 
-    ``former_id`` is the name that a bookie on the same directories had: if any port will do, it is that name's, for a
-    bookie with another name may not have the directories.
+    ``former_id`` is the last name of the bookie on these directories.  If the configuration accepts any port, the port
+    of that name is taken, since the cookies refuse the directories to a bookie of another name.
     """
     if config.advertise is None and config.listen in EVERY_ADDRESS:
         raise RefusedToStart(
@@ -46,7 +46,7 @@ def bind(config: BookieConfig, former_id: str | None = None) -> Address:
     except OSError as error:
         raise RefusedToStart(f"cannot listen on {where}: {error}; give an address of this machine") from None
     try:
-        # A restarted bookie must not wait until the kernel has forgotten the connections of the one before.
+        # A restarted bookie must not wait until the kernel has forgotten the connections of the former process.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.setblocking(False)
@@ -58,7 +58,7 @@ def bind(config: BookieConfig, former_id: str | None = None) -> Address:
 
 
 def _port_of(former_id: str | None, host: str, config: BookieConfig) -> int:
-    """Return the port in ``former_id`` if it is a name that this bookie would have there, else 0."""
+    """Return the port in ``former_id`` if this bookie would have that name on that port, else 0."""
     if former_id is None or config.bookie_id is not None:
         return 0
     former_host, _, port = former_id.rpartition(":")

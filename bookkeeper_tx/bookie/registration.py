@@ -1,4 +1,4 @@
-"""The registration of a bookie with the metadata store, which tells clients where it is and whether it is writable."""
+"""The registration of a bookie with the metadata store: clients find its address there, and whether it is writable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata import bookie as spec
 
 RETRY_DELAY_S = 5.0
-"""How long after a change of the registration failed it is tried again."""
+"""Seconds between a failed change of the registration and the next attempt."""
 
 log = Logger()
 
@@ -23,14 +23,14 @@ log = Logger()
 def advertised(config: BookieConfig, serves_tls: bool = False) -> frozenset[str]:
     """Return the extensions that a bookie of this configuration publishes.
 
-    One that imitates an old release publishes none but TLS, which that one publishes too.
+    A bookie that imitates an old release publishes only TLS, as that release does.
     """
     own = () if config.wire_compat else (spec.LEDGER_SCOPE_ID, spec.BATCH_READ_V3)
     return frozenset([*own, *([spec.TLS] if serves_tls else [])])
 
 
 class Registration:
-    """Keeps the registration at what ``availability`` says, once :meth:`start` has made it.
+    """Keeps the registration, once :meth:`start` has made it, equal to ``availability``.
 
     ``lost(error)`` is called when another process has taken the bookie's id.
     """
@@ -60,7 +60,7 @@ class Registration:
         return self._register()
 
     def stop(self) -> Deferred[None]:
-        """Unregister; fires when that is done, and fails if it cannot be."""
+        """Unregister; fires when that is done, and fails if it is not possible."""
         self._availability.changed = lambda: None
         self._outdated = False
         if self._retry is not None:
