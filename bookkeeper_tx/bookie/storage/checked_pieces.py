@@ -1,8 +1,8 @@
-"""Checksums of what was flushed, so that reading it ahead needs no look at every record.
+"""Checksums of flushed records, so that a read ahead need not check every record.
 
-A flush knows that its records are right and where each one lies.  It leaves a CRC-32C of each piece (consecutive
-entries of one index page that lie back to back) and of its locations; who reads that piece compares one number.
-What has no checksum here, such as all that was written before the start, is checked record by record.
+A flush knows that its records are right, and the location of each.  It leaves a CRC-32C of each piece (consecutive
+entries of one index page that are back to back in the log) and of its locations; a read of that piece compares one
+number.  Records without a checksum here, such as all those written before the start, are checked one by one.
 """
 
 from array import array
@@ -14,10 +14,10 @@ import crc32c
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 
 PIECE_COUNT_MIN: Final = 64
-"""Of fewer records a checksum is not worth its memory."""
+"""For fewer records a checksum is not worth its memory."""
 
 PART_COUNT_MIN: Final = 16
-"""Of a writer that sends a few entries at a time no checksums are made: they would cost more than they save."""
+"""For a writer that sends fewer entries at a time no checksums are made: they would take more time than they save."""
 
 PIECE_SIZE_MAX: Final = 512 * 1024
 """Bytes read ahead at once, at most."""
@@ -27,7 +27,7 @@ PIECES_MAX: Final = 32 * 1024
 
 
 class Piece(NamedTuple):
-    """Entries that lie back to back in an entry log."""
+    """Entries that are back to back in an entry log."""
 
     first_location: int
     entry_count: int
@@ -63,7 +63,7 @@ class PieceMaker:
         self._pieces: list[Piece] = []
         self._locations = array("Q")
         self._next = (0, 0)
-        """Entry id and location that go on where the piece ends."""
+        """Entry id and location at which the piece would go on."""
         self._size = 0
         self._crc = 0
 
@@ -84,7 +84,7 @@ class PieceMaker:
         self._crc = crc32c.crc32c(records, self._crc)
 
     def close(self) -> None:
-        """End the piece: what comes next is in another page."""
+        """End the piece: the next entries are in another page."""
         if len(self._locations) >= PIECE_COUNT_MIN and self._size <= PIECE_SIZE_MAX:
             checksum = crc32c.crc32c(self._locations.tobytes(), self._crc)
             self._pieces.append(Piece(self._locations[0], len(self._locations), self._size, checksum))

@@ -1,4 +1,4 @@
-"""Writing entry logs (docs/formats/entry-log.md): runs go in whole, and full logs get their ledgers map."""
+"""Writing entry logs (docs/formats/entry-log.md): runs are written uncut, and full logs get their ledgers map."""
 
 import contextlib
 import os
@@ -22,14 +22,14 @@ SCOPED_LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.SCOPED_LEDGERS_MAP_H
 SCOPED_LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.SCOPED_LEDGERS_MAP_ROW)
 
 WRITE_SIZE = 512 * 1024
-"""Bytes of runs collected before they are written: large enough to be cheap, small enough to be copied in the cache."""
+"""Bytes of runs collected for one write: enough to make few writes, and few enough to be copied in the CPU's cache."""
 
 log = Logger()
 
 
 @frozen
 class PlacedRun:
-    """A run and where it was put: the record at offset ``o`` of its buffer has the location ``base + o``."""
+    """A run and its place in a log: the record at offset ``o`` of its buffer has the location ``base + o``."""
 
     run: EntryRun
     base: int
@@ -83,17 +83,17 @@ class _Log:
         self.file = file
         self.log_id = log_id
         self.scoped = scoped
-        """Whether its entries are of ledgers outside scope 0; a log has only those, or none."""
+        """Whether its entries are of ledgers outside scope 0; a log has only such entries, or none."""
         self.written = 0
         """Bytes in the file."""
         self.sizes: dict[int, int] = {}
         """Bytes of each ledger, length words included."""
         self._unwritten: list[bytes | memoryview] = []
         self.end = 0
-        """Bytes in the file once all is written."""
+        """Bytes in the file once all data is written."""
 
     def append(self, data: bytes | memoryview) -> None:
-        """Put ``data`` behind what there is; it is written when enough has come together, or by :meth:`write`."""
+        """Append ``data``; it is written when enough has come together, or by :meth:`write`."""
         self._unwritten.append(data)
         self.end += len(data)
         if self.end - self.written >= WRITE_SIZE:
@@ -116,7 +116,7 @@ class _Log:
         self.file.close()
 
     def cut(self, end: int, sizes: dict[int, int]) -> None:
-        """Forget what came after ``end``; gives its space back."""
+        """Drop the data after ``end``, and free its space."""
         self._unwritten = []
         self.file.truncate(end)
         self.written = self.end = end
@@ -139,19 +139,19 @@ class EntryLogWriter:
         self._created: list[_Log] = []
         self._next_id = 0
         self.first_log_id = 0
-        """The log ids of this process start here; readers need not doubt those locations."""
+        """The first log id of this process; locations in its own logs are certain."""
 
     def start(self) -> None:
-        """Find out which log ids are taken.  A log of an earlier process is never written to again."""
+        """Find out which log ids are taken.  A log of an earlier process is never appended to."""
         taken = [_log_id(name) for name in self._disk.list_directory(self._directory)]
         with contextlib.suppress(FileNotFoundError, ValueError):
             taken.append(int(self._disk.read(os.path.join(self._directory, spec.LAST_ID_NAME)), 16))
         self._next_id = self.first_log_id = max(taken, default=-1) + 1
 
     def write(self, ledgers: Iterable[tuple[int, Sequence[EntryRun]]]) -> list[tuple[int, list[PlacedRun]]]:
-        """Write all runs and sync them; returns where each one is, in the order given.
+        """Write all runs and sync them; return the place of each one, in the order given.
 
-        When it raises, nothing of this call is in a log that is used further, and it can be called again.
+        When it raises, no log in use has anything of this call, and it can be called again.
         """
         before = [(log, log.end, log.sizes.copy()) for log in self._logs.values()]
         synced = True
@@ -169,7 +169,7 @@ class EntryLogWriter:
         return placed
 
     def close(self) -> None:
-        """Close the current logs; as after a crash, they get no ledgers map."""
+        """Close the current logs; like logs after a crash, they get no ledgers map."""
         for current in self._logs.values():
             current.file.close()
         self._logs = {}
@@ -215,9 +215,9 @@ class EntryLogWriter:
         self._full, self._created = [], []
 
     def _roll_back(self, before: list[tuple[_Log, int, dict[int, int]]]) -> None:
-        """Go back to before the write that failed; ``before`` is what there was of the logs to continue with.
+        """Undo a write that failed; ``before`` is the former state of the logs that can be continued.
 
-        After a failed sync nobody knows what of a log is on the disk, so the next write starts others.
+        After a failed sync it is unknown which bytes of a log are on the disk, so the next write starts new logs.
         """
         for created in self._created:
             created.file.close()

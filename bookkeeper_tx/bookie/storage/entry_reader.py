@@ -1,4 +1,4 @@
-"""Reading entry logs: the stretch of consecutive entries that lies in one piece behind a location, checked."""
+"""Reading entry logs: the consecutive entries that are in one piece from a location on, checked."""
 
 import os
 from array import array
@@ -19,7 +19,7 @@ from protocol_specs.ledger_id import SCOPED_MIN
 OPEN_LOGS_MAX = 64
 
 LAST_RECORD_SIZE = 4096
-"""Bytes read for a record whose end is not known before; a larger one is read again if it is the only one."""
+"""Bytes read for a record of unknown end; a larger record is read again if it is the only one."""
 
 _v1_record = V1.record.unpack_fixed
 
@@ -33,10 +33,10 @@ class EntryReader:
         self._pieces = pieces
 
     def read_run(self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int) -> EntryRun:
-        """Return the entries from ``first_entry_id`` on that lie back to back, about ``size`` bytes of them.
+        """Return the entries from ``first_entry_id`` on that are back to back, about ``size`` bytes of them.
 
-        ``locations`` are those of the first entry and of the ones after it in its page.  There is at least one entry in
-        the run, of any size.  Raises StorageFailed if the first one cannot be read or is not the entry it should be.
+        ``locations`` are those of the first entry and of the later ones in its page.  There is at least one entry in
+        the run, of any size.  Raises StorageFailed if the first one cannot be read or is another entry.
         """
         log_id, offset = split_location(locations[0])
         path = os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))
@@ -56,7 +56,7 @@ class EntryReader:
     def read_run_at_once(
         self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int
     ) -> EntryRun | None:
-        """Return what :meth:`read_run` does if that needs no waiting and finds nothing wrong, else None."""
+        """Return the result of :meth:`read_run` if it need not wait and finds no error, else None."""
         log_id, offset = split_location(locations[0])
         with self._files.borrow_open(os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))) as file:
             if file is None or offset < 0:
@@ -86,7 +86,7 @@ class EntryReader:
         raise StorageFailed(f"{entry} is not at offset {offset} of entry log {path}")
 
     def last_add_confirmed(self, ledger_id: int, entry_id: int, entry_location: int) -> int:
-        """Return the last add confirmed that an entry carries, NO_ENTRY if it is too short for that.
+        """Return the last add confirmed in an entry, NO_ENTRY if the entry is too short to have one.
 
         Raises StorageFailed.
         """
@@ -98,7 +98,7 @@ class EntryReader:
 
 
 def _length_of(data: bytes, ledger_id: int, entry_id: int) -> int | None:
-    """Return the length word of the record at the start of ``data``, None if that is not this entry."""
+    """Return the length word of the record at the start of ``data``, None if it is not the record of this entry."""
     if ledger_id >= SCOPED_MIN:
         return _length_of_v2(data, ledger_id, entry_id)
     if len(data) < V1.head_size:
@@ -119,7 +119,7 @@ def _length_of_v2(data: bytes, ledger_id: int, entry_id: int) -> int | None:
 
 
 def _checked_run(data: bytes, ledger_id: int, first_entry_id: int, locations: "array[int]") -> EntryRun | None:
-    """Return the records in ``data`` that are right, None if the first one is not, or not whole."""
+    """Return the records in ``data`` that are right, None if the first one is wrong or not complete."""
     length = _length_of(data, ledger_id, first_entry_id)
     if length is None or length + RECORD_LENGTH_SIZE > len(data):
         return None
@@ -132,7 +132,7 @@ def _checked_run(data: bytes, ledger_id: int, first_entry_id: int, locations: "a
 def _piece_run(
     data: bytes, piece: Piece, ledger_id: int, first_entry_id: int, locations: "array[int]"
 ) -> EntryRun | None:
-    """Return the run that ``piece`` tells of, None if that is not what ``data`` is."""
+    """Return the run of ``piece``, None if ``data`` does not match its checksum."""
     locations = locations[: piece.entry_count]
     length = _length_of(data, ledger_id, first_entry_id)
     if length is None or len(data) != piece.size or checksum_of(data, locations) != piece.checksum:
@@ -149,7 +149,7 @@ def _without_absent_end(locations: "array[int]") -> "array[int]":
 
 
 def _bytes_to_read(locations: "array[int]", size: int) -> int:
-    """Return how many bytes to read: whole records, as far as their ends can be told from the next one's location."""
+    """Return how many bytes to read: complete records, as far as the location of the next one gives their end."""
     count = bisect_right(locations, locations[0] + size, 1)
     span = locations[count - 1] - locations[0]
     if count < len(locations):

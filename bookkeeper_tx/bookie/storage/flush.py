@@ -1,4 +1,4 @@
-"""One flush of the ledger storage: what it writes, and in which order."""
+"""One flush of the ledger storage: entries first, then indexes."""
 
 from collections.abc import Mapping
 
@@ -20,26 +20,26 @@ class HeaderChange:
     is_new: bool
     """Whether there is no file yet."""
     is_doubtful: bool = False
-    """Whether the file was found after a crash, and its name may not be on the disk."""
+    """Whether the file was found after a crash, so that its name may not be on the disk."""
 
 
 @frozen
 class Snapshot:
-    """What the storage held in memory only at one moment; it does not change any more."""
+    """The part of the storage that was in memory only, at one moment; it does not change any more."""
 
     entries: WriteCache
     headers: Mapping[int, HeaderChange]
-    """The changed headers by ledger id, those of ledgers without new entries too."""
+    """The changed headers by ledger id, including those of ledgers without new entries."""
 
 
 @frozen
 class Flushed:
-    """What a flush has changed."""
+    """The changes of a flush."""
 
     pages: list[PageKey]
     """Index pages."""
     pieces: list[Piece]
-    """What lies together in the entry logs."""
+    """Entries that are back to back in the entry logs."""
 
 
 class StorageFlush:
@@ -55,8 +55,8 @@ class StorageFlush:
     def write(self, snapshot: Snapshot) -> Flushed:
         """Make ``snapshot`` durable.
 
-        Entries first, and synced, so that no location ever points to what is not there; then all that points to them.
-        Raises OSError; the same snapshot can then be written again.
+        Entries are written and synced first, then the locations that point to them, so that no location ever points to
+        a missing entry.  After an OSError the same snapshot can be written again.
         """
         if self._logged is None or self._logged[0] is not snapshot:
             self._logged = snapshot, dict(self._logs.write(snapshot.entries))

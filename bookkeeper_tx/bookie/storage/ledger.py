@@ -1,4 +1,4 @@
-"""What a bookie knows of one of its ledgers."""
+"""The state of one ledger on a bookie."""
 
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.model import ledger_name
@@ -6,7 +6,7 @@ from protocol_specs.fields import NO_ENTRY
 
 
 class Ledger:
-    """One ledger.  Read it as you like; only the ledger storage changes it."""
+    """One ledger.  Everybody may read it; only the ledger storage changes it."""
 
     __slots__ = (
         "__weakref__",
@@ -29,7 +29,7 @@ class Ledger:
         self.explicit_lac: bytes | None = None
         """Body of the WRITE_LAC request with the highest last add confirmed."""
         self.last_add_confirmed = NO_ENTRY
-        """The highest last add confirmed that entries and explicit ones told of."""
+        """The highest last add confirmed that was in an entry or in a WRITE_LAC request."""
         self.last_entry_id = NO_ENTRY
         """The highest id of the entries stored here."""
         self.indexed = False
@@ -37,10 +37,10 @@ class Ledger:
         self.next_read_id = NO_ENTRY
         """The entry that a sequential reader asks for next."""
         self.read_ahead_bytes = 0
-        """How much to read at once for that reader."""
+        """How many bytes to read at once for that reader."""
 
     def header(self) -> IndexHeader:
-        """Return what the header of the index file has to say."""
+        """Return the header that the index file must have."""
         return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"")
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Pages of entry locations kept in memory: a bounded number, the ones used last, only what is in the files as well."""
+"""Pages of entry locations kept in memory: a bounded number, the ones used last, equal to those in the files."""
 
 from array import array
 from collections import OrderedDict
@@ -15,7 +15,7 @@ class LedgerCache:
         self._pages_max = pages_max
         self._pages: OrderedDict[PageKey, array[int]] = OrderedDict()
         self.generation = 0
-        """Counts flushes: what was read from a file before one may be old after it."""
+        """Counts flushes: a page read from a file before a flush may be out of date after it."""
 
     def get(self, key: PageKey) -> "array[int] | None":
         page = self._pages.get(key)
@@ -24,7 +24,7 @@ class LedgerCache:
         return page
 
     def put(self, key: PageKey, page: "array[int]", generation: int) -> None:
-        """Keep a page whose reading began in ``generation``; one that may be out of date is not kept."""
+        """Keep a page whose reading began in ``generation``, unless it may be out of date."""
         if generation != self.generation:
             return
         self._pages[key] = page

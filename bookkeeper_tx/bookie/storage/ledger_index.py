@@ -1,4 +1,4 @@
-"""Index files (docs/formats/ledger-index.md), one per ledger: its header, and where its entries are."""
+"""Index files (docs/formats/ledger-index.md), one per ledger: its header, and the locations of its entries."""
 
 import contextlib
 import os
@@ -26,14 +26,14 @@ Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
 
 NEW_SUFFIX = ".new"
-"""Behind the name of a new index file until it is whole, so that no crash leaves half a header."""
+"""Suffix to the name of a new index file until it is complete, so that no crash leaves half a header."""
 
 _EMPTY_PAGE = bytes(spec.PAGE_SIZE)
 
 
 @frozen
 class IndexHeader:
-    """What the header of an index file says of a ledger."""
+    """The ledger's state in the header of an index file."""
 
     master_key: bytes
     fenced: bool = False
@@ -78,16 +78,16 @@ class IndexHeader:
 
 @frozen
 class WrittenLocations:
-    """What a write to one index has changed."""
+    """The changes of a write to one index."""
 
     pages: list[int]
     """Numbers of pages."""
     pieces: list[Piece]
-    """What was found to lie together, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
+    """Entries back to back in a log, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
 
 
 def explicit_lac_size_max(master_key: bytes) -> int:
-    """Return how many bytes of explicit last add confirmed fit the header behind this key."""
+    """Return how many bytes of explicit last add confirmed fit the header after this key."""
     return spec.HEADER_SIZE - spec.HEADER_FIXED_SIZE - len(master_key)
 
 
@@ -97,7 +97,7 @@ def page_of(entry_id: int) -> int:
 
 
 def _page(data: bytes) -> Page:
-    """Return a page from the bytes of a file, which may end before it."""
+    """Return a page from the bytes of a file, which may end before the end of the page."""
     if len(data) < spec.PAGE_SIZE:
         data = data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE]
         data += _EMPTY_PAGE[len(data) :]
@@ -107,7 +107,7 @@ def _page(data: bytes) -> Page:
 
 
 def _filled(page: Page, first_id: int) -> list[range]:
-    """Return the ids that have a location in the page of ``first_id`` and those behind it."""
+    """Return the ids that have a location in ``page``, or in several pages, whose first id is ``first_id``."""
     if page.count(entry_log_spec.NO_LOCATION) == 0:
         return [range(first_id, first_id + len(page))]
     ids = [first_id + slot for slot, location in enumerate(page) if location != entry_log_spec.NO_LOCATION]
@@ -141,8 +141,8 @@ class LedgerIndexes:
     def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
         """Return the header of a ledger's index, None if there is no index; raises StorageFailed.
 
-        ``replaying``: a file that a crash left without a header counts as none, since the journal still has what
-        belongs in it.
+        ``replaying``: a file that a crash left without a header counts as missing, since the journal still has its
+        contents.
         """
         path = self.path(ledger_id)
         try:
@@ -157,7 +157,7 @@ class LedgerIndexes:
         return IndexHeader.unpack(path, data)
 
     def read_page(self, ledger_id: int, number: int) -> Page:
-        """Return one page of locations, zeros where the file has none; raises StorageFailed."""
+        """Return one page of locations, 0 for entries without one; raises StorageFailed."""
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
@@ -168,7 +168,7 @@ class LedgerIndexes:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
 
     def read_page_at_once(self, ledger_id: int, number: int) -> "Page | None":
-        """Return what :meth:`read_page` does if that needs no waiting, else None."""
+        """Return the result of :meth:`read_page` if it need not wait, else None."""
         with self._files.borrow_open(self.path(ledger_id)) as file:
             data = None
             if file is not None:
@@ -184,7 +184,7 @@ class LedgerIndexes:
         return found
 
     def last_entry(self, ledger_id: int) -> tuple[int, int]:
-        """Return the highest entry id that has a location, and the location; raises StorageFailed."""
+        """Return the highest entry id that has a location, and that location; raises StorageFailed."""
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
@@ -206,7 +206,7 @@ class LedgerIndexes:
     ) -> WrittenLocations:
         """Write a header, if one is given, and the locations of runs, ascending.
 
-        All is synced, except for the name of a new file: sync :meth:`directory_of` for that.  Raises OSError.
+        All is synced, except the name of a new file: for that, sync :meth:`directory_of`.  Raises OSError.
         """
         if is_new:
             return self._create(ledger_id, header, placed)
@@ -246,7 +246,7 @@ class LedgerIndexes:
         return os.path.dirname(self.path(ledger_id))
 
     def directories_above(self, ledger_id: int) -> list[str]:
-        """Return the directories to sync after an index that another process made."""
+        """Return the directories to sync for an index that another process made."""
         directories = [self.directory_of(ledger_id)]
         while directories[-1] != self._directory:
             directories.append(os.path.dirname(directories[-1]))
@@ -257,7 +257,7 @@ class LedgerIndexes:
 
 
 def _write_locations(file: File, placed: Sequence[PlacedRun]) -> WrittenLocations:
-    """Put the locations of runs into their pages, which are read, changed and written whole."""
+    """Put the locations of runs into their pages; whole pages are read, changed and written."""
     numbers: list[int] = []
     pieces = PieceMaker()
     page: Page | None = None

@@ -1,7 +1,7 @@
 """The ledger storage of a bookie: adds go to memory, flushes to entry logs and indexes, reads come from all of them.
 
-What is here is durable only after a flush; until then the journal has it.  Files are written by the flush worker and
-read by the read worker; everything else happens on the reactor thread, so that no lock is needed.
+An entry is durable here only after a flush; until then it is in the journal.  Files are written by the flush worker and
+read by the read worker; all other work is done on the reactor thread, so that no lock is needed.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ log = Logger()
 class LedgerStorage:
     """The ledgers and entries of one bookie.
 
-    ``directory`` is the ``current`` of its ledger directory.  After :meth:`start` and the replay of the journal into a
-    :class:`~bookkeeper_tx.bookie.storage.replay_sink.StorageSink`, whose ``finish`` ends the start, it serves.
+    ``directory`` is the ``current`` of its ledger directory.  It serves after :meth:`start` and a replay of the journal
+    into a :class:`~bookkeeper_tx.bookie.storage.replay_sink.StorageSink`, which ends with the sink's ``finish``.
     """
 
     def __init__(
@@ -68,27 +68,27 @@ class LedgerStorage:
         self._changed: dict[int, Ledger] = {}
         """Ledgers whose header in the index file is out of date."""
         self._doubtful: set[int] = set()
-        """Ledgers whose index file may not be on the disk as it can be read."""
+        """Ledgers whose index file may be in the page cache only, and not on the disk."""
         self._snapshot: Snapshot | None = None
-        """What is being flushed, or has to be flushed again."""
+        """The snapshot that is being flushed, or has to be flushed again."""
         self._snapshot_mark: LogMark | None = None
         self._flushing = DeferredLock()
         self._flush_asked = False
         self.flush_failed = False
-        """Whether the last flush failed, for want of space or because the disk does."""
+        """Whether the last flush failed: the disk is full or broken."""
         self.on_flush_wanted: Callable[[], None] = lambda: None
         """Called when the write cache is half full."""
         self.on_drained: Callable[[], None] = lambda: None
-        """Called when the write cache was full and is no more."""
+        """Called when the write cache was full and is not full any more."""
         self.on_flush_failed_changed: Callable[[], None] = lambda: None
         """Called when ``flush_failed`` has changed."""
 
     def start(self) -> None:
-        """Look at the directory; blocks.  Raises OSError."""
+        """Read the names in the directory; blocks.  Raises OSError."""
         self._logs.start()
 
     def stop(self) -> Deferred[None]:
-        """Close all files once a flush under way has ended.  What was not flushed stays in the journal only."""
+        """Close all files once a flush under way has ended.  Entries that are not flushed are in the journal only."""
         return self._flushing.run(self._close)
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class LedgerStorage:
     def open_for(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, bool]:
         """Return a ledger, made if it was unknown, and whether it was made.
 
-        Raises Unauthorized if its key is another one, BadRequest for an id or key that cannot be stored, StorageFailed.
+        Raises Unauthorized if it has another key, BadRequest for an id or key that cannot be stored, StorageFailed.
         """
         ledger = self._ledgers.find(ledger_id)
         if ledger is None:
@@ -112,7 +112,7 @@ class LedgerStorage:
         return ledger, False
 
     def fence(self, ledger: Ledger) -> bool:
-        """Fence a ledger; returns whether it was not fenced before."""
+        """Fence a ledger; return True if it was not fenced before."""
         if ledger.fenced:
             return False
         ledger.fenced = True
@@ -120,9 +120,9 @@ class LedgerStorage:
         return True
 
     def set_explicit_lac(self, ledger: Ledger, body: bytes) -> None:
-        """Keep the body of a WRITE_LAC request, whole, unless one with a higher last add confirmed is there.
+        """Keep the whole body of a WRITE_LAC request, unless there is one with a higher last add confirmed.
 
-        Raises BadRequest if it is none of this ledger, or does not fit the header of the index.
+        Raises BadRequest if it is another ledger's, or does not fit the header of the index.
         """
         last_add_confirmed = explicit_last_add_confirmed(ledger, body)
         if ledger.explicit_lac is not None and last_add_confirmed < explicit_lac_of(ledger.explicit_lac)[1]:
@@ -172,7 +172,7 @@ class LedgerStorage:
         return self._loader.find(ledger_id, entry_id) if run is None else run
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
-        """Return the ids of the entries that are not in the index yet, and of some that may be there as well."""
+        """Return the ids of the entries that are not in the index yet; some of them may be in it already."""
         flushing = [] if self._snapshot is None else self._snapshot.entries.ranges(ledger_id)
         return flushing + self._active.ranges(ledger_id)
 
@@ -181,9 +181,9 @@ class LedgerStorage:
         return self._indexes.ranges(ledger_id, first_page, page_count)
 
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
-        """Fire with a run that holds the entry, from the entry logs and read ahead if it is not in memory.
+        """Fire with a run that holds the entry: from memory, or from the entry logs, together with later entries.
 
-        Fails with NoSuchLedger, NoSuchEntry, or StorageFailed for what is there but cannot be read.
+        Fails with NoSuchLedger, NoSuchEntry, or StorageFailed for an entry that is stored but cannot be read.
         """
         run = self.cached_run(ledger_id, entry_id)
         if run is not None:
@@ -202,19 +202,19 @@ class LedgerStorage:
 
     @property
     def full(self) -> bool:
-        """Whether the write cache holds all that it should, and the one before it is still being flushed."""
+        """Whether the write cache is full, while the one before it is still being flushed."""
         return self._active.size_bytes >= self._write_cache_bytes_max
 
     @property
     def dirty(self) -> bool:
-        """Whether anything, be it a fence, is in memory and journal only."""
+        """Whether any change, even a fence, is in memory and journal only."""
         return bool(self._active or self._changed or self._snapshot is not None)
 
     def flush(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
-        """Make durable what is here now; fires with the journal's mark as it was before that was looked at.
+        """Make the present state durable; fires with the journal's mark, sampled before that state.
 
-        ``mark_of`` gives the mark.  When it fails, all is still here and can be read, and the next flush starts with
-        what this one was about; so its mark is that of the first attempt.
+        ``mark_of`` returns the mark.  After a failure all entries are still here and can be read, and the next flush
+        starts with the same snapshot; so its mark is that of the first attempt.
         """
         return self._flushing.run(self._flush, mark_of)
 
@@ -224,19 +224,19 @@ class LedgerStorage:
         return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
 
     def replayed(self) -> None:
-        """Note that the journal was replayed: from now on a broken index is broken, not unfinished."""
+        """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""
         self._ledgers.replaying = False
 
     def doubt(self, ledger: Ledger) -> None:
-        """Have the next flush make durable what the index of a ledger says, name of the file included.
+        """Let the next flush make the index of a ledger durable again, including the name of its file.
 
-        A process that was killed may have left in the page cache what it had not synced; it reads as if it were stored.
+        A killed process may have left unsynced bytes in the page cache; they read as if they were on the disk.
         """
         self._changed[ledger.ledger_id] = ledger
         self._doubtful.add(ledger.ledger_id)
 
     def flush_now(self) -> None:
-        """Flush on this thread: for the replay, which is not served by anyone else.  Raises OSError."""
+        """Flush on this thread: for the replay, during which nothing else runs.  Raises OSError."""
         snapshot = self._take_snapshot(None)
         self._written(self._flusher.write(snapshot), snapshot)
 
@@ -290,7 +290,7 @@ class LedgerStorage:
         self._indexes.close()
         self._reader.close()
 
-    # What is where ---------------------------------------------------------------------------------------------------
+    # Memory and index files ------------------------------------------------------------------------------------------
 
     def _unflushed(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         run = self._active.find(ledger_id, entry_id)
@@ -305,7 +305,7 @@ class LedgerStorage:
         return self._loader.location(ledger_id, entry_id) != NO_LOCATION
 
     def _in_use(self, ledger_id: int) -> bool:
-        """Tell whether the handle of a ledger has something that its index file has not."""
+        """Tell whether the handle of a ledger has state that is not in its index file."""
         snapshot = self._snapshot
         return (
             ledger_id in self._changed

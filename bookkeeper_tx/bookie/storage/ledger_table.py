@@ -1,4 +1,4 @@
-"""The ledgers of a bookie: handles of the ones used last in memory, the rest in their index files."""
+"""The ledgers of a bookie: handles of those used last in memory, the others in their index files."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from protocol_specs.entry import version
 from protocol_specs.fields import NO_ENTRY
 
 LEDGERS_MAX = 100_000
-"""Handles kept of ledgers that need none (clean, nothing in the write caches): about 50 MB."""
+"""How many handles are kept of ledgers that do not need one (clean, no entries in the write caches): about 50 MB."""
 
 log = Logger()
 
@@ -24,8 +24,8 @@ log = Logger()
 class LedgerTable:
     """Finds the one handle of a ledger.
 
-    ``in_use(ledger_id)`` tells whether a handle must stay.  Whoever still holds one that was dropped from here gets
-    the same one again: two handles of one ledger could differ about its fence.
+    ``in_use(ledger_id)`` tells whether a handle must stay.  A handle that was dropped from here, but is still held by
+    somebody, is found again: two handles of one ledger could differ about its fence.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class LedgerTable:
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
         self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
         self.replaying = True
-        """Whether the journal is still being replayed, and may have what a crash kept from an index file."""
+        """Whether the journal is still being replayed: it may have what a crash has kept from an index file."""
 
     def find(self, ledger_id: int) -> Ledger | None:
         """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read."""
@@ -58,7 +58,7 @@ class LedgerTable:
         return ledger
 
     def create(self, ledger_id: int, master_key: bytes) -> Ledger:
-        """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for what no index can hold."""
+        """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for a bad id or key."""
         if ledger_id < 0:
             raise BadRequest(f"ledger id {ledger_id} is negative")
         if len(master_key) > fields.MASTER_KEY_SIZE:
@@ -88,7 +88,7 @@ class LedgerTable:
             try:
                 carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)
             except StorageFailed as error:
-                # A last add confirmed is a lower bound, so none is right as well; and the other entries may be fine.
+                # A last add confirmed is a lower bound, so NO_ENTRY is right as well; other entries may be readable.
                 name = ledger_name(ledger_id)
                 log.error("ledger {ledger_id} has no readable last entry: {error}", ledger_id=name, error=error)
             else:

@@ -18,7 +18,7 @@ class _Open:
 
 
 class OpenFiles:
-    """The ``count_max`` files used last stay open; those in use are closed only when their last borrower is done."""
+    """The ``count_max`` files used last stay open; a file in use is closed only when its last borrower is done."""
 
     def __init__(self, disk: Disk, count_max: int, *, writable: bool = False) -> None:
         self._disk = disk
@@ -29,7 +29,7 @@ class OpenFiles:
 
     @contextmanager
     def borrow(self, path: str) -> Iterator[File]:
-        """Give the file of this path for the length of a ``with`` block; raises OSError."""
+        """Lend the file of this path to a ``with`` block; raises OSError."""
         opened = self._acquire(path)
         try:
             yield opened.file
@@ -38,7 +38,7 @@ class OpenFiles:
 
     @contextmanager
     def borrow_open(self, path: str) -> Iterator[File | None]:
-        """Give the file as :meth:`borrow` does, but None if it would have to be opened or waited for."""
+        """Lend the file as :meth:`borrow` does, but give None if it would have to be opened or waited for."""
         opened = None
         if self._lock.acquire(blocking=False):
             try:
@@ -55,7 +55,7 @@ class OpenFiles:
                 self._release(opened)
 
     def forget(self, path: str) -> None:
-        """Open the file anew the next time: another one has its name now, or a write to it failed."""
+        """Open the file anew the next time: another file has its name now, or a write to it failed."""
         with self._lock:
             opened = self._open.pop(path, None)
             if opened is not None:

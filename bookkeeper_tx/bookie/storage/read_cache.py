@@ -12,7 +12,7 @@ def _memory_of(run: EntryRun) -> int:
 
 
 class ReadCache:
-    """The runs used last, in ``size_max`` bytes of memory.  Entries never change, so nothing here gets out of date."""
+    """The runs used last, in ``size_max`` bytes of memory.  Entries never change, so no run gets out of date."""
 
     def __init__(self, size_max: int) -> None:
         self._size_max = size_max
@@ -36,7 +36,7 @@ class ReadCache:
         return run
 
     def add(self, run: EntryRun) -> None:
-        """Keep ``run`` in the place of those that hold nothing else."""
+        """Keep ``run``, and drop those that hold only entries of ``run``."""
         firsts = self._firsts.setdefault(run.ledger_id, [])
         at = bisect_left(firsts, run.first_entry_id)
         covered = [
@@ -55,8 +55,8 @@ class ReadCache:
         while self.size_bytes > self._size_max and len(self._runs) > 1:
             self._remove(next(iter(self._runs)))
 
-    def forget_behind(self, run: EntryRun) -> None:
-        """Forget what lies before the run that ``run`` goes on from: its memory, still warm, is the next one's."""
+    def forget_before(self, run: EntryRun) -> None:
+        """Forget the run before the one that ``run`` continues: its memory is still warm for the next run."""
         firsts = self._firsts[run.ledger_id]
         at = bisect_left(firsts, run.first_entry_id)
         if at >= 2 and self._runs[run.ledger_id, firsts[at - 1]].last_entry_id + 1 == run.first_entry_id:

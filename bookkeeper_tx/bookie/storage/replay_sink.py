@@ -1,4 +1,4 @@
-"""Where the replay of the journal puts what it finds: the ledger storage, before it serves anybody."""
+"""The sink of the journal's replay: the ledger storage, before it serves."""
 
 from twisted.logger import Logger
 
@@ -13,10 +13,10 @@ log = Logger()
 class StorageSink:
     """Takes replayed records.
 
-    A record of a ledger whose key was neither replayed before nor is in an index is one of a deleted ledger, and
-    passed over.  A replayed entry takes the place of the one in the index, which may point to what a crash kept from
-    the disk; only what this replay itself has written stays.  What an index says of a ledger in the journal is written
-    once more: a kill may have kept its sync from happening, and the journal is given up when the replay has ended.
+    A ledger whose key was neither replayed before nor is in an index is a deleted one, and its records are skipped, as
+    by Java's ``BookieImpl``.  A replayed entry replaces the one in the index, which may point to bytes that a crash has
+    kept from the disk; only locations written by this replay stay.  The index of each ledger in the journal is written
+    once more: a kill may have prevented its sync, and the journal is given up when the replay has ended.
     """
 
     def __init__(self, storage: LedgerStorage) -> None:
@@ -25,7 +25,7 @@ class StorageSink:
         """Records of deleted ledgers."""
 
     def key(self, ledger_id: int, master_key: bytes) -> None:
-        """Take a master key.  The one in an index stands: it was checked when it was stored."""
+        """Take a master key.  A key in an index wins: it was checked when it was stored."""
         try:
             self._storage.open_for(ledger_id, master_key)
         except Unauthorized:

@@ -19,10 +19,11 @@ from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 
 READ_AHEAD_BYTES_MIN = 16 * 1024
-"""Read at once for a reader that jumps: a little more than one entry costs next to nothing."""
+"""Bytes read at once for a reader that jumps: a little more than one entry takes hardly more time."""
 
 SCAN_BYTES_MIN = 64 * 1024
-"""Who was given this much at once goes through a ledger, and does not come back for what is behind."""
+"""A reader for which so many bytes are read at once reads a ledger in order, and does not come back to earlier entries.
+"""
 
 _Loaded = tuple["array[int]", EntryRun | None]
 
@@ -39,10 +40,10 @@ class RunLoader:
         self._runs = runs
         self._worker = worker
         self._waiting: dict[PageKey, list[tuple[Ledger, int, Deferred[EntryRun]]]] = {}
-        """Who waits for a load in the same page: it probably brings what they want."""
+        """The requests that wait for a load of the same page, which probably brings their entries."""
 
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
-        """Return the run that holds an entry if it was loaded already."""
+        """Return the run that holds an entry, if it was loaded already."""
         return self._runs.find(ledger_id, entry_id)
 
     def load(self, ledger: Ledger, entry_id: int) -> Deferred[EntryRun]:
@@ -65,7 +66,7 @@ class RunLoader:
         return loading
 
     def location(self, ledger_id: int, entry_id: int) -> int:
-        """Return where an entry is, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
+        """Return the location of an entry, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
 
         Raises StorageFailed.
         """
@@ -91,7 +92,7 @@ class RunLoader:
             raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
         self._runs.add(run)
         if run.size >= SCAN_BYTES_MIN:
-            self._runs.forget_behind(run)
+            self._runs.forget_before(run)
         ledger.next_read_id = run.last_entry_id + 1
         if run.size * 2 > size or ledger.next_read_id % PAGE_COUNT == 0:
             ledger.read_ahead_bytes = min(2 * size, PIECE_SIZE_MAX)
@@ -100,7 +101,7 @@ class RunLoader:
         return run
 
     def _wake(self, outcome: EntryRun | Failure, key: PageKey) -> EntryRun | Failure:
-        """Give those who waited what was loaded, or load what they want."""
+        """Answer the waiting requests from the loaded run, or start a load for them."""
         for ledger, entry_id, waiting in self._waiting.pop(key):
             run = self._runs.find(ledger.ledger_id, entry_id)
             again = self.load(ledger, entry_id) if run is None else succeed(run)
@@ -109,9 +110,9 @@ class RunLoader:
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:
-    """Return how many bytes to read at once: twice as many each time that a reader goes on about where it ended.
+    """Return how many bytes to read at once: twice as many each time that a reader goes on near its last read's end.
 
-    About, because several requests of one reader are in flight, and what they want first comes in any order.
+    Only near, because several requests of one reader are in flight, and they come in any order.
     """
     if abs(entry_id - ledger.next_read_id) > PAGE_COUNT:
         return READ_AHEAD_BYTES_MIN

@@ -1,10 +1,10 @@
-"""Checking many records at once: which of the entries at consecutive locations lie back to back in a piece of a log.
+"""Checking many records at once: which of the entries at consecutive locations are back to back in a piece of a log.
 
-Each record must start where its location says, and its head (length, ledger id, entry id) must be the right one.  A
-loop over the records costs more than reading them does, so columns of bytes are compared instead: of records of one
-size by slices with a step, of others after their heads were put together.  Locations are subtracted from one another
-as one large int, a lane of 64 bits each.  What stands before the entry id is the same in all entries of a ledger, in
-either entry format, so it is compared with that of the first.
+Each record must start at its location, and its head (length, ledger id, entry id) must be right.  A loop over the
+records takes longer than reading them, so columns of bytes are compared instead: slices with a step for records of one
+size, and the joined heads for others.  Locations are subtracted from one another as one large int, with a lane of 64
+bits for each.  The bytes before the entry id are the same in all entries of a ledger, in either entry format, so they
+are compared with those of the first entry.
 """
 
 import sys
@@ -18,7 +18,7 @@ from protocol_specs.codecs import RECORD_LENGTH
 from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
 
 ONE_BY_ONE_MAX = 8
-"""Up to so many records a loop is the cheaper way."""
+"""Up to so many records a loop is faster."""
 
 _LANE_BITS = 8 * LOCATION_SIZE
 _ONES = int.from_bytes(((1).to_bytes(LOCATION_SIZE, "big")) * PAGE_COUNT, "big")
@@ -30,7 +30,7 @@ def checked_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data
     """Return the offsets, as those of an EntryRun, of the records in ``data`` that are right.
 
     ``locations`` are those of ``entry_id``, whose record takes ``size`` bytes and was checked, and of at most a page of
-    entries after it.  The first record that is not right, or not whole, ends the run; it may be fine elsewhere.
+    entries after it.  The first record that is wrong or not complete ends the run; it may be right elsewhere.
     """
     form = format_of(ledger_id)
     count = bisect_right(locations, locations[0] + len(data) - form.head_size, 1)
@@ -67,7 +67,7 @@ def _of_one_size(
         count -= 1
         end -= size
         if end + RECORD_LENGTH_SIZE + _length(data, end)[0] <= len(data):
-            # The last one is whole, but of another size.
+            # The last record is complete, but has another size.
             return None
     entry_id_at = RECORD_LENGTH_SIZE + form.entry_id_at
     for at in range(entry_id_at):
@@ -91,7 +91,7 @@ def _of_any_size(form: EntryFormat, entry_id: int, locations: "array[int]", data
         lengths = (following - (lanes >> _LANE_BITS) - RECORD_LENGTH_SIZE * ones).to_bytes(
             (count - 1) * LOCATION_SIZE, "big"
         )
-    except OverflowError:  # They do not ascend.
+    except OverflowError:  # the locations do not ascend
         return None
     heads = b"".join([data[offset : offset + head_size] for offset in offsets])
     if not _heads_are_right(form, entry_id, count, heads, lengths):
@@ -112,7 +112,7 @@ def _from_first(locations: "array[int]", lanes: int) -> "array[int]":
 
 
 def _heads_are_right(form: EntryFormat, entry_id: int, count: int, heads: bytes, lengths: bytes) -> bool:
-    """Tell whether the heads of ``count`` records are what ids, and lengths of all but the last, want them to be."""
+    """Tell whether the heads of ``count`` records have the right ids, and, except the last one, the right lengths."""
     head_size = form.head_size
     if len(heads) != count * head_size:
         return False
@@ -127,7 +127,7 @@ def _heads_are_right(form: EntryFormat, entry_id: int, count: int, heads: bytes,
 
 
 def _one_by_one(form: EntryFormat, entry_id: int, locations: Sequence[int], data: bytes, size: int) -> "array[int]":
-    """Return the offsets of the records up to the first one that is not right."""
+    """Return the offsets of the records up to the first wrong one."""
     first, head_size, unpack = locations[0], form.head_size, form.head.unpack_fixed
     offsets = array("Q", [0, size])
     end = size

@@ -8,16 +8,16 @@ from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import NO_ENTRY
 
 RUN_OVERHEAD_BYTES = 320
-"""What a run costs besides its records and offsets: the objects that hold them, and its places in two lists."""
+"""Memory of a run besides its records and offsets: the objects that hold them, and its places in two lists."""
 
 OFFSET_BYTES = 8
 
 
 def compacted(run: EntryRun) -> EntryRun:
-    """Return ``run``, or one of the same entries that holds no more memory than it needs.
+    """Return ``run``, or a run of the same entries that holds no more memory than it needs.
 
-    Offsets become an array (a list of ints takes four times as much), and records that are the smaller part of their
-    buffer get one of their own.
+    Offsets become an array (a list of ints takes four times as much), and records get a buffer of their own if theirs
+    has other bytes in it, more than a quarter of their size.
     """
     offsets, buffer = run.offsets, run.buffer
     start, end = offsets[0], offsets[-1]
@@ -127,6 +127,6 @@ class WriteCache:
         return bool(self._ledgers)
 
     def __iter__(self) -> Iterator[tuple[int, list[EntryRun]]]:
-        """Give ledger ids and their runs, both ascending: the order in which they go to the entry log."""
+        """Iterate over ledger ids and their runs, both ascending: the order in which they go to the entry log."""
         for ledger_id in sorted(self._ledgers):
             yield ledger_id, self._ledgers[ledger_id].runs

@@ -56,5 +56,5 @@ def test_who_goes_through_a_ledger_leaves_two_runs() -> None:
     for first in (0, 2, 4, 10):
         run = run_of(first, 50, 50)
         cache.add(run)
-        cache.forget_behind(run)
+        cache.forget_before(run)
     assert [first for first in (0, 2, 4, 10) if cache.find(7, first)] == [2, 4, 10]
