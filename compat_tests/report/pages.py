@@ -26,6 +26,7 @@ from compat_tests.report.sections import FILE, Section
 from protocol_specs.rendering import command
 
 _MADE = "<!-- made by python -m compat_tests.report.pages; what is written here is lost -->"
+_CODES = "[the errata](../protocol/errata.md#the-codes-of-the-conformance-suite) explain codes such as D14 and S1"
 _ROLES = {Role.BOOKIE: "Cases for bookies", Role.CLIENT: "Cases for clients"}
 
 
@@ -79,7 +80,8 @@ def _cases(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
     by_label = {section.label: section for section in sections}
     lines = [_MADE, "", "# The cases", ""]
     lines += [
-        f"{len(cases)} requirements, by area. [By section of the reference](sections.md) they are listed too.",
+        f"{len(cases)} requirements, by area. [Another page](sections.md) lists them by section of the reference. The"
+        f" last column says where a case comes from; {_CODES}.",
         "",
     ]
     for role, title in _ROLES.items():
@@ -142,7 +144,8 @@ def _divergences(cases: Sequence[Case], sections: Sequence[Section]) -> list[str
     lines = [_MADE, "", "# Known divergences", ""]
     lines += [
         "Where an implementation is known to do something else than a case requires. Such a result is no failure of a"
-        " run; the same case failing in another way is, and so is one that passes although it is listed.",
+        " run; the same case failing in another way is, and so is one that passes although it is listed. The last"
+        f" column names it; {_CODES}.",
         "",
     ]
     for folder in sorted(path for path in divergences.FOLDER.iterdir() if path.is_dir()):
