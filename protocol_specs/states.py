@@ -23,7 +23,7 @@ class Machine(NamedTuple):
 _EITHER, _V2_ONLY, _CLOSED = "EITHER", "V2 ONLY", "CLOSED"
 
 DETECTION = Machine(
-    "Which dialect a connection speaks, as a bookie finds out",
+    "Which protocol version a connection speaks, as a bookie detects it",
     (_EITHER, _V2_ONLY, _CLOSED),
     (
         Transition(_EITHER, "a frame that is V3", "answer in V3", _EITHER),
@@ -76,14 +76,14 @@ HANDSHAKE = Machine(
         Transition(_NEW, "neither", "", _COMPLETE),
         Transition(_ASKING_TLS, "EOK", "ClientHello", _SECURING),
         Transition(_ASKING_TLS, "another status", "drop the connection", _FAILED),
-        Transition(_ASKING_TLS, "EOK, and bytes behind it", "drop the connection", _FAILED),
+        Transition(_ASKING_TLS, "EOK, and bytes after it", "drop the connection", _FAILED),
         Transition(_SECURING, "TLS is up, and a plugin", "its first token", _AUTHENTICATING),
         Transition(_SECURING, "TLS is up", "", _COMPLETE),
         Transition(_AUTHENTICATING, "a token", "the provider's answer", _AUTHENTICATING),
         Transition(_AUTHENTICATING, "another reply", "", _AUTHENTICATING),
         Transition(_AUTHENTICATING, "the provider is done", "", _COMPLETE),
         Transition(_AUTHENTICATING, '"AuthDisabledPlugin"', "", _COMPLETE),
-        Transition(_AUTHENTICATING, '"AuthDisabledPlugin" behind a token', "drop the connection", _FAILED),
+        Transition(_AUTHENTICATING, '"AuthDisabledPlugin" after a token', "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "a token of another plugin", "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "V3: another status", "drop the connection", _FAILED),
         Transition(_AUTHENTICATING, "the provider refuses", "drop the connection", _FAILED),
@@ -93,7 +93,7 @@ HANDSHAKE = Machine(
 _IDLE, _CONNECTING, _CONNECTED, _RESTING = "IDLE", "CONNECTING", "CONNECTED", "RESTING"
 
 CHANNEL = Machine(
-    "A client's channel to one bookie in one dialect",
+    "A client's channel to one bookie in one protocol version",
     (_IDLE, _CONNECTING, _CONNECTED, _RESTING, _CLOSED),
     (
         Transition(_IDLE, "a request", "queue it, resolve, connect", _CONNECTING),

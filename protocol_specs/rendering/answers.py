@@ -24,7 +24,7 @@ def column(name: str) -> str:
 def fenced() -> str:
     """Return what requests to a fenced ledger are answered."""
     rows = [[_asked(row), ", ".join(row.dialects), _cell(row.answer)] for row in to_a_fenced_ledger()]
-    return table(["request to a fenced ledger", "dialect", "answer"], rows)
+    return table(["request to a fenced ledger", "protocol version", "answer"], rows)
 
 
 def _cell(answer: Answer | None) -> str:
