@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests import catalogue
-from compat_tests.judge import known
+from compat_tests.judge import divergences
 
 PATH = Path(catalogue.__file__).with_name("traceability.toml")
 DATA = tomllib.loads(PATH.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_the_errata_have_one_line_for_each_code_in_order():
 
 
 def test_the_errata_explain_every_code_that_cases_and_divergences_name(provenances):
-    said = [*provenances.values(), *(divergence.code for divergence in known.of_implementation("java"))]
+    said = [*provenances.values(), *(divergence.code for divergence in divergences.of_implementation("java"))]
     assert {code for text in said for code in re.findall(r"(?<!\w)[DSL]\d+(?!\w)", text)} <= set(NUMBERS)
 
 

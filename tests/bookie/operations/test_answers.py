@@ -3,7 +3,7 @@
 import pytest
 
 from compat_tests.bookie import state_requests as asked
-from compat_tests.bookie.state_checks import stored
+from compat_tests.bookie.state_checks import stored_entry
 from compat_tests.judge.case import Dialect
 from compat_tests.wire.replies import Reply, parse
 from compat_tests.wire.requests import Requests
@@ -37,7 +37,7 @@ def _bench_in(ledger: Ledger, bookie: Bookie, requests: Requests) -> Bench:
     bench = Bench(bookie is Bookie.READ_ONLY)
     if ledger in (Ledger.KNOWN, Ledger.FENCED):
         for entry_id in asked.STORED_IDS:
-            add = requests.add(LEDGER_ID, entry_id, body=stored(LEDGER_ID, entry_id), high_priority=True)
+            add = requests.add(LEDGER_ID, entry_id, body=stored_entry(LEDGER_ID, entry_id), high_priority=True)
             assert _answer(bench, add).status is ROWS["add-entry/known/plain"].answer.status
     if ledger in (Ledger.FENCED, Ledger.FENCED_EMPTY):
         _answer(bench, requests.fence(LEDGER_ID))
