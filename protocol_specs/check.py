@@ -1,6 +1,6 @@
-"""Whether everything that says what the bytes are says the same: ``python -m protocol_specs check``.
+"""Checks that specs, codecs, vectors, ``.ksy`` files and documentation agree: ``python -m protocol_specs check``.
 
-Specs, codecs, vectors, ``.ksy`` files and, in a checkout, the documentation.
+The documentation is checked in a checkout only.
 """
 
 from pathlib import Path
@@ -19,13 +19,13 @@ ROOT = Path(__file__).parent.parent
 
 
 class Group(NamedTuple):
-    """What was found out about one thing."""
+    """The result of one check."""
 
     name: str
     counted: str
     wrong: list[str]
     remedy: str = ""
-    """What makes it right again."""
+    """The command, or the work, that mends it."""
     checked: bool = True
 
 

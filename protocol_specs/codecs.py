@@ -31,7 +31,7 @@ class UnsupportedForm(TypeError):
 
 
 def _bare(spec: str, named: construct.Construct) -> tuple[str, construct.Construct]:
-    """Return name and construct of one field; what hooks into parsing, or has no name, is not a field."""
+    """Return name and construct of one field; raise UnsupportedForm if it has no name, or a hook into parsing."""
     name, subcon = named.name, named
     while isinstance(subcon, construct.Renamed):
         if subcon.parsed is not None:
@@ -102,7 +102,7 @@ class Codec:
         return offsets
 
     def _size_of_length(self) -> int:
-        """Return the size of the first field if it counts the bytes behind it, else 0."""
+        """Return the size of the first field if it counts the bytes after it, else 0."""
         if not isinstance(self.declaration, LengthFirst):
             return 0
         if not self.fields or not isinstance(_bare(self.name, self.declaration.subcons[0])[1], construct.FormatField):
@@ -112,8 +112,8 @@ class Codec:
     def unpack_from(self, buffer: Any, offset: int = 0, end: int | None = None) -> tuple[Any, ...]:
         """Return the values of the fields, and of the tail if there is one, of the message in ``buffer[offset:end]``.
 
-        A message that starts with its own length ends where that says.  Raises :class:`Malformed` when the bytes do not
-        hold the message.
+        A message that starts with its length ends after that many bytes.  Raises :class:`Malformed` when the bytes do
+        not hold the message.
         """
         size = len(buffer)
         if end is None:
@@ -128,7 +128,7 @@ class Codec:
         return (*values, self._unpack_tail(values, buffer, offset + self.size, end))
 
     def pack(self, *values: Any) -> bytes:
-        """Return the bytes of the message with these values, the tail's last (of an ignored tail: none, or anything).
+        """Return the bytes of the message with these values; the last is the tail, left out at will if it is ignored.
 
         Raises ValueError for a byte field of the wrong size and for a tail that the declaration would not build.
         """
@@ -183,7 +183,7 @@ class Codec:
         return bytes(buffer[start : start + fields.MASTER_KEY_SIZE])
 
     def _field_at(self, available: int) -> str:
-        """Return the field that the ``available``-th byte, counted from 0, is in."""
+        """Return the name of the field that holds the byte at offset ``available``."""
         if available >= self.size:
             return self.tail_name or self.fields[-1]
         return max(((at, field) for field, at in self.offsets.items() if at <= max(available, 0)), default=(0, ""))[1]

@@ -2,10 +2,10 @@
 
     python -m protocol_specs.compile_protos
 
-The compiler comes with grpcio-tools, pinned below.  No extra asks for it, because it pins an old protobuf: install it
-somewhere else and name the place (``pip install --target DIR grpcio-tools==1.71.2``, then ``--tools DIR``), or use an
-environment of its own.  Each file is registered under its full path (``protocol_specs/wire/v3.proto``), so that it
-cannot collide with somebody else's file of that name in one process.
+The compiler comes with grpcio-tools, pinned below.  No extra of this package asks for it, because it pins an old
+protobuf.  Install it in another directory and name that (``pip install --target DIR grpcio-tools==1.71.2``, then
+``--tools DIR``), or use a separate environment.  Each file is registered under its full path
+(``protocol_specs/wire/v3.proto``), so that it cannot collide with another file of that name in one process.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""All that is declared here, by name: what there has to be a vector of, and what ``bktx wire spec`` shows."""
+"""All declarations by name.  Each must have a vector, and ``bktx wire spec`` shows it."""
 
 import ast
 import pkgutil
@@ -30,11 +30,11 @@ class Declaration(NamedTuple):
     """One declaration."""
 
     name: str
-    """Where it is, as in ``wire/v2.READ_REQUEST_FRAME`` and ``wire/v3.ReadRequest``."""
+    """Its file and its name there, as in ``wire/v2.READ_REQUEST_FRAME`` and ``wire/v3.ReadRequest``."""
     value: Any
     """A construct, the class of a protobuf message, or the names of the fields of a text."""
     sentence: str
-    """What it is, in a line; empty where its name says it all."""
+    """A description in a line; empty where the name says it all."""
 
     @property
     def is_message(self) -> bool:
@@ -51,7 +51,7 @@ def all_of_them() -> list[Declaration]:
         for module in pkgutil.iter_modules(package.__path__):
             if not module.ispkg and not module.name.endswith("_pb2"):
                 found += _constructs(f"{room}/{module.name}")
-    found.append(Declaration("disk/cookie", cookie.FIELDS, "The cookie: whose directory this is, as lines of text"))
+    found.append(Declaration("disk/cookie", cookie.FIELDS, "The cookie: the owner of a directory, as lines of text"))
     for file, module_of_messages in MESSAGES.items():
         found += _messages(file, module_of_messages)
     return found

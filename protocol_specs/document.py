@@ -1,12 +1,12 @@
-"""Keeps the generated parts of the reference as the declarations are: ``python -m protocol_specs.document [--check]``.
+"""Makes the generated parts of the reference from the declarations: ``python -m protocol_specs.document [--check]``.
 
 A page under ``docs/`` marks such a part with two comments::
 
     <!-- spec fields wire/v2.READ_REQUEST_FRAME -->
     <!-- end -->
 
-What stands between them is made of the declaration, vector or table that is named; the pictures are files under
-``docs/diagrams``.  The text of a message flow is written by hand, in a ``.flow`` file beside its picture.
+The text between them is made from the declaration, vector or table that the first comment names.  The pictures are
+files under ``docs/diagrams``.  The text of a message flow is written by hand, in a ``.flow`` file beside its picture.
 """
 
 import re
@@ -30,7 +30,7 @@ class UnknownPart(ValueError):
 
 
 def fresh(root: Path) -> dict[Path, str]:
-    """Return all pages with generated parts, and all pictures, as they ought to be; raises :class:`UnknownPart`."""
+    """Return all pages with generated parts, and all pictures, as they should be; raises :class:`UnknownPart`."""
     found: dict[Path, str] = {}
     for page in sorted((root / "docs").rglob("*.md")):
         text = page.read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ _TEXTS: dict[str, Callable[[str], str]] = {
     "answers-of": answers.column,
     "answers-when-fenced": lambda name: answers.fenced(),
 }
-"""What makes each kind of part out of the name behind it."""
+"""By kind of part: the function that makes it from the name after the kind."""
 
 _PICTURES = ("diagram", "states", "flow")
 

@@ -21,7 +21,7 @@ FRAME_SIZE_MAX = 5 * 1024 * 1024
 """Default limit of a frame including its length word (``nettyMaxFrameSizeBytes``), the same on both sides in Java."""
 
 ENTRY_SIZE_MIN = 24
-"""Storage reads the last add confirmed at offset 16; a shorter entry is refused as a bad request."""
+"""Storage reads the last add confirmed, the 8 bytes at offset 16; a shorter entry is refused as a bad request."""
 
 LEDGER_ID_MAX = 2**63 - 1
 ENTRY_ID_MAX = 2**63 - 1

@@ -1,4 +1,4 @@
-"""The forms a hot message may have, besides a plain Struct."""
+"""The form that a message on the hot path may have besides a plain Struct."""
 
 from io import BytesIO
 from typing import Any
@@ -9,8 +9,8 @@ from construct import StreamError, Struct, stream_read
 class LengthFirst(Struct):  # type: ignore[misc]
     """A Struct whose first field counts the bytes that follow it: a frame, a record.
 
-    The other fields see those bytes and no more, so a message cut short is refused even when it ends in a tail that
-    takes whatever there is.
+    The other fields see only those bytes, so a message that is cut short is refused even when it ends in a tail that
+    takes all bytes left.
     """
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:

@@ -1,8 +1,8 @@
-"""128-bit ledger ids (BP-34): a scope id in the upper half, the ledger id of before in the lower half.
+"""128-bit ledger ids (BP-34): a scope id in the upper half, a 64-bit ledger id in the lower half.
 
-Inside the house a ledger id is one integer.  Below :data:`SCOPED_MIN` it is a ledger of scope 0, the 64-bit id that
-exists today; from there on its upper 64 bits are the scope.  On the wire and on the disk the two halves are signed
-64-bit integers, as Java's long: both halves of a random UUID may be negative.
+In this project's code a ledger id is one integer.  Below :data:`SCOPED_MIN` it is a ledger of scope 0, with the 64-bit
+id that exists today; from there on its upper 64 bits are the scope.  On the wire and on the disk the two halves are
+signed 64-bit integers, as Java's long: both halves of a random UUID may be negative.
 """
 
 _HALF = 64
@@ -19,12 +19,12 @@ QUALIFIED_NAME_LENGTH = 32
 
 
 def join(scope_id: int, ledger_id: int) -> int:
-    """Return the one integer for ``scope_id`` and ``ledger_id``; for scope 0 that is ``ledger_id`` itself."""
+    """Return the integer that stands for ``scope_id`` and ``ledger_id``; for scope 0 that is ``ledger_id`` itself."""
     return (scope_id & _MASK) << _HALF | ledger_id & _MASK if scope_id else ledger_id
 
 
 def split(ledger_id: int) -> tuple[int, int]:
-    """Return scope id and ledger id, both as signed 64-bit integers, of an id as :func:`join` makes it."""
+    """Return scope id and ledger id, both as signed 64-bit integers, of an id that :func:`join` made."""
     if ledger_id < SCOPED_MIN:
         return 0, ledger_id
     return _signed(ledger_id >> _HALF), _signed(ledger_id & _MASK)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Transition(NamedTuple):
-    """What happens in a state."""
+    """An event in a state, the action on it, and the state after it."""
 
     state: str
     event: str
@@ -158,4 +158,4 @@ MACHINES = {
     "batch-read-capability": CAPABILITY,
     "ledger": LEDGER,
 }
-"""By the name that the reference has for each."""
+"""By the name that the pages of the reference use."""

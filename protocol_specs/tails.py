@@ -1,4 +1,7 @@
-"""The tails that a hot message may end in: a closed set, each a construct that refuses what ``codecs`` refuses."""
+"""The tails that a message on the hot path may end in.
+
+The set is closed.  Each tail is a construct, and refuses the same bytes as the codec derived from it.
+"""
 
 from typing import Any
 
@@ -13,7 +16,7 @@ WITH_KEY_BEFORE = framing.join_header(framing.VERSION_SIGN, 0)
 
 
 class KeyIfFencingTail(Construct):  # type: ignore[misc]
-    """A master key if the request has the fencing flag and a version that carries keys; whatever follows is ignored."""
+    """A master key if the request has the fencing flag and a version that carries keys; bytes after it are ignored."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> bytes | None:
         rest: bytes = stream_read_entire(stream, path)
@@ -34,7 +37,7 @@ class KeyIfFencingTail(Construct):  # type: ignore[misc]
     def wrong(self, header: int, key: bytes | None) -> str:
         """Say what is wrong with ``key`` in a request with this packet header, if anything.
 
-        A request that needs none may carry one: no reader looks at it.
+        A request that needs no key may carry one, which no reader looks at.
         """
         if len(key or b"") == fields.MASTER_KEY_SIZE or (not key and not self.expected(header)):
             return ""
@@ -49,7 +52,7 @@ class KeyIfFencingTail(Construct):  # type: ignore[misc]
 
 
 class RecordsTail(Construct):  # type: ignore[misc]
-    """Byte strings, each behind its int32 length, up to the end; a negative or overrunning length is an error."""
+    """Byte strings, each after its int32 length, up to the end; a negative or overrunning length is an error."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> list[bytes]:
         start = stream_tell(stream, path)

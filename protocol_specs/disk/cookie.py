@@ -1,8 +1,8 @@
-"""The cookie: whose directory this is.  The file ``VERSION`` in every ``current`` directory, and the same bytes in the
-metadata store.
+"""The cookie: it names the bookie that owns a directory.
 
-A first line with the layout version, then a message of string fields in protobuf's text format.  Written strictly: the
-fields in their order, one a line, bytes outside printable ASCII as octal escapes, as Java does.  Read leniently: any
+It is the file ``VERSION`` in every ``current`` directory, and the same bytes in the metadata store.  A first line has
+the layout version; then comes a message of string fields in protobuf's text format.  We write it strictly, as Java
+does: the fields in their order, one a line, bytes outside printable ASCII as octal escapes.  We read it leniently: any
 order, comments, unknown fields, single quotes, adjacent strings.
 """
 
@@ -15,7 +15,7 @@ from protocol_specs.codecs import Malformed
 FILE_NAME = "VERSION"
 
 LAYOUT_VERSION = 5
-"""The version written, by Java from 4.16 on.  4 has no ``indexDirs``."""
+"""The version written, as Java does from 4.16 on.  Version 4 has no ``indexDirs``."""
 
 LAYOUT_VERSION_MIN = 4
 """Version 3, three bare lines, is not read."""

@@ -1,11 +1,11 @@
-"""Entry log files: entries of many ledgers behind a header, and a map of the ledgers once the log is full.
+"""Entry log files: a header, entries of many ledgers and, when the log is full, a map of these ledgers.
 
 An entry is stored as :data:`protocol_specs.entry.v1.ENTRY_RECORD`, the same bytes as in the journal and in a batch
 read reply.  The index knows it by its location: log id and the offset just past the length word.
 
-Entries of format V2, those of ledgers outside scope 0, lie in logs of their own, :data:`SCOPED_LOG_SUFFIX`.  A Java
-bookie would read their first bytes as a ledger id that nobody has, and delete the log as one of deleted ledgers; the
-version in the header does not keep it from that.  It looks for files named ``.log`` only, so these have another name.
+Entries of format V2, those of ledgers outside scope 0, lie in separate logs, :data:`SCOPED_LOG_SUFFIX`.  A Java bookie
+would read their first bytes as the id of a ledger that does not exist, and delete the log as one of deleted ledgers.
+The version in the header does not prevent that.  It looks for files named ``.log`` only, so these have another name.
 """
 
 from construct import Array, BitsInteger, BitStruct, Bytes, Int32sb, Int64sb, Struct, this
@@ -30,10 +30,10 @@ LOG_ID_MAX = 2**31 - 1
 HEADER_SIZE = 1024
 MAGIC = b"BKLO"
 VERSION = 1
-"""Version 1 has a ledgers map once the log is full, version 0 never has one."""
+"""A full log of version 1 has a ledgers map; version 0 never has one."""
 
 SCOPED_VERSION = 2
-"""The version of a log of scoped entries: as version 1, with ids of 128 bits in entries and in the ledgers map."""
+"""The version of a log of scoped entries: like version 1, with ids of 128 bits in entries and in the ledgers map."""
 
 HEADER = Struct(
     "magic" / Bytes(len(MAGIC)) * "`BKLO`",
@@ -46,9 +46,9 @@ HEADER = Struct(
 # Location ------------------------------------------------------------------------------------------------------------
 
 LOCATION = BitStruct(
-    "log_id" / BitsInteger(32) * "which log", "offset" / BitsInteger(32) * "of the entry, behind its length word"
+    "log_id" / BitsInteger(32) * "id of the log", "offset" / BitsInteger(32) * "of the entry, after its length word"
 )
-"""Where an entry is: ``offset`` points past its length word.  A location of 0 says that there is no entry."""
+"""The place of an entry: ``offset`` points past its length word.  A location of 0 says that there is no entry."""
 
 LOCATION_LOG_ID_SHIFT = 32
 LOCATION_OFFSET_MASK = 0xFFFFFFFF

@@ -1,12 +1,12 @@
 """The journal, version 6: files ``<hexadecimal id>.txn`` of a header, records and pad records.
 
 A record is ``[int32 length][body]``; its body starts with ledger id and entry id.  Records whose entry id is negative
-are declared in :mod:`protocol_specs.disk.meta_entries`.  A file is zeros after its last record, and a length of 0 ends
-it.  Readers skip the body of a pad record, whatever it holds; ours holds the seal of the records before it.
+are declared in :mod:`protocol_specs.disk.meta_entries`.  Zeros follow the last record, so a length of 0 ends the file.
+Readers skip the body of a pad record, whatever it holds; ours holds the seal of the records before it.
 
 A file that has a record of a ledger outside scope 0 is of version 7.  Those records start with the flag byte and the
-128-bit id of entry format V2; in an older file, where they would be read as of a negative ledger id, they are an error.
-All else in a file of version 7 is as in version 6, but for the seal at its start, which covers the header.
+128-bit id of entry format V2.  In an older file they are an error: they would be read as records of a negative ledger
+id.  All else in a file of version 7 is as in version 6, except the seal at its start, which covers the header.
 """
 
 from construct import Bytes, Const, GreedyBytes, Int32sb, Int32ub, Int64sb, Struct
@@ -20,7 +20,7 @@ VERSION = 6
 """The version written while there are no scoped records; versions 1 to 7 are read."""
 
 SCOPED_VERSION = 7
-"""The version of a file with scoped records.  Java's bookies refuse it, as they would misread those."""
+"""The version of a file with scoped records.  Java's bookies refuse it; they would misread those records."""
 
 VERSION_WITHOUT_HEADER = 1
 VERSION_WITH_PADDING = 5
@@ -40,10 +40,10 @@ RECORD = v1.ENTRY_RECORD
 SCOPED_RECORD = v2.ENTRY_RECORD
 
 END_OF_LOG = 0
-"""A record length that says: no record here, nor after."""
+"""The length word where the records end."""
 
 ALIGNMENT = 512
-"""What is written at once ends at a multiple of this (``journalAlignmentSize``)."""
+"""Every write ends at a multiple of this (``journalAlignmentSize``)."""
 
 PAD_LENGTH = -256
 """The length word of a pad record: ``ffffff00``."""
@@ -51,7 +51,7 @@ PAD_LENGTH = -256
 PAD = Struct(
     "mask" / Const(PAD_LENGTH, Int32sb) * "-256, `ffffff00`: no record has this length",
     "size" / Int32sb * "bytes that follow",
-    "body" / GreedyBytes * "whatever fills the block; not looked at",
+    "body" / GreedyBytes * "any bytes that fill the block; not looked at",
 )
 """Fills up to the alignment.  ``size`` bytes of body follow, which no reader looks at."""
 
@@ -61,7 +61,7 @@ PAD_HEADER = Struct(
 PAD_HEADER_SIZE = PAD_HEADER.sizeof()
 
 SEAL_MAGIC = b"bktxSEAL"
-"""Java's pad bodies are zeros, so this tells our groups from Java's."""
+"""Java's pad bodies are zeros, so this distinguishes our groups from Java's."""
 
 SEAL_SALT_SIZE = 8
 
@@ -73,9 +73,9 @@ SEAL = Struct(
 )
 """The first bytes of our pad bodies: the group of records from ``start`` up to this pad record has this CRC-32C.
 
-``salt`` is random, drawn for each file, so that no entry can contain a seal.  A file of ours starts, right behind the
-header, with a group of no records, by which it is known as ours.  In version 7 that first seal covers the header's 512
-bytes and then the salt instead: its ``start`` is 0.
+``salt`` is random, drawn for each file, so that no entry can contain a seal.  A file of ours starts, right after the
+header, with a group of no records, by which a reader recognizes it.  In version 7 that first seal covers the header's
+512 bytes and then the salt instead: its ``start`` is 0.
 """
 
 SEAL_PAD = Struct(*PAD_HEADER.subcons, *SEAL.subcons)
@@ -83,7 +83,7 @@ SEAL_PAD_SIZE = SEAL_PAD.sizeof()
 
 
 def seal_pad_size(position: int) -> int:
-    """Return the bytes of the pad record behind a group that ends at ``position``, its header included.
+    """Return the size in bytes, header included, of the pad record after records that end at ``position``.
 
     A gap that is too small for the seal spills into the next block, as Java's pads do when theirs has no room.
     """

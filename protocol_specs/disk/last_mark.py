@@ -1,4 +1,4 @@
-"""The file ``lastMark`` of every ledger directory: everything in the journal before it is in the ledger storage."""
+"""The file ``lastMark`` of every ledger directory: all that the journal has before it is in the ledger storage."""
 
 from construct import Int64sb, Struct
 
@@ -6,6 +6,6 @@ FILE_NAME = "lastMark"
 """With one journal directory; with several, ``lastMark.0`` and so on, by position in the configuration."""
 
 LAST_MARK = Struct(
-    "journal_id" / Int64sb * "the journal file `<id>.txn`", "offset" / Int64sb * "in it: where replay starts"
+    "journal_id" / Int64sb * "the journal file `<id>.txn`", "offset" / Int64sb * "in that file: where replay starts"
 )
-"""The marked journal file must exist; it and all later ones are replayed, it from ``offset`` on."""
+"""The marked journal file must exist.  It is replayed from ``offset`` on, then all later files."""

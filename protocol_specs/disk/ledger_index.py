@@ -4,7 +4,7 @@ Ledger ``0x12345`` is in ``23/45/12345.idx`` under the index directory: the seco
 as directories, all in unpadded lower-case hex.
 
 Outside scope 0 the 32 digits of the qualified name are cut in four: scope ``0x1``, ledger ``0x12345`` is in
-``00000000/00000001/00000000/00012345.idx``.  A Java bookie looks for indexes two levels deep, and passes over these.
+``00000000/00000001/00000000/00012345.idx``.  A Java bookie looks for indexes two levels deep, and ignores these.
 """
 
 from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Prefixed, Struct, this
@@ -27,7 +27,7 @@ HEADER_FIXED_SIZE = 20
 
 HEADER = Struct(
     "magic" / Const(MAGIC) * "`BKLE`",
-    "version" / Int32sb * "1; 0 ends behind the state",
+    "version" / Int32sb * "1; 0 ends after the state",
     "master_key" / Prefixed(Int32sb, GreedyBytes) * "20 bytes",
     "state" / Int32sb * "bit 0: fenced",
     "explicit_lac"

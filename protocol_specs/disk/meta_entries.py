@@ -1,4 +1,4 @@
-"""Journal records that carry no entry: ledger state, under entry ids that no entry may have."""
+"""Journal records that carry ledger state instead of an entry, under entry ids that no entry may have."""
 
 from construct import GreedyBytes
 

@@ -32,12 +32,12 @@ BY_NUMBER = {digest.number: digest for digest in DIGESTS}
 
 
 def master_key(password: bytes) -> bytes:
-    """Return the 20 bytes by which bookies know the writers and fencers of a ledger."""
+    """Return the 20 bytes that a client shows a bookie to write to a ledger, or to fence it."""
     return hashlib.sha1(b"ledger" + password).digest()
 
 
 def compute(digest: Digest, password: bytes, covered: bytes) -> bytes:
-    """Compute a digest as its definition says, in another way than the bookie and the client do, who are in a hurry."""
+    """Compute a digest straight from its definition; bookie and client compute it in a faster way."""
     if digest is CRC32:
         return zlib.crc32(covered).to_bytes(digest.size, "big")
     if digest is CRC32C:

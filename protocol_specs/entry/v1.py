@@ -20,7 +20,7 @@ ENTRY = Struct(
 ENTRY_IDS = Struct(*ENTRY_METADATA.subcons[:2], "rest" / GreedyBytes * "the rest of the entry")
 
 ENTRY_RECORD = LengthFirst("length" / fields.record_length * "bytes that follow", *ENTRY_IDS.subcons)
-"""An entry behind its length: the form of the journal, the entry log and a batch read reply alike."""
+"""An entry after its length: the form in the journal, in the entry log and in the reply to a batch read."""
 
 LAC_METADATA = Struct(
     "ledger_id" / fields.ledger_id * "the ledger",

@@ -24,7 +24,7 @@ DIGEST_MASK = 0x0F
 """The low nibble: the number of the digest type (:mod:`protocol_specs.entry.digest`), as in ledger metadata."""
 
 NO_DIGEST = 0
-"""The low nibble of what has no digest: records of the journal that are no entries."""
+"""The low nibble of records without a digest: those of the journal that are no entries."""
 
 # Layout --------------------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ ENTRY = Struct(
 ENTRY_IDS = Struct(*ENTRY_METADATA.subcons[:4], "rest" / GreedyBytes * "the rest of the entry")
 
 ENTRY_RECORD = LengthFirst("length" / fields.record_length * "bytes that follow", *ENTRY_IDS.subcons)
-"""An entry behind its length: the form of the journal, the entry log and a batch read reply alike."""
+"""An entry after its length: the form in the journal, in the entry log and in the reply to a batch read."""
 
 LAC_METADATA = Struct(
     *ENTRY_METADATA.subcons[:3], "last_add_confirmed" / fields.entry_id * "acknowledged, with all entries before it"

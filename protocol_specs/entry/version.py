@@ -1,4 +1,4 @@
-"""Which format an entry has, told by its first byte, and what its metadata says in either.
+"""The format of an entry, by its first byte, and the metadata of an entry of either format.
 
 A ledger id is one integer here, see :mod:`protocol_specs.ledger_id`.  All functions raise
 :class:`~protocol_specs.codecs.Malformed` for bytes that are too short and for versions that are not known.
@@ -28,7 +28,7 @@ def is_v2(entry: bytes) -> bool:
 
 
 def ids_of(entry: bytes) -> tuple[int, int]:
-    """Return ledger id and entry id of an entry, whole or cut short behind them."""
+    """Return ledger id and entry id of an entry, which may be cut short after them."""
     ledger_id, entry_id = _ids(entry)
     return ledger_id, entry_id
 

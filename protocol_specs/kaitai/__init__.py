@@ -1,1 +1,1 @@
-"""The declarations once more as Kaitai Struct (``.ksy``), from which parsers in other languages are generated."""
+"""The declarations as Kaitai Struct (``.ksy``), from which parsers in other languages can be generated."""

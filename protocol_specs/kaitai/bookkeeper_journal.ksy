@@ -51,9 +51,9 @@ types:
       - id: body
         size: size
         type: pad_body
-        doc: "whatever fills the block; not looked at"
+        doc: "any bytes that fill the block; not looked at"
   pad_body:
-    doc: "Not looked at by Java, which writes zeros; the other bookie seals the records before it here."
+    doc: "Java writes zeros and never reads them; bookkeeper_tx puts the seal of the records before it here."
     seq:
       - id: seal
         type: seal

@@ -2,11 +2,11 @@
 
 meta:
   id: bookkeeper_v2
-  title: "BookKeeper, frames of the V2 dialect"
+  title: "BookKeeper, frames of the V2 protocol"
   license: Apache-2.0
   endian: be
   bit-endian: be
-doc: "All that went one way on a connection.  The message of an AUTH packet is protobuf: AuthMessage in v3.proto."
+doc: "One direction of a connection.  The message of an AUTH packet is protobuf: AuthMessage in v3.proto."
 params:
   - id: is_reply
     type: bool
@@ -157,7 +157,7 @@ types:
         doc: "as in the request"
       - id: ignored
         size-eos: true
-        doc: "nothing is sent here; readers skip what is"
+        doc: "nothing is sent here; readers skip any bytes"
   read_reply:
     seq:
       - id: header
@@ -197,7 +197,7 @@ types:
       - id: entries
         type: record
         repeat: eos
-        doc: "consecutive ones, each behind its length; none unless the status is 0"
+        doc: "consecutive ones, each after its length; none unless the status is 0"
   record:
     seq:
       - id: length

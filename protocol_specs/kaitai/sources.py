@@ -1,4 +1,4 @@
-"""The ``.ksy`` files: types made of the declarations, and what holds them together."""
+"""The ``.ksy`` files: types made from the declarations, and the structure around them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _file(name: str, title: str, doc: str, **parts: Any) -> dict[str, Any]:
 
 
 def v2_frames() -> dict[str, Any]:
-    """Frames of the V2 dialect, one direction of a connection."""
+    """V2 frames, one direction of a connection."""
     requests = {
         "add_entry": ("add_request", frames.ADD_REQUEST),
         "read_entry": ("read_request", frames.READ_REQUEST),
@@ -47,8 +47,8 @@ def v2_frames() -> dict[str, Any]:
     types = {"frame": frame, "request": _packet(requests), "reply": _packet(replies), **made, "record": RECORD}
     return _file(
         "bookkeeper_v2",
-        "BookKeeper, frames of the V2 dialect",
-        "All that went one way on a connection.  The message of an AUTH packet is protobuf: AuthMessage in v3.proto.",
+        "BookKeeper, frames of the V2 protocol",
+        "One direction of a connection.  The message of an AUTH packet is protobuf: AuthMessage in v3.proto.",
         params=[{"id": "is_reply", "type": "bool", "doc": "whether these came from the bookie"}],
         seq=[{"id": "frames", "type": "frame", "repeat": "eos"}],
         types=types,
@@ -154,7 +154,7 @@ def _pad() -> Type:
 def _pad_body() -> Type:
     is_seal = f"_io.size >= {journal.SEAL.sizeof()} and mark == {list(journal.SEAL_MAGIC)}"
     return {
-        "doc": "Not looked at by Java, which writes zeros; the other bookie seals the records before it here.",
+        "doc": "Java writes zeros and never reads them; bookkeeper_tx puts the seal of the records before it here.",
         "seq": [{"id": "seal", "type": "seal", "if": "is_seal"}, {"id": "rest", "size-eos": True}],
         "instances": {
             "mark": {"pos": 0, "size": len(journal.SEAL_MAGIC)},
@@ -184,7 +184,7 @@ _SCOPED_FENCE = meta_entries.SCOPED_FENCE_RECORD
 
 
 def _offset_of_kind(record: Any) -> int:
-    """Return where in the body of a record its kind stands, in the place of an entry id."""
+    """Return the offset of the kind in the body of a record; an entry has its id there."""
     return sum(subcon.sizeof() for subcon in record.subcons[1:-1])
 
 

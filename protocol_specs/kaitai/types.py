@@ -24,7 +24,7 @@ HAS_KEY = (
 def type_of(subcons: Iterable[Any], doc: str = "", repeated: Mapping[str, str] | None = None) -> Type:
     """Return the type of a run of fields.
 
-    ``repeated`` names the types of what arrays, and records behind their lengths, hold, by field.
+    ``repeated`` names, by field, the type of the elements of an array, or of records after their lengths.
     """
     made: Type = {"doc": doc} if doc else {}
     made["seq"] = []

@@ -1,1 +1,1 @@
-"""Metadata records as every BookKeeper client and bookie of a cluster shares them."""
+"""Metadata records, which all BookKeeper clients and bookies of a cluster share."""

@@ -1,4 +1,4 @@
-"""What a bookie tells the cluster about itself: its id and its registration."""
+"""The id and the registration that a bookie publishes to the cluster."""
 
 import re
 
@@ -6,7 +6,7 @@ BOOKIE_ID = re.compile(r"[a-zA-Z0-9:-_.\-]+")
 """Allowed bookie ids; ``:-_`` is a range, here as in Java, so that ``;<=>?@[\\]^`` are allowed as well."""
 
 RESERVED_BOOKIE_ID = "readonly"
-"""The node of the read-only bookies stands among the nodes of the writable ones."""
+"""No bookie may have this id: the node of the read-only bookies is among the nodes of the writable ones."""
 
 BOOKIE_RPC = "bookie-rpc"
 """``protocol`` of the endpoint that clients connect to.  The registration's data is a BookieServiceInfo of

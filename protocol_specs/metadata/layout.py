@@ -14,7 +14,7 @@ READ_ONLY = "readonly"
 """Persistent child of AVAILABLE; its ephemeral children are the read-only bookies."""
 
 COOKIES = "cookies"
-"""Persistent, made with the first cookie; a child per bookie that ever was."""
+"""Persistent, made with the first cookie; it has a child for every bookie that ever registered."""
 
 LAYOUT = "LAYOUT"
 INSTANCE_ID = "INSTANCEID"
@@ -24,8 +24,8 @@ ID_GENERATOR = "idgen"
 """Ephemeral sequential children named ID_PREFIX hand out the ids below ID_31_BIT_END."""
 
 LONG_ID_GENERATOR = "idgen-long"
-"""Exists once the 31-bit ids have run out, and is used from then on: a child HIGH_BITS_PREFIX + ten digits holds the
-upper half of the ids, an ephemeral sequential child of that the lower half."""
+"""Exists as soon as the 31-bit ids have run out, and is used from then on.  A child HIGH_BITS_PREFIX + ten digits holds
+the upper half of the ids, an ephemeral sequential child of that the lower half."""
 
 ID_PREFIX = "ID-"
 HIGH_BITS_PREFIX = "HOB-"
@@ -51,31 +51,32 @@ FACTORY_CLASS_OF = {
     "longhierarchical": _FACTORY_PACKAGE + b"LongHierarchicalLedgerManagerFactory",
     "legacyhierarchical": _FACTORY_PACKAGE + b"LegacyHierarchicalLedgerManagerFactory",
 }
-"""Name in the metadata URI → class in LAYOUT.  The class names are part of the format, in whatever language."""
+"""By name in the metadata URI: the class in LAYOUT.  The class names are part of the format, in every language."""
 
 MANAGER_VERSION = b"1"
-"""The version of all of them."""
+"""The version of all these managers."""
 
 # Paths of ledgers ----------------------------------------------------------------------------------------------------
 
 SHORT_GROUPS = (2, 4, 4)
-"""An id below ID_31_BIT_END is cut into groups of so many digits, a level of the tree each."""
+"""An id below ID_31_BIT_END is cut into groups of these many digits; each group is a level of the tree."""
 
 LONG_GROUPS = (3, 4, 4, 4, 4)
 """The same for all other ids; in the layout ``longhierarchical`` for every id."""
 
 SCOPED = "ID-128"
 """Persistent, made with the first ledger of a scope other than 0 (BP-34), gone with the last; ours.  In each of Java's
-layouts a child of the root that starts with ID_PREFIX is no ledger: lists, garbage collection and auditor pass it by,
-while the commands that nuke a cluster and, since 4.10, format it delete it.  LAYOUT stays Java's, which serves scope 0
-beside it."""
+layouts a child of the root that starts with ID_PREFIX is no ledger.  Lists, garbage collection and auditor ignore it;
+the commands that nuke a cluster and, since 4.10, those that format it, delete it.  LAYOUT stays Java's, which serves
+scope 0 beside it."""
 
 DOCUMENTS = "ID-spark-sinks"
-"""Persistent, made with the first document below it: what Spark sinks have published; ours.  Named so that Java passes
-it by, as it does SCOPED: it takes other children of the root for ranges of ledgers."""
+"""Persistent, made with the first document below it: the documents that Spark sinks have published; ours.  The name
+starts with ID_PREFIX so that Java ignores it, as it does SCOPED: Java takes other children of the root for ranges of
+ledgers."""
 
 SCOPED_GROUPS = (4, 4, 4, 4, 4, 4, 4, 4)
-"""Below SCOPED an id is cut into groups of so many hexadecimal digits: four levels of scope, four of ledger id.  No
+"""Below SCOPED an id is cut into groups of these many hexadecimal digits: four levels of scope, four of ledger id.  No
 level can get more than 2^16 children, whichever bits of the ids differ, so that the answer that lists them stays below
 ZooKeeper's limit of 1 MiB."""
 

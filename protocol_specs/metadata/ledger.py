@@ -24,15 +24,15 @@ BINARY_PROTOBUF = 3
 FORMAT_VERSIONS = (TEXT_LINES, TEXT_PROTOBUF, BINARY_PROTOBUF)
 
 BINARY_BODY = Prefixed(VarInt, GreedyBytes)
-"""The body of form 3; bytes behind the message are ignored, as in Java."""
+"""The body of form 3; bytes after the message are ignored, as in Java."""
 
 VERSION_DIGITS_MAX = 9
 VARINT_SIZE_MAX = 10
-"""Any 64-bit number fits; without a limit a run of continuation bytes would be added up to a huge integer."""
+"""Any 64-bit number fits.  Without a limit a run of continuation bytes would add up to a huge integer."""
 
 RECORD_SIZE_MAX = 16 * 1024 * 1024
-"""ZooKeeper refuses records above ``jute.maxbuffer``: 1 MiB, and clusters that raise it stay at a few.  What is larger
-is no ledger metadata, and parsing it would only eat memory."""
+"""ZooKeeper refuses records above ``jute.maxbuffer``: 1 MiB by default, a few MiB in clusters that raise it.  A larger
+record is no ledger metadata, and parsing it would only use up memory."""
 
 # Form 1: write quorum size, ensemble size and length, a line each; a line for each fragment: first entry id and
 # bookies, separated by tabs; then, unless the ledger is open, a line of the last entry id and CLOSED_TAG.  There is no
@@ -45,7 +45,7 @@ CREATE_TOKEN_BITS = 63
 """A create attempt draws its token from [0, 2^63)."""
 
 UPDATE_TOKEN = 0
-"""What every update writes in the place of the create token, form 3 only."""
+"""Every update writes this in the place of the create token, in form 3 only."""
 
 TEXT_ESCAPES = {
     0x07: rb"\a",

@@ -1,4 +1,4 @@
-"""Bytes of BookKeeper traffic as people read them: frames, their fields with offsets, and what the values mean.
+"""Bytes of BookKeeper traffic as people read them: frames, their fields with offsets, and the meanings of the values.
 
-Off the hot path: nothing that serves or asks anything imports this room.
+This is off the hot path: neither bookie nor client imports it.
 """

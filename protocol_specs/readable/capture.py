@@ -20,15 +20,15 @@ class Capture:
     """Reads a capture file; counts what it passes over."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Open the capture in ``file``; raises :class:`NotACapture` for what is none, and without dpkt."""
+        """Open the capture in ``file``; raises :class:`NotACapture` if it is none, and if dpkt is missing."""
         try:
             import dpkt
         except ImportError as error:
             raise NotACapture(MISSING) from error
         self.fragments = 0
-        """IP fragments: they are not put together."""
+        """How many IP fragments there were; they are not reassembled."""
         self.unreadable = 0
-        """Packets that are none of IP over a link layer that is known."""
+        """How many packets were not IP over a known link layer, or were damaged."""
         self._dpkt: Any = dpkt
         try:
             self._packets = dpkt.pcap.UniversalReader(file)

@@ -12,7 +12,7 @@ from protocol_specs.readable.verdicts import Verdicts
 
 @frozen
 class Said:
-    """A frame or a note, and the segment with which it was complete."""
+    """A frame or a note, and the segment that completed it."""
 
     item: Item
     segment: Segment
@@ -49,5 +49,5 @@ _SENDER = {"request": "client", "response": "bookie"}
 def _say_missing(direction: Direction, missing: int | None, start: int | None) -> str:
     lost = "the capture starts in mid-connection" if missing is None else f"the capture lacks {missing} bytes"
     if start is None:
-        return f"{lost}: no {direction} can be told in what comes next"
+        return f"{lost}: no {direction} is found in the bytes that follow"
     return f"{lost}: the next {direction} is found {start} bytes on" if start else lost

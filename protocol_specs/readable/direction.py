@@ -1,4 +1,4 @@
-"""Which way bytes went, when nobody says so: told by the first frame that can only be one of the two."""
+"""Guesses the direction of bytes from the first frame that can only be a request, or only a response."""
 
 from google.protobuf.message import DecodeError
 
@@ -22,7 +22,7 @@ _BATCH_READ_REQUEST = codecs.derive("V2 batch read request", v2.BATCH_READ_REQUE
 
 
 def guess(data: bytes) -> Direction | None:
-    """Return which way the frames in ``data`` went, None where none of them tells."""
+    """Return the direction of the frames in ``data``, None if no frame decides it."""
     at = 0
     while at < len(data):
         try:
@@ -65,7 +65,7 @@ def _of_v2(body: bytes) -> Direction | None:
 
 
 def _request(body: bytes, flags: int, size: int) -> Direction | None:
-    """Tell a request by what no reply has: flags, or just the size of one; others may be damaged replies."""
+    """Recognize a request by marks that no reply has: flags, or its exact size; others may be damaged replies."""
     return "request" if flags or len(body) == size else None
 
 
@@ -79,7 +79,7 @@ def _is_read_reply(body: bytes) -> bool:
 
 
 def _is_batch_read_reply(body: bytes) -> bool:
-    """Tell a reply by its first entry; those behind it may be damaged."""
+    """Recognize a reply by its first entry; later ones may be damaged."""
     if len(body) < _BATCH_READ_REPLY.size:
         return False
     _, code, ledger_id, *_ = _READ_REPLY.unpack_from(body)  # both begin alike
@@ -97,7 +97,7 @@ def _is_entry_of(ledger_id: int, entry: bytes) -> bool:
 
 
 def _of_auth(body: bytes) -> Direction | None:
-    """Tell the one reply that can be known: that of a bookie without authentication."""
+    """Recognize the only reply that differs from a request: that of a bookie without authentication."""
     message = v3_pb2.AuthMessage()
     try:
         message.ParseFromString(_AUTH.unpack_from(body)[1])

@@ -13,7 +13,7 @@ _HEADER = codecs.derive(_NAME, entry_list.HEADER)
 _GROUP = codecs.derive(_NAME, entry_list.GROUP)
 
 RANGES_SHOWN = 8
-"""Stretches of entries that are written out in words; all groups are shown in any case."""
+"""How many ranges of entries are written out in words; all groups are shown in any case."""
 
 
 def read_entry_list(sheet: Sheet, data: bytes, start: int, end: int) -> None:
@@ -27,7 +27,7 @@ def read_entry_list(sheet: Sheet, data: bytes, start: int, end: int) -> None:
     at, behind, count, stretches = start + _HEADER.size, 0, 0, list[str]()
     for index in range(values["group_count"]):
         if at == end:
-            raise Malformed(_NAME, "groups", at, f"ends behind {index} of {values['group_count']} groups")
+            raise Malformed(_NAME, "groups", at, f"ends after {index} of {values['group_count']} groups")
         with sheet.part(f"groups[{index}]", at, _GROUP.size) as part:
             group = read_fixed(part, _GROUP, data, at, end, {})
             _refuse(group, behind, at)
@@ -51,14 +51,14 @@ def _sequence_count(group: dict[str, Any]) -> int:
 
 
 def _first_stretches(group: dict[str, Any], most: int) -> list[str]:
-    """Write out the first sequences of a group; one may stand for more of them than anybody could list."""
+    """Write out the first sequences of a group; it may stand for too many to list them all."""
     size = group["sequence_size"]
     starts = range(group["first_sequence_start"], group["last_sequence_start"] + 1, group["sequence_period"] or 1)
     return [str(at) if size == 1 else f"{at}-{at + size - 1}" for at in starts[: max(most, 0)]] if size else []
 
 
 def _refuse(group: dict[str, Any], behind: int, at: int) -> None:
-    """Raise :class:`Malformed` if this cannot be the group from the id ``behind`` on."""
+    """Raise :class:`Malformed` if this group is wrong in itself, or starts before the id ``behind``."""
     first, last, size, period = group.values()
     wrong: tuple[str, str] | None = None
     if first < behind:

@@ -1,4 +1,4 @@
-"""What the numbers in frames stand for."""
+"""The meanings of the numbers in frames."""
 
 from collections.abc import Callable, Mapping
 from enum import IntFlag
@@ -10,7 +10,7 @@ from protocol_specs.wire.operations import Flag, Operation
 
 
 def header(word: int) -> str:
-    """Say what a V2 packet header is."""
+    """Say what a V2 packet header means."""
     version, operation, flag_bits = framing.split_header(word)
     shown = f"version {version}, {operation_name(operation)}"
     if version > framing.VERSION_MAX:
@@ -24,7 +24,7 @@ def operation_name(operation: int) -> str:
 
 
 def flags(kind: type[IntFlag], bits: int) -> str:
-    """Return the names of the flags in ``bits``, and what is left of it."""
+    """Return the names of the flags in ``bits``, and the bits without a name."""
     names = [str(each.name) for each in kind if bits & each]
     unknown = bits & ~sum(kind)
     return " | ".join(names + ([f"{unknown:#x} unknown"] if unknown else [])) or "none"

@@ -1,4 +1,4 @@
-"""Protobuf messages field by field, with offsets and with the fields that their declaration does not know."""
+"""Reads protobuf messages field by field, with offsets, unknown fields included."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from protocol_specs.codecs import Malformed
 from protocol_specs.readable.shown import Sheet
 
 VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
-"""Wire types: how many bytes a value has."""
+"""Wire types: they say how many bytes a value has."""
 
 VARINT_SIZE_MAX = 10
 NUMBER_SHIFT = 3
@@ -32,7 +32,7 @@ _LENGTHS = {FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES, FieldDescri
 
 
 class MessageReader:
-    """Reads messages; says what values mean and what is inside bytes fields."""
+    """Reads messages; adds the meanings of values, and the contents of bytes fields."""
 
     def __init__(self, say: Mapping[str, Callable[[Any], str]], inside: Mapping[str, Inside]) -> None:
         self._say = say
@@ -41,8 +41,8 @@ class MessageReader:
     def read(self, sheet: Sheet, kind: type[Message], data: bytes, start: int, end: int) -> Message:
         """Read ``data[start:end]`` into ``sheet`` and return the message.
 
-        Raises :class:`Malformed` for what is no message of this kind, missing required fields included, after all that
-        can be read is in the sheet.
+        Raises :class:`Malformed` for bytes that are no message of this kind, and for missing required fields; all
+        fields that can be read are in the sheet by then.
         """
         self._read_fields(sheet, kind.DESCRIPTOR, data, start, end)
         name, message = kind.DESCRIPTOR.name, kind()
@@ -115,12 +115,12 @@ class MessageReader:
 
 
 def _missing(message: Any) -> list[str]:
-    """Return the paths of required fields that are not there; enum values that are unknown count as not there."""
+    """Return the paths of required fields that are missing; unknown enum values count as missing."""
     return list(message.FindInitializationErrors())
 
 
 def _varint(data: bytes, at: int, end: int, spec: str, field: str) -> tuple[int, int]:
-    """Return the value of the varint at ``at``, 64 bits of it, and the offset behind it."""
+    """Return the value of the varint at ``at``, 64 bits of it, and the offset after it."""
     value = 0
     for index in range(VARINT_SIZE_MAX):
         if at + index >= end:

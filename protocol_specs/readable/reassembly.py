@@ -1,4 +1,4 @@
-"""TCP segments, in the order in which a capture has them, put together to what each side of a connection sent."""
+"""Reassembles the TCP segments of a capture into the bytes that each side of a connection sent."""
 
 from bisect import bisect_left
 
@@ -23,7 +23,7 @@ class Segment:
     """One TCP segment."""
 
     number: int
-    """Of its packet in the capture, from 1."""
+    """Number of its packet in the capture, from 1."""
     time_s: float
     source: Address
     destination: Address
@@ -41,19 +41,19 @@ class Stretch:
 
     data: bytes
     missing: int | None
-    """Bytes that the capture lacks before this; None: it lacks the start of the connection, nobody knows how much."""
+    """How many bytes the capture lacks before this; None if it lacks the start, so that their number is unknown."""
     ends: tuple[int, ...]
     """Where in ``data`` each segment ends."""
     segments: tuple[Segment, ...]
 
     def segment_at(self, end: int) -> Segment:
-        """Return the segment with which the first ``end`` bytes were complete."""
+        """Return the segment that completed the first ``end`` bytes."""
         return self.segments[min(bisect_left(self.ends, end), len(self.segments) - 1)]
 
 
 @define
 class Half:
-    """What one side of a connection sent: segments in any order, some of them twice, some of them missing."""
+    """The bytes that one side of a connection sent, from segments in any order, some of them twice, some missing."""
 
     start: int | None = None
     """Sequence number of the first byte; None when the capture has no SYN of this side."""
@@ -61,7 +61,7 @@ class Half:
     finished: bool = False
     _held: list[tuple[int, Segment]] = field(factory=list)
     _highest: int | None = None
-    """The last sequence number seen, unwrapped: it goes on where 32 bits start again."""
+    """The highest sequence number seen, unwrapped: it counts on where 32 bits start again at 0."""
 
     def add(self, segment: Segment) -> None:
         """Take a segment."""
@@ -84,7 +84,7 @@ class Half:
         return self._highest + (sequence - self._highest + half) % SEQUENCE_SPACE - half
 
     def stretches(self) -> list[Stretch]:
-        """Return what was sent, in order; of bytes that came twice, the first that came."""
+        """Return the bytes in order; of bytes that came twice, the copy that came first."""
         found: list[Stretch] = []
         data, ends, segments = bytearray(), list[int](), list[Segment]()
         missing = 0 if self.start is not None else None
@@ -118,7 +118,7 @@ class Connection:
 
 
 class Reassembly:
-    """All connections to the bookies of a capture, told by their port."""
+    """All connections to the bookies of a capture, recognized by the bookies' ports."""
 
     def __init__(self, ports: tuple[int, ...]) -> None:
         self.connections: list[Connection] = []
@@ -142,6 +142,6 @@ class Reassembly:
 
     @staticmethod
     def _starts_another(connection: Connection, segment: Segment) -> bool:
-        """Tell whether a client has used its port again."""
+        """Return whether a client has used its port again."""
         starts = segment.syn and not segment.ack
         return starts and connection.requests.start != (segment.sequence + 1) % SEQUENCE_SPACE

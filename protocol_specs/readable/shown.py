@@ -1,4 +1,4 @@
-"""What is shown of bytes: fields, the frames that they make up, and where bytes break their declaration."""
+"""The shown form of bytes: fields, the frames that they make up, and the places where bytes break their declaration."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +18,12 @@ class Field:
 
     name: str
     offset: int
-    """Of its first byte, in the bytes that went this way; behind what a capture lacks they are counted anew."""
+    """Of its first byte, among the bytes of this direction; after a hole in a capture they are counted from 0 again."""
     size: int
     """In bytes; of a V3 field with its tag and its length."""
     value: Value
     meaning: str = ""
-    """What the value stands for, for people."""
+    """What the value means, for people; empty if the value says it."""
     parts: tuple["Field", ...] = ()
 
 
@@ -36,7 +36,7 @@ class Broken:
     offset: int
     reason: str
     ends: bool = True
-    """Whether nothing behind this can be read; False when the frame is whole and only what it carries is not."""
+    """Whether nothing after this can be read; False if the frame is whole and only its content is damaged."""
 
     def __str__(self) -> str:
         return f"malformed {self.spec}: {self.reason} (field {self.field}, offset {self.offset})"
@@ -51,7 +51,7 @@ class Frame:
     """In bytes with the length word; less than the frame claims where the bytes end before it does."""
     direction: Direction
     dialect: str
-    """``V2`` or ``V3``; empty when not even that can be told."""
+    """The protocol version, ``V2`` or ``V3``; empty if even that is unknown."""
     operation: str
     fields: tuple[Field, ...]
     broken: Broken | None = None
@@ -59,18 +59,18 @@ class Frame:
 
 @frozen
 class Note:
-    """Something to be said between frames."""
+    """A remark between frames."""
 
     offset: int
     text: str
     failed: bool = False
-    """Whether bytes are not shown that should have been."""
+    """Whether bytes are missing that should have been shown."""
 
 
 Item: TypeAlias = Frame | Note
 
 UNREADABLE = "unreadable"
-"""The name of the field that is the bytes behind the last one that could be read."""
+"""The name of the field that holds the bytes after the last field that could be read."""
 
 
 class Sheet:
@@ -97,7 +97,7 @@ class Sheet:
             self.fields.append(Field(name, offset, size, None, meaning, tuple(inner.fields)))
 
     def add_unreadable(self, error: Malformed, end: int) -> None:
-        """Add the bytes behind the last field, up to ``end``, as what ``error`` keeps from being read."""
+        """Add the bytes after the last field, up to ``end``, which cannot be read because of ``error``."""
         last = self.fields[-1] if self.fields else None
         start = last.offset + last.size if last is not None else error.offset
         if start < end:

@@ -1,4 +1,4 @@
-"""All the frames that went one way on a connection, told apart as a bookie does (docs/protocol/detection.md)."""
+"""Reads one direction of a connection as V2 and V3 frames, as a bookie detects them (docs/protocol/detection.md)."""
 
 from collections.abc import Iterator
 
@@ -24,8 +24,8 @@ TLS_MAJOR_VERSION = 3
 class Stream:
     """Reads one direction of a connection, frame by frame.
 
-    A bookie takes frames for V3 until one does not parse, then all for V2, that one included.  Replies are of the
-    dialect of their requests, which may have been sent before that: each is told apart for itself.
+    A bookie takes frames for V3 until one does not parse; that one and all later ones it takes for V2.  A reply has the
+    protocol version of its request, which may have been sent before that.  So each reply is detected by itself.
     """
 
     direction: Direction
@@ -91,9 +91,9 @@ class Stream:
         return Frame(at, end - at, self.direction, dialect, operation, tuple(sheet.fields), broken)
 
     def _dialect(self, body: bytes) -> str:
-        """Tell V3 from V2, as a bookie does for requests; remembers that a request was not V3.
+        """Return the protocol version, detected as a bookie does for requests; remembers that a request was not V3.
 
-        What can be read as neither is shown as V3 if it starts as V3 messages do.
+        Bytes that can be read as neither version are shown as V3 if they start as V3 messages do.
         """
         if self.direction == "response":
             return "V3" if v3.is_v3("response", body) or _starts_as_v3(body) else "V2"
@@ -103,7 +103,7 @@ class Stream:
         return "V3" if was_v3 and _starts_as_v3(body) and not self._is_v2(body) else "V2"
 
     def _is_v2(self, body: bytes) -> bool:
-        """Tell whether this can be read as V2: the header may be one of version 10, which starts as V3 does."""
+        """Return whether this can be read as V2; a header of packet version 10 starts as V3 messages do."""
         try:
             V2Frames(self.verdicts, V3Frames(self.verdicts)).read(Sheet(body), self.direction, body, 0, len(body))
         except Malformed:
@@ -113,14 +113,14 @@ class Stream:
 
 EFFORT_MIN = 16 * 1024 * 1024
 EFFORT_PER_BYTE = 8
-"""How many bytes of what might be frames are read to find the first, and how many more for each byte there is.  Zeros
-need four; bytes made for it would have every frame overlap with thousands of others."""
+"""The search for the first frame reads at most so many bytes of possible frames: a minimum, and more for each byte of
+the data.  Zeros need four for each byte; hostile bytes could make each frame overlap with thousands of others."""
 
 
 def first_frame(data: bytes, direction: Direction) -> int | None:
-    """Return where the first frame starts in bytes from the middle of a connection, None where none can be told.
+    """Return where the first frame starts in bytes from the middle of a connection, None if none is found.
 
-    A frame is taken for one if it can be read, and what comes behind it too.
+    Bytes count as a frame if they can be read as one, and the bytes after them too.
     """
     effort = EFFORT_MIN + EFFORT_PER_BYTE * len(data)
     for at in range(len(data) - _LENGTH.size):
@@ -147,12 +147,12 @@ def _size_at(data: bytes, at: int) -> int:
 
 
 def _effort(data: bytes, at: int, size: int) -> int:
-    """Return how many bytes are read to tell whether a frame of this size is at ``at``."""
+    """Return how many bytes it takes to check whether a frame of this size is at ``at``."""
     return size if size <= min(fields.FRAME_SIZE_MAX, len(data) - at) else 0
 
 
 def _is_frame(data: bytes, at: int, size: int, direction: Direction) -> bool:
-    """Tell whether bytes can be read as a frame; of one that goes on behind them, whether it starts as one."""
+    """Return whether bytes can be read as a frame; if they end before it does, whether they start as one."""
     body, end = at + _LENGTH.size, at + size
     if size > fields.FRAME_SIZE_MAX:
         return False
@@ -163,7 +163,7 @@ def _is_frame(data: bytes, at: int, size: int, direction: Direction) -> bool:
 
 
 def is_tls(data: bytes, at: int) -> bool:
-    """Tell whether a TLS record may start at ``at``."""
+    """Return whether a TLS record may start at ``at``."""
     start = data[at : at + 2]
     return len(start) == 2 and start[0] in TLS_CONTENT_TYPES and start[1] == TLS_MAJOR_VERSION
 
@@ -180,4 +180,4 @@ _HEADER_TAG = b"\n"
 """The tag of ``header``, with which Java starts every V3 message."""
 
 _FIRST_BYTES = (*range(framing.VERSION_MAX + 1), *_HEADER_TAG)
-"""What frames that are served start with: a V2 version, or the tag of V3's header."""
+"""The first bytes of frames that bookies serve: a V2 version, or the tag of V3's header."""

@@ -1,4 +1,4 @@
-"""Frames of the V2 dialect, read for people (docs/protocol/v2.md)."""
+"""V2 frames, read for people (docs/protocol/v2.md)."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class V2Frames:
 
     def __init__(self, verdicts: Verdicts, v3_frames: V3Frames) -> None:
         self.failed_inside: Malformed | None = None
-        """What is wrong with an entry inside the frame that was read last."""
+        """The error of an entry inside the last frame that was read, None if there is none."""
         self._verdicts = verdicts
         self._v3_frames = v3_frames
         self._say = {**meanings.V2, "master_key": verdicts.key}
@@ -40,8 +40,8 @@ class V2Frames:
     def read(self, sheet: Sheet, direction: Direction, data: bytes, start: int, end: int) -> str:
         """Read the frame body ``data[start:end]`` into ``sheet`` and return its operation.
 
-        Raises :class:`Malformed` where the body breaks, and for an operation that no bookie decodes.  What is wrong
-        with an entry that the frame leaves whole is kept in :attr:`failed_inside`.
+        Raises :class:`Malformed` where the body breaks, and for an operation that no bookie decodes.  An error inside
+        an entry leaves the frame whole, and is kept in :attr:`failed_inside`.
         """
         self.failed_inside = None
         (header,) = self._header(data, start, end)
@@ -57,7 +57,8 @@ class V2Frames:
             self._read_entry(sheet, "entry", data, start + _ADD_REQUEST.size, end, must_have_ids=True)
         else:
             sheet.add("header", start, _HEADER.size, header, meanings.header(header))
-            raise Malformed("V2 packet", "header", start, f"unknown operation {operation}: a bookie hangs up")
+            reason = f"unknown operation {operation}: a bookie closes the connection"
+            raise Malformed("V2 packet", "header", start, reason)
         return meanings.operation_name(operation)
 
     @staticmethod
@@ -108,6 +109,6 @@ class V2Frames:
                 read_entry(part, data, start, end, self._verdicts)
             except Malformed as error:
                 if must_have_ids and end - start < _ENTRY_IDS.size:
-                    raise  # a bookie that looks for the ids here hangs up
+                    raise  # a bookie that looks for the ids here closes the connection
                 self.failed_inside = self.failed_inside or error
                 part.add_unreadable(error, end)

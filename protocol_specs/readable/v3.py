@@ -1,4 +1,4 @@
-"""Frames of the V3 dialect, read for people (docs/protocol/v3.md)."""
+"""V3 frames, read for people (docs/protocol/v3.md)."""
 
 from collections.abc import Callable
 
@@ -20,12 +20,12 @@ KINDS: dict[Direction, type[Message]] = {"request": v3_pb2.Request, "response": 
 
 
 def is_v3(direction: Direction, body: bytes) -> bool:
-    """Tell whether a frame without its length is V3: it parses, and nothing that is required is missing."""
+    """Return whether the body of a frame is V3: it parses, and no required field is missing."""
     return parsed(direction, body) is not None
 
 
 def parsed(direction: Direction, body: bytes) -> Message | None:
-    """Return the message in a frame, None when the frame is not V3."""
+    """Return the message in the body of a frame, None if the frame is not V3."""
     if not body or body[0] < framing.V3_FIRST_BYTE_MIN:
         return None
     message = KINDS[direction]()
@@ -37,7 +37,7 @@ def parsed(direction: Direction, body: bytes) -> Message | None:
 
 
 def starts_tls(message: Message | None) -> bool:
-    """Tell whether TLS may follow this message: a request to start it, or a response that agrees."""
+    """Return whether TLS may follow this message: a request to start it, or a response that agrees."""
     if not isinstance(message, v3_pb2.Request | v3_pb2.Response):
         return False
     agreed = isinstance(message, v3_pb2.Request) or message.status == status.EOK.v3
@@ -49,7 +49,7 @@ class V3Frames:
 
     def __init__(self, verdicts: Verdicts) -> None:
         self.failed_inside: Malformed | None = None
-        """What is wrong with an entry, a LAC or a list inside the frame that was read last."""
+        """The error of an entry, a LAC or a list inside the last frame that was read, None if there is none."""
         self._verdicts = verdicts
         entry, explicit_lac = self._inside(read_entry), self._inside(read_explicit_lac)
         say = {**meanings.V3, "master_key": verdicts.key}
@@ -69,8 +69,8 @@ class V3Frames:
     def read(self, sheet: Sheet, direction: Direction, data: bytes, start: int, end: int) -> str:
         """Read the frame body ``data[start:end]`` into ``sheet`` and return its operation.
 
-        Raises :class:`Malformed` where the body breaks.  What is wrong inside a field of bytes, which the frame leaves
-        whole, is kept in :attr:`failed_inside`.
+        Raises :class:`Malformed` where the body breaks.  An error inside a field of bytes leaves the frame whole, and
+        is kept in :attr:`failed_inside`.
         """
         self.failed_inside = None
         message = self._messages.read(sheet, KINDS[direction], data, start, end)

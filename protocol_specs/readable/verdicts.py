@@ -1,4 +1,4 @@
-"""What can be said of digests and master keys, with the password of the ledger or without (docs/protocol/entry.md)."""
+"""Judges digests and master keys, with the password of the ledger or without (docs/protocol/entry.md)."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,8 @@ from protocol_specs import fields
 from protocol_specs.entry.digest import BY_NUMBER, CRC32, CRC32C, MAC, Digest, compute, master_key
 
 GUESSED = (CRC32C, CRC32, MAC)
-"""Digest types that are tried when none is named; DUMMY would match everything.  Who gives no password may mean the
-empty one."""
+"""Digest types that are tried when none is named; DUMMY would match everything.  HMAC is tried without a password too,
+because the password may be empty."""
 
 
 @frozen
@@ -17,7 +17,7 @@ class Verdict:
     """How many bytes of digest there are, and whether they are right."""
 
     size: int | None
-    """None: it cannot be told where the digest ends and the payload starts."""
+    """None if it is unknown where the digest ends and the payload starts."""
     meaning: str
 
 
@@ -29,7 +29,7 @@ class Verdicts:
         self._digest = digest
 
     def key(self, value: bytes) -> str:
-        """Say whose master key ``value`` is."""
+        """Say to which password the master key ``value`` belongs."""
         if len(value) != fields.MASTER_KEY_SIZE:
             return f"{len(value)} bytes, a master key has {fields.MASTER_KEY_SIZE}"
         if self._password is not None and value == master_key(self._password):
@@ -39,7 +39,9 @@ class Verdicts:
         return "" if self._password is None else "of another password than the one given"
 
     def of(self, metadata: bytes, rest: bytes, own: int | None, with_payload: bool = True) -> Verdict:
-        """Judge the digest with which ``rest`` starts: it covers ``metadata`` and what comes behind, if payload does.
+        """Judge the digest that ``rest`` starts with.
+
+        It covers ``metadata`` and, with ``with_payload``, the bytes of ``rest`` after it.
 
         ``own`` is the number of the digest type that the bytes themselves name, as those of format V2 do.
         """

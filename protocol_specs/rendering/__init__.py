@@ -1,1 +1,1 @@
-"""How the declarations are shown in the reference: tables, pictures, annotated bytes.  ``document`` puts them there."""
+"""Makes tables, pictures and annotated bytes of the declarations; ``document`` puts them on the pages."""

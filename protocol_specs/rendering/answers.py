@@ -13,7 +13,7 @@ def answers(name: str) -> str:
 
 
 def column(name: str) -> str:
-    """Return one column of a table of answers with the state afterwards by itself, as in ``read-entry fencing``."""
+    """Return one column of a table of answers, as in ``read-entry fencing``; the state after it has its own column."""
     of, slug = name.split(" ")
     rows = [row for row in ROWS.values() if (row.table.name, row.column.slug) == (of, slug)]
     if not rows:
@@ -22,7 +22,7 @@ def column(name: str) -> str:
 
 
 def fenced() -> str:
-    """Return what requests to a fenced ledger are answered."""
+    """Return the table of the answers to requests to a fenced ledger."""
     rows = [[_asked(row), ", ".join(row.dialects), _cell(row.answer)] for row in to_a_fenced_ledger()]
     return table(["request to a fenced ledger", "protocol version", "answer"], rows)
 

@@ -1,4 +1,4 @@
-"""A declaration as a picture: its bytes, 16 in a row, to scale; what has no fixed size runs to the end of a row."""
+"""A declaration as a picture: its bytes, 16 in a row, to scale; a field of no fixed size runs to the end of a row."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from protocol_specs.rendering.layout import Row, bit_fields, rows_of
 
 PER_ROW = 16
 VARIABLE_MIN, VARIABLE_MAX = 4, 6
-"""How wide a field of no fixed size is drawn when others follow it."""
+"""The width, in bytes, of a field of no fixed size when others follow it: the least and the most."""
 
 BYTE = 46
 HEIGHT = 40
@@ -38,7 +38,7 @@ _OTHER = "#f6e0f0"
 
 
 class _Piece(NamedTuple):
-    """What of a field lies in one row of the picture."""
+    """The part of a field that lies in one row of the picture."""
 
     name: str
     start: int

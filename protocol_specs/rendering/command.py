@@ -1,4 +1,4 @@
-"""The command line of what writes pages of the documentation."""
+"""The command line of the modules that write pages of the documentation."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -15,8 +15,8 @@ def run(
 ) -> int:
     """Write the pages, or with ``--check`` say which are stale; return the exit code.
 
-    :param module: what is run, as ``python -m`` takes it
-    :param root: of the checkout
+    :param module: the name of the module that is run, for ``python -m``
+    :param root: the root of the checkout
     """
     if not (root / "docs").is_dir():
         print("there are no pages here: run this in a checkout of the repository", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Golden bytes as annotated examples: one line for each field, its bytes and what they say."""
+"""Golden bytes as annotated examples: one line for each field, with its bytes and their meaning."""
 
 import re
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ def annotated(spec: str, data: str) -> str:
 
 
 def block(spec: str, data: bytes, name: str = "") -> str:
-    """Return the fenced block of ``data``; the entries in it have the digest that ``name`` tells, if it does."""
+    """Return the fenced block of ``data``; entries in it have the digest type that ``name`` ends with, if any."""
     size = next((digest.size for digest in DIGESTS if name.endswith(digest.name)), None)
     spec = spec.replace("metadata/formats.", "metadata/formats_pb2.")
     return f"```hex {spec}\n" + _lines(_pieces(spec, data, size)) + "```\n"

@@ -1,8 +1,8 @@
 """Columns and the arrows between them, top to bottom: a message flow, or the transitions of a state machine.
 
 A flow is written as text.  The first line is the title, the second names the columns, separated by commas; then come
-``A -> B: words`` (solid), ``A --> B: words`` (dashed: what may be lost, or comes from a clock), ``A: words`` (something
-that happens at A) and ``= words`` (a heading across all columns).
+``A -> B: words`` (solid), ``A --> B: words`` (dashed: it may be lost, or a clock starts it), ``A: words`` (an event at
+A) and ``= words`` (a heading across all columns).
 """
 
 import re
@@ -23,7 +23,7 @@ _ARROW = re.compile(r"(?P<source>[^:]+?) (?P<line>-->|->) (?P<target>[^:]+?): (?
 
 
 class Lane(NamedTuple):
-    """One line of the picture; without a source it is a heading, with source = target something that happens there."""
+    """One line of the picture; without a source it is a heading, with source = target an event in that column."""
 
     source: str
     target: str
@@ -32,7 +32,7 @@ class Lane(NamedTuple):
 
 
 class Unreadable(ValueError):
-    """A flow that is not written as it should be."""
+    """A flow that breaks the rules above."""
 
 
 def read(flow: str) -> tuple[str, list[str], list[Lane]]:
@@ -75,12 +75,12 @@ def draw(title: str, columns: Sequence[str], lanes: Sequence[Lane], boxed: bool 
 
 
 def _overhang(column: str, lanes: Sequence[Lane]) -> float:
-    """Return how far to the right of its column the longest words reach that stand beside it."""
+    """Return how far the longest words beside a column reach to its right."""
     return max((len(lane.words) * _LETTER + 34 for lane in lanes if lane.source == lane.target == column), default=0)
 
 
 def _places(columns: Sequence[str], lanes: Sequence[Lane]) -> dict[str, float]:
-    """Return where each column stands: so far from the one before it that all words find room."""
+    """Return the x of each column, far enough from the one before it that all words fit between them."""
     places = {columns[0]: MARGIN + max(60, len(columns[0]) * _LETTER / 2 + 14)}
     for before, name in pairwise(columns):
         gap = max(COLUMN_MIN, (len(before) + len(name)) * _LETTER / 2 + 40, _overhang(before, lanes) + 10)

@@ -22,11 +22,11 @@ class Row(NamedTuple):
     type: str
     meaning: str
     bytes: int | None
-    """Size of a field that always has the same, else None."""
+    """The size of a field of fixed size, else None."""
 
 
 def declaration_of(spec: str) -> Any:
-    """Return what ``spec`` names, as in ``wire/v2.READ_REQUEST_FRAME``."""
+    """Return the declaration that ``spec`` names, as in ``wire/v2.READ_REQUEST_FRAME``."""
     module, _, path = spec.partition(".")
     found: Any = import_module("protocol_specs." + module.replace("/", "."))
     for name in path.split("."):
@@ -84,13 +84,13 @@ def _takes_rest(kind: str) -> bool:
 
 
 def _parts(name: str, subcon: Any) -> Iterator[tuple[str, int | None, str]]:
-    """Yield name, size and type of what one field is on the wire: a prefixed one is two things."""
+    """Yield name, size and type of each part of a field on the wire; a prefixed field has two parts."""
     if isinstance(subcon, construct.IfThenElse):
         subcon = bare(subcon.thensubcon)
     if isinstance(subcon, construct.Prefixed):
         length = bare(subcon.lengthfield)
         yield f"size of {name}", length.sizeof(), _integer(length)
-        yield name, None, "so many bytes"
+        yield name, None, "that many bytes"
     else:
         yield name, *_form(subcon)
 

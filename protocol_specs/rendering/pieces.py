@@ -1,4 +1,4 @@
-"""Bytes cut into the fields of their declaration, each with what it says."""
+"""Bytes cut into the fields of their declaration, each with its meaning in words."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -16,7 +16,7 @@ from protocol_specs.wire.status import BY_V2_CODE
 
 
 class Piece(NamedTuple):
-    """A run of bytes and what they say."""
+    """A run of bytes and their meaning in words."""
 
     data: bytes
     words: str
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(declaration: Any, data: bytes, digest_size: int | None, depth: int = 0) -> Iterator[Piece]:
-    """Cut ``data`` up; ``digest_size`` is that of the entries in it, None where it is not known."""
+    """Cut ``data`` into pieces; ``digest_size`` is that of the entries in it, None if it is unknown."""
     if bit_fields(declaration) is not None:
         values = declaration.parse(data)
         yield Piece(data, ", ".join(f"{name} {value}" for name, value in values.items() if name != "_io"), depth)
@@ -74,7 +74,7 @@ def _field(name: str, subcon: Any, data: bytes, value: Any, digest_size: int | N
 
 
 def entry_pieces(data: bytes, digest_size: int | None, depth: int) -> Iterator[Piece]:
-    """Cut an entry of either format; one of V2 says itself which digest it has."""
+    """Cut an entry of either format; one of format V2 names its digest type itself."""
     if not data[0] & v2.NOT_V1:
         yield from pieces_of(v1.ENTRY, data, digest_size, depth)
         return
@@ -91,7 +91,7 @@ def explicit_lac_pieces(data: bytes, depth: int) -> Iterator[Piece]:
 
 
 def _rest_of_entry(data: bytes, digest_size: int | None, depth: int) -> Iterator[Piece]:
-    """Cut what comes behind the ids of an entry, which may be as short as a bad request."""
+    """Cut the bytes after the ids of an entry; a bad request may have too few of them."""
     if len(data) < 16:
         yield Piece(data, "the rest of the entry", depth)
         return
@@ -125,7 +125,7 @@ def _words(name: str, value: Any) -> str:
 
 
 def header_words(header: int) -> str:
-    """Say what a V2 packet header says."""
+    """Return the parts of a V2 packet header in words."""
     version, operation, flags = framing.split_header(header)
     known = operation in list(Operation)
     name = Operation(operation).name.lower().replace("_", " ") if known else "unknown"

@@ -1,4 +1,4 @@
-"""Protobuf messages as tables; what a field means is said in the ``.proto`` file, beside or above it."""
+"""Protobuf messages as tables; the meaning of a field is its comment in the ``.proto`` file, beside or above it."""
 
 import re
 from functools import cache
@@ -74,7 +74,7 @@ def _type(field: FieldDescriptor) -> str:
     if field.message_type is not None:
         return _name(field.message_type)
     if field.enum_type is not None and field.enum_type.containing_type is not None:
-        # Declared for this message alone: no other table says what its numbers are.
+        # Declared inside this message: no other table lists its numbers.
         return "enum: " + ", ".join(f"{value.number} {value.name}" for value in field.enum_type.values)
     if field.enum_type is not None:
         return _name(field.enum_type)

@@ -1,4 +1,4 @@
-"""The bytes of a protobuf message cut into its fields, each with what it says."""
+"""The bytes of a protobuf message cut into its fields, each with its meaning in words."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _LAC_FIELDS = {"WriteLacRequest.body", "ReadLacResponse.lac_body"}
 
 
 class NotShown(ValueError):
-    """A wire type that none of the messages has."""
+    """A wire type that no message of the protocol uses."""
 
 
 def frame_pieces(descriptor: Any, data: bytes) -> Iterator[Piece]:

@@ -1,9 +1,9 @@
 """Golden bytes, as JSON so that any language can use them.
 
 Each file is a list.  A message is ``name``, ``spec`` (the declaration, as in ``wire/v2.READ_REQUEST_FRAME``), ``hex``,
-``fields`` (decoded; byte strings in hex, enums as numbers) and ``provenance``.  An exchange with a bookie is
-``name``, ``provenance`` and, for request and reply alike, the frame in hex (``request``), ``request_spec`` and
-``request_fields``.  Frames include their length word.
+``fields`` (decoded; byte strings in hex, enums as numbers) and ``provenance``.  An exchange with a bookie has ``name``
+and ``provenance``; for the request it has the frame in hex (``request``), ``request_spec`` and ``request_fields``, for
+the reply ``reply``, ``reply_spec`` and ``reply_fields``.  Frames include their length word.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Every message that the vectors hold, by its declaration."""
+"""All messages of the vectors, each with its declaration."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ FILES = ("wire", "entry", "disk", "metadata")
 
 
 class Case(NamedTuple):
-    """One message: its bytes, and what they say."""
+    """One message: its bytes, and their values."""
 
     file: str
     name: str

@@ -1,4 +1,4 @@
-"""What no vector shows: declarations, and fields of messages."""
+"""Finds declarations, and fields of messages, that no vector shows."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,14 +17,14 @@ CARRIED = {
     "GetListOfEntriesOfLedgerResponse": entry_list.ENTRY_LIST,
     "LedgerMetadata": ledger.BINARY_BODY,
 }
-"""Messages that carry, or stand in, what is declared as a construct."""
+"""By message: the construct that it carries, or that it stands in."""
 
 REPEATED = [(entry_log.LOCATION, ledger_index.PAGE)]
-"""What is nothing but another declaration many times over, 8 KiB of it, is shown by that."""
+"""Pairs of a declaration and one that only repeats it, for 8 KiB: a vector of the first shows the second too."""
 
 
 def uncovered(cases: Iterable[Case]) -> list[str]:
-    """Return the names of the declarations that no vector is of, nor has as a part."""
+    """Return the names of the declarations that no vector shows, neither as a whole nor as a part of another."""
     declared, shown, messages = by_name(), list[Any](), set[str]()
     for case in cases:
         messages.update(each.DESCRIPTOR.full_name for each in _messages(case))
@@ -49,7 +49,7 @@ def _is_shown(declaration: Declaration, shown: list[Any], messages: set[str]) ->
 
 
 def _has(whole: Any, part: Any) -> bool:
-    """Tell whether ``part`` is ``whole``, a run of its fields, or what one of them repeats."""
+    """Return whether ``part`` is ``whole``, a run of its fields, or an element that one of them repeats."""
     if whole is part:
         return True
     fields, wanted = _layout(whole), _layout(part)
@@ -70,7 +70,7 @@ def _bare(subcon: Any) -> Any:
 
 
 def _messages(case: Case) -> Iterator[Message]:
-    """Return the message of a vector, and all messages in it."""
+    """Yield the message of a vector, and all messages inside it."""
     declared = by_name().get(case.spec)
     if case.spec == "metadata/ledger.RECORD":
         parts = ledger.RECORD.parse(case.data)

@@ -1,4 +1,7 @@
-"""Whether a vector is what its declaration says: read, built, by construct and by the derived codec, and cut short."""
+"""Checks a vector against its declaration.
+
+It is read and built, by construct and by the derived codec, and read again with its last bytes missing.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -23,7 +26,7 @@ FRAMED = ("wire/v3.Request", "wire/v3.Response")
 
 
 def problems(case: Case) -> list[str]:
-    """Return what is wrong with a vector; nothing, if it is as it should be."""
+    """Return a text for each fault of a vector, none if it is right."""
     if not case.provenance:
         return ["it does not say where it comes from"]
     try:
@@ -53,7 +56,7 @@ def _construct(case: Case, declaration: Construct) -> list[str]:
     wrong = [] if _plain_of(read, codec) == case.fields else [f"construct reads {_plain_of(read, codec)}"]
     built = declaration.build(read)
     is_whole = built == case.data
-    # What follows a request is ignored, and so not built.
+    # Bytes after a request are ignored, so they are not built.
     if not is_whole and not (codec is not None and _has_ignored(codec, read) and case.data.startswith(built)):
         wrong.append(f"construct builds {built.hex()}")
     if codec is not None:
@@ -84,7 +87,7 @@ def _agreement(case: Case, codec: Codec, read: Any, built: bytes) -> list[str]:
 
 
 def _truncations(case: Case, declaration: Construct, codec: Codec | None) -> list[str]:
-    """Return the sizes that are read although bytes are missing; a tail that takes what there is may be cut."""
+    """Return the sizes that are read although bytes are missing; only a tail that takes all bytes left may be cut."""
     if isinstance(declaration, LengthFirst):
         needed = len(case.data)
     elif codec is not None:
@@ -145,7 +148,7 @@ def _message(case: Case, kind: type[Message]) -> list[str]:
         wrong.append(f"it builds {message.SerializeToString().hex()}")
     for size in range(len(data)):
         cut = _whole_message(kind, data[:size])
-        # A cut may take optional fields whole: then it is another message.
+        # A cut may remove whole optional fields: the rest is then another message.
         if cut is not None and values_of(cut) == case.fields:
             wrong.append(f"its first {size} bytes say the same")
     return wrong
@@ -179,7 +182,7 @@ def _value(value: Any) -> Any:
 
 
 def _sealed(case: Case, declaration: Construct) -> list[str]:
-    """Check an entry or an explicit last add confirmed, which says its digest type and the ledger's password."""
+    """Check an entry or an explicit last add confirmed; its vector names the digest type and the ledger's password."""
     fields, names = dict(case.fields), [subcon.name for subcon in declaration.subcons]
     digest = {each.name: each for each in DIGESTS}[fields["digest_type"]]
     head = Struct(*(subcon for subcon in declaration.subcons if subcon.name != "digest_and_payload"))
@@ -226,7 +229,7 @@ def _layout(case: Case) -> list[str]:
 
 
 def _ledger_record(case: Case) -> list[str]:
-    """Check the record, and in its body the numbers that each of the three forms has."""
+    """Check the record and, in its body, the numbers that its form has."""
     parts, fields = ledger.RECORD.parse(case.data), case.fields
     wrong = _is(ledger.RECORD.build({"format_version": parts.format_version, "body": parts.body}), case)
     version = int(parts.format_version)
@@ -245,7 +248,7 @@ def _ledger_record(case: Case) -> list[str]:
 
 
 def _ledger_fields(message: Any) -> dict[str, Any]:
-    """Return what a vector says of a ledger, as protobuf has it."""
+    """Return the fields that a vector has of a ledger, from the protobuf message."""
     given = message.HasField
     return {
         "ensemble_size": message.ensembleSize,
@@ -275,4 +278,4 @@ _SPECIAL: dict[str, Callable[[Case], list[str]]] = {
     "entry/digest.CRC32": lambda case: _is(compute(CRC32, b"", _of_hex(case, "covered"))[4:], case),
     "entry/digest.CRC32C": lambda case: _is(compute(CRC32C, b"", _of_hex(case, "covered")), case),
 }
-"""By spec: what is no construct and no message, or more than one."""
+"""By spec: the check of a vector that is no construct and no message, or more than one."""

@@ -1,14 +1,14 @@
-"""Authentication: an ``AuthMessage`` (``v3.proto``) in both dialects, in V2 without a length, up to the frame's end."""
+"""Authentication: V2 and V3 carry an ``AuthMessage`` (``v3.proto``), V2 without a length, up to the frame's end."""
 
 AUTH_DISABLED_PLUGIN = "AuthDisabledPlugin"
 """The plugin name in the reply of a side without authentication, and of one that has nothing left to authenticate.
 
-It says "go on": the payload is empty, whatever the request named and carried.
+It means "go on".  The payload is empty, whatever plugin and token the request had.
 """
 
 SASL_PLUGIN = "sasl"
-"""The plugin that Java brings along: DIGEST-MD5, or Kerberos."""
+"""The plugin that comes with Java's bookies and clients: DIGEST-MD5, or Kerberos."""
 
 SASL_NAME = "bookkeeper"
-"""What DIGEST-MD5 calls service, host and realm: one word for all, on every bookie, so that ``digest-uri`` is
+"""Service, host and realm in DIGEST-MD5: one word for all three, on every bookie, so that ``digest-uri`` is
 ``bookkeeper/bookkeeper``."""

@@ -1,7 +1,7 @@
 """The list of entries: which entries of one ledger a bookie stores (``availability_of_entries_of_ledger``).
 
-Consecutive entries are a *sequence*.  Sequences of one size at equal distances are a *group*: it says where the first
-and the last of them start, how many entries each has, and how far their starts are apart.
+Consecutive entries are a *sequence*.  Sequences of one size at equal distances are a *group*.  A group says where its
+first and its last sequence start, how many entries each has, and how far their starts are apart.
 """
 
 from construct import Array, Bytes, Int32sb, Struct, this
@@ -9,7 +9,7 @@ from construct import Array, Bytes, Int32sb, Struct, this
 from protocol_specs import fields
 
 VERSION = 0
-"""The only one; higher ones are refused."""
+"""The only version; higher ones are refused."""
 
 RESERVED_SIZE = 56
 
@@ -18,7 +18,7 @@ HEADER = Struct(
     "group_count" / fields.count * "groups that follow",
     "reserved" / Bytes(RESERVED_SIZE) * "zeros; not looked at",
 )
-"""``reserved`` is zeros, at which no reader looks."""
+"""No reader looks at ``reserved``, which is zeros."""
 
 HEADER_SIZE = HEADER.sizeof()
 
@@ -39,4 +39,4 @@ SEQUENCE_SIZE_MAX = 2**31 - 1
 SEQUENCE_PERIOD_MAX = 2**31 - 1
 
 ENTRY_LIST = Struct(*HEADER.subcons, "groups" / Array(this.group_count, GROUP) * "in the order of their entries")
-"""The whole list; groups in the order of their entries.  Bytes behind them are ignored."""
+"""The whole list; groups in the order of their entries.  Bytes after them are ignored."""

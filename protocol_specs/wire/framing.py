@@ -12,8 +12,9 @@ FRAME = LengthFirst(
 """A frame: the length counts the body, not itself.  4 + length must not exceed the frame limit."""
 
 V3_FIRST_BYTE_MIN = 1 << 3
-"""A V3 frame starts with a protobuf tag, and field number 0 is illegal: so no V2 header, whose first byte is a version
-of 0 to 2, can be taken for V3.  (Java 4.18 tolerates field 0 and takes some V2 reads for V3.)"""
+"""The lowest first byte of a V3 frame: it starts with a protobuf tag, and field number 0 is illegal.  So no V2 header,
+whose first byte is a version of 0 to 2, can be taken for V3.  (Java 4.18 tolerates field 0 and takes some V2 reads for
+V3: S14 in docs/protocol/errata.md.)"""
 
 VERSION_MAX = 2
 """The newest V2 packet version; a request of another version is answered EBADVERSION."""
@@ -22,7 +23,7 @@ VERSION_WITH_KEY = 2
 """From this version on a fencing read carries the master key."""
 
 VERSION_SIGN = 0x80
-"""The version is a signed byte: from here on it is negative, hence older than every other."""
+"""The version is a signed byte: from this value on it is negative, hence older than every other."""
 
 PACKET_HEADER = BitStruct(
     "version" / BitsInteger(8) * "a signed byte; 2, and 0 and 1 are served as well",

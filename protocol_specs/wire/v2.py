@@ -1,7 +1,7 @@
 """Every V2 request and reply, without the frame length (see ``framing``) unless the name says FRAME.
 
-Hot messages keep to one form: a run of fixed fields, then at most one tail out of ``protocol_specs.codecs.TAILS``.
-Requests end in an ignored rest, as in Java: trailing bytes never make a request wrong.
+Messages on the hot path have one form: a run of fixed fields, then at most one tail of ``protocol_specs.tails.TAILS``.
+Readers ignore bytes after a request, as Java does: trailing bytes never make a request wrong.
 """
 
 from construct import GreedyBytes, Struct
@@ -24,7 +24,7 @@ ADD_REPLY = Struct(
     "status" / fields.status * "return code",
     "ledger_id" / fields.ledger_id * "as in the request",
     "entry_id" / fields.entry_id * "as in the request",
-    "ignored" / IGNORED * "nothing is sent here; readers skip what is",
+    "ignored" / IGNORED * "nothing is sent here; readers skip any bytes",
 )
 
 READ_REQUEST = Struct(
@@ -59,7 +59,7 @@ BATCH_READ_REPLY = Struct(
     "ledger_id" / fields.ledger_id * "as in the request",
     "start_entry_id" / fields.entry_id * "as in the request",
     "request_id" / fields.request_id * "as in the request, in errors too",
-    "entries" / Records * "consecutive ones, each behind its length; none unless the status is 0",
+    "entries" / Records * "consecutive ones, each after its length; none unless the status is 0",
 )
 
 AUTH = Struct(
@@ -68,11 +68,11 @@ AUTH = Struct(
 )
 """Request and reply: ``message`` is an AuthMessage of ``v3.proto`` without a length; the reply has no status."""
 
-# Frames: the same declarations behind their length word, for the loops that walk many frames in one buffer.
+# Frames: the same declarations after their length word, for the loops that walk many frames in one buffer.
 
 FRAME_LENGTH = "length" / fields.frame_length * "bytes that follow"
 
-FRAME_START = Struct(FRAME_LENGTH, "header" / fields.packet_header * "tells what follows")
+FRAME_START = Struct(FRAME_LENGTH, "header" / fields.packet_header * "its operation says which fields follow")
 ADD_REQUEST_FRAME = LengthFirst(FRAME_LENGTH, *ADD_REQUEST.subcons)
 ADD_REPLY_FRAME = LengthFirst(FRAME_LENGTH, *ADD_REPLY.subcons)
 READ_REQUEST_FRAME = LengthFirst(FRAME_LENGTH, *READ_REQUEST.subcons)

@@ -10,7 +10,7 @@ VERSION = v3_pb2.VERSION_THREE
 """The version of every header that is served; replies of the served operations carry it too."""
 
 PRIORITY_HIGH = 100
-"""What clients send to be served ahead of others; a bookie only asks whether it is above 0."""
+"""The priority that clients send to be served ahead of others; a bookie only checks whether it is above 0."""
 
 
 class BookieInfo(IntFlag):

@@ -1,1 +1,1 @@
-"""What a bookie answers to which request in which state, as tables for the reference and for tests."""
+"""The answers of a bookie to each request in each state, as tables for the reference and for tests."""

@@ -1,4 +1,4 @@
-"""What adds are answered (docs/protocol/add-entry.md)."""
+"""The answers to adds (docs/protocol/add-entry.md)."""
 
 from protocol_specs.wire import status
 from protocol_specs.wire.answers.row import (

@@ -1,4 +1,4 @@
-"""What the operations that only V3 has are answered (docs/protocol/last-add-confirmed.md and others)."""
+"""The answers to the operations that only V3 has (docs/protocol/last-add-confirmed.md and others)."""
 
 from protocol_specs.wire import status
 from protocol_specs.wire.answers.row import (

@@ -1,4 +1,4 @@
-"""What reads, single and in batches, and long polls are answered (docs/protocol/read-entry.md and others)."""
+"""The answers to reads, single and in batches, and to long polls (docs/protocol/read-entry.md and others)."""
 
 from protocol_specs.wire import status
 from protocol_specs.wire.answers.row import (
@@ -73,7 +73,7 @@ _OF_KEYS = (
         change=changed(key=Key.OTHER),
     ),
 )
-"""What comes of a key, wrong or missing: the same of a single read and a batch."""
+"""The lines about a key that is wrong or missing: the same for a single read and a batch."""
 
 
 def _shared(first: str) -> tuple[Line, ...]:

@@ -1,7 +1,7 @@
-"""What the tables of answers are made of.
+"""The parts of the tables of answers.
 
-A table has a line for each state and a column for each kind of request; where they meet stands the answer.  A
-:class:`Row` is one such place, with everything that a test needs to bring it about.
+A table has a line for each state and a column for each kind of request; the answer stands where they meet.  A
+:class:`Row` is one such place, with everything that a test needs to produce that state and request.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ BOTH = (V2, V3)
 
 
 class Ledger(Enum):
-    """What the bookie has of the ledger."""
+    """The state of the ledger on the bookie."""
 
     UNKNOWN = "a ledger that the bookie does not know"
     KNOWN = "a ledger with entries 0, 1 and 3"
@@ -26,7 +26,7 @@ class Ledger(Enum):
 
 
 class Bookie(Enum):
-    """What the bookie is like."""
+    """The state of the bookie."""
 
     SERVING = "a bookie"
     READ_ONLY = "a read-only bookie"
@@ -38,7 +38,7 @@ class Bookie(Enum):
 
 
 class Operation(Enum):
-    """What is asked for."""
+    """The operation of a request."""
 
     ADD = "add"
     READ = "read"
@@ -53,7 +53,7 @@ class Operation(Enum):
 
 
 class Entry(Enum):
-    """Which entry the request names: of a read the one that is wanted, of a poll the one behind what is known."""
+    """The entry that the request names: that which a read wants, or that after a long poll's ``previous_lac``."""
 
     NEW = "of a new entry"
     STORED = "of an entry that is there"
@@ -65,7 +65,7 @@ class Entry(Enum):
 
 
 class Key(Enum):
-    """The master key that comes along."""
+    """The master key in the request."""
 
     RIGHT = "with the ledger's key"
     OTHER = "with another key"
@@ -81,7 +81,7 @@ class Version(Enum):
 
 
 class Body(Enum):
-    """What is in it."""
+    """The size or form of the request's body, or of its key."""
 
     WHOLE = ""
     BYTES_10 = "of 10 bytes"
@@ -104,14 +104,14 @@ class Request(NamedTuple):
     recovery: bool = False
     high_priority: bool = False
     piggyback: bool = True
-    """Of a long poll: whether it brings the next entry along."""
+    """Of a long poll: whether its reply brings the next entry."""
     version: Version = Version.SPOKEN
     body: Body = Body.WHOLE
     negative_ledger: bool = False
 
 
 class Effect(Enum):
-    """What must hold afterwards."""
+    """A condition that must hold after the answer."""
 
     STORED = "the entry is stored"
     NOT_STORED = "nothing is stored"
@@ -125,15 +125,15 @@ class Effect(Enum):
 
 
 class Answer(NamedTuple):
-    """What comes back."""
+    """The reply, and its effects."""
 
     status: Status | None
     """None: the connection is closed without an answer."""
     effects: tuple[Effect, ...] = ()
     says: str = ""
-    """What the reference says of it, instead of the status and the effects."""
+    """The text in the reference, if it is not status and effects."""
     ours: bool = False
-    """Whether it is how this bookie does it, and others may do otherwise."""
+    """Whether only our bookie answers so, and others may answer otherwise."""
 
 
 class Column(NamedTuple):
@@ -146,7 +146,7 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A state, or a particularity of the request, and the answers in the order of the columns."""
+    """A state, or a special request, and the answers in the order of the columns."""
 
     slug: str
     text: str
@@ -172,7 +172,7 @@ class Table(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One place of a table: a request in a state, and what comes of it."""
+    """One place of a table: a request in a state, and the answer to it."""
 
     key: str
     """Never changes: ``add-entry/fenced/plain``."""
@@ -208,5 +208,5 @@ def rows_of(table: Table) -> Iterator[Row]:
 
 
 def changed(**fields: object) -> tuple[tuple[str, object], ...]:
-    """Return what a line changes of the requests of its columns."""
+    """Return the fields that a line changes in the requests of its columns."""
     return tuple(fields.items())

@@ -24,7 +24,7 @@ ROWS = {row.key: row for table in TABLES.values() for row in rows_of(table)}
 
 
 def to_a_fenced_ledger() -> list[Row]:
-    """Return what good requests with the right key to a fenced ledger are answered."""
+    """Return the rows of valid requests, with the right key, to a fenced ledger."""
     good = (Bookie.SERVING, Key.RIGHT, Version.SPOKEN, Body.WHOLE, Ledger.FENCED)
     return [
         row

@@ -47,7 +47,7 @@ request at 24: V2, 8 bytes
 offset  size  field   value       meaning
     24     4  length  4
     28     4  header  0x02090000  version 2, unknown operation 9
-malformed V2 packet: unknown operation 9: a bookie hangs up (field header, offset 28)
+malformed V2 packet: unknown operation 9: a bookie closes the connection (field header, offset 28)
 """
 
 SHOWN_CAPTURE = """\

@@ -119,7 +119,7 @@ def test_a_capture_from_the_middle_says_so() -> None:
         "request READ_ENTRY @2",
     ]
     assert said(pcap(requests(bytes(50)))) == [
-        "the capture starts in mid-connection: no request can be told in what comes next"
+        "the capture starts in mid-connection: no request is found in the bytes that follow"
     ]
 
 
