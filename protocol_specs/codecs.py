@@ -220,7 +220,7 @@ def record_offsets(name: str, buffer: bytes, start: int, end: int) -> Sequence[i
 
 
 def derive(name: str, declaration: construct.Struct) -> Codec:
-    """Derive the fast codec of ``declaration``; ``name`` is what errors call it."""
+    """Derive the fast codec of ``declaration``; errors call it ``name``."""
     return Codec(name, declaration)
 
 

@@ -24,7 +24,7 @@ class KeyIfFencingTail(Construct):  # type: ignore[misc]
 
     @staticmethod
     def expected(header: int) -> bool:
-        """Tell whether a request with this packet header carries a key."""
+        """Return whether a request with this packet header carries a key."""
         return WITH_KEY_FROM <= header < WITH_KEY_BEFORE and bool(header & FENCING)
 
     def take(self, header: int, rest: bytes, path: str) -> bytes | None:

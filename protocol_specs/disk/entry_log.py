@@ -55,7 +55,7 @@ LOCATION_OFFSET_MASK = 0xFFFFFFFF
 NO_LOCATION = 0
 
 LOG_SIZE_MAX = 1 << 30
-"""Default and highest limit (``logSizeLimit``): offsets must stay below 2^31 with room for what overruns the limit."""
+"""Default and highest limit (``logSizeLimit``): offsets must stay below 2^31 with room for bytes over the limit."""
 
 # Ledgers map ---------------------------------------------------------------------------------------------------------
 
@@ -66,12 +66,12 @@ LEDGERS_MAP_ENTRY_ID = -2
 LEDGERS_MAP_BATCH_COUNT_MAX = 10_000
 
 LEDGERS_MAP_HEAD = Struct(
-    "length" / fields.record_length * "of what follows: 20 + 16 · count",
+    "length" / fields.record_length * "of the bytes that follow: 20 + 16 · count",
     "ledger_id" / fields.ledger_id * "-1",
     "entry_id" / fields.entry_id * "-2",
     "count" / fields.count * "rows in this batch, at most 10 000",
 )
-"""``length`` counts what follows it: 20 bytes and 16 for each ledger."""
+"""``length`` counts the bytes after it: 20, and 16 for each ledger."""
 
 LEDGERS_MAP_ROW = Struct(
     "ledger_id" / fields.ledger_id * "the ledger",
@@ -85,14 +85,14 @@ SCOPED_LEDGERS_MAP_SCOPE_ID = 0
 """Scope and ledger id of a batch of the map in a log of scoped entries are 0 and -1: no ledger's."""
 
 SCOPED_LEDGERS_MAP_HEAD = Struct(
-    "length" / fields.record_length * "of what follows: 29 + 24 · count",
+    "length" / fields.record_length * "of the bytes that follow: 29 + 24 · count",
     "flags" / fields.byte * "0xa0: format V2, no digest",
     "ledger_scope_id" / fields.ledger_id * "0: no ledger's",
     "ledger_id" / fields.ledger_id * "-1",
     "entry_id" / fields.entry_id * "-2",
     "count" / fields.count * "rows in this batch, at most 10 000",
 )
-"""``length`` counts what follows it: 29 bytes and 24 for each ledger.  ``flags`` are those of format V2, no digest."""
+"""``length`` counts the bytes after it: 29, and 24 for each ledger.  ``flags`` are those of format V2, no digest."""
 
 SCOPED_LEDGERS_MAP_ROW = Struct(
     "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id",

@@ -29,7 +29,7 @@ FENCE_RECORD = LengthFirst(
 
 BLOB_RECORD = LengthFirst(
     *FENCE_RECORD.subcons,
-    "size" / fields.count * "of what follows",
+    "size" / fields.count * "of the bytes that follow",
     "blob" / GreedyBytes * "the key, or the body of WRITE_LAC",
 )
 """The form of LEDGER_KEY and EXPLICIT_LAC records; ``size`` is the size of the blob."""
@@ -45,7 +45,7 @@ SCOPED_FENCE_RECORD = LengthFirst(
 
 SCOPED_BLOB_RECORD = LengthFirst(
     *SCOPED_FENCE_RECORD.subcons,
-    "size" / fields.count * "of what follows",
+    "size" / fields.count * "of the bytes that follow",
     "blob" / GreedyBytes * "the key, or the body of WRITE_LAC",
 )
 """LEDGER_KEY and EXPLICIT_LAC of a ledger outside scope 0."""

@@ -1,4 +1,4 @@
-"""The four digest types: their number in ledger metadata, their size in an entry, and what they cover.
+"""The four digest types: their number in ledger metadata, their size in an entry, and their algorithm.
 
 A digest covers the 32 bytes of entry metadata and then the payload, never itself.
 """

@@ -1,4 +1,4 @@
-"""Entry format V1: what is sent, journaled, stored and returned, byte for byte the same everywhere."""
+"""Entry format V1: the bytes that are sent, journaled, stored and returned, the same everywhere."""
 
 from construct import GreedyBytes, Struct
 
@@ -8,7 +8,7 @@ from protocol_specs.forms import LengthFirst
 ENTRY_METADATA = Struct(
     "ledger_id" / fields.ledger_id * "the ledger; not negative",
     "entry_id" / fields.entry_id * "from 0, without gaps",
-    "last_add_confirmed" / fields.entry_id * "what the writer knew to be acknowledged; -1 at first",
+    "last_add_confirmed" / fields.entry_id * "the highest entry that the writer knew to be acknowledged; -1 at first",
     "length" / fields.size * "payload bytes of the ledger so far, this entry's included",
 )
 """The 32 bytes that every entry starts with; ``length`` is the ledger's payload so far, this entry's included."""
@@ -26,4 +26,4 @@ LAC_METADATA = Struct(
     "ledger_id" / fields.ledger_id * "the ledger",
     "last_add_confirmed" / fields.entry_id * "acknowledged, with all entries before it",
 )
-"""What the digest of an explicit last add confirmed covers."""
+"""The bytes that the digest of an explicit last add confirmed covers."""

@@ -33,7 +33,7 @@ ENTRY_METADATA = Struct(
     "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id; not 0",
     "ledger_id" / fields.ledger_id * "lower half of the ledger id; may be negative",
     "entry_id" / fields.entry_id * "from 0, without gaps",
-    "last_add_confirmed" / fields.entry_id * "what the writer knew to be acknowledged; -1 at first",
+    "last_add_confirmed" / fields.entry_id * "the highest entry that the writer knew to be acknowledged; -1 at first",
     "length" / fields.size * "payload bytes of the ledger so far, this entry's included",
 )
 """The 41 bytes that every entry starts with; ``length`` is the ledger's payload so far, this entry's included."""
@@ -50,7 +50,7 @@ ENTRY_RECORD = LengthFirst("length" / fields.record_length * "bytes that follow"
 LAC_METADATA = Struct(
     *ENTRY_METADATA.subcons[:3], "last_add_confirmed" / fields.entry_id * "acknowledged, with all entries before it"
 )
-"""What the digest of an explicit last add confirmed covers: 25 bytes."""
+"""The 25 bytes that the digest of an explicit last add confirmed covers."""
 
 
 def flags_of(digest_number: int) -> int:

@@ -18,7 +18,7 @@ _Unpack = Callable[[bytes], tuple[int, ...]]
 
 
 def is_v2(entry: bytes) -> bool:
-    """Tell whether an entry, or an explicit last add confirmed, is of format V2; else it is of V1."""
+    """Return whether an entry, or an explicit last add confirmed, is of format V2; else it is of V1."""
     (flags,) = _FLAGS.unpack_from(entry)
     if not flags & v2.NOT_V1:
         return False

@@ -90,7 +90,7 @@ types:
     seq:
       - id: length
         type: s4
-        doc: "of what follows: 20 + 16 · count"
+        doc: "of the bytes that follow: 20 + 16 · count"
       - id: ledger_id
         type: s8
         doc: "-1"
@@ -117,7 +117,7 @@ types:
     seq:
       - id: length
         type: s4
-        doc: "of what follows: 29 + 24 · count"
+        doc: "of the bytes that follow: 29 + 24 · count"
       - id: flags
         type: u1
         doc: "0xa0: format V2, no digest"

@@ -169,7 +169,7 @@ types:
         doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
       - id: size
         type: s4
-        doc: "of what follows"
+        doc: "of the bytes that follow"
       - id: blob
         size-eos: true
         doc: "the key, or the body of WRITE_LAC"
@@ -189,7 +189,7 @@ types:
         doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
       - id: size
         type: s4
-        doc: "of what follows"
+        doc: "of the bytes that follow"
       - id: blob
         size-eos: true
         doc: "the key, or the body of WRITE_LAC"

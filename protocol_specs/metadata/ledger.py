@@ -16,7 +16,7 @@ RECORD = Struct(
     "format_version" / NullTerminated(GreedyBytes, term=VERSION_END) * "1, 2 or 3 in decimal ASCII, then a line feed",
     "body" / GreedyBytes * "depends on the form",
 )
-"""``format_version`` is decimal ASCII of at most :data:`VERSION_DIGITS_MAX` digits; what ``body`` is depends on it."""
+"""``format_version`` is decimal ASCII of at most :data:`VERSION_DIGITS_MAX` digits; ``body`` depends on it."""
 
 TEXT_LINES = 1
 TEXT_PROTOBUF = 2

@@ -17,7 +17,7 @@ class NotACapture(ValueError):
 
 
 class Capture:
-    """Reads a capture file; counts what it passes over."""
+    """Reads a capture file; counts the packets that it skips."""
 
     def __init__(self, file: BinaryIO) -> None:
         """Open the capture in ``file``; raises :class:`NotACapture` if it is none, and if dpkt is missing."""

@@ -17,7 +17,7 @@ NUMBER_SHIFT = 3
 TYPE_MASK = 7
 
 Inside: TypeAlias = Callable[[Sheet, bytes, int, int], None]
-"""Reads what is inside a bytes field into a sheet."""
+"""Reads the content of a bytes field into a sheet."""
 
 _VARINTS = {
     FieldDescriptor.TYPE_INT32,

@@ -105,7 +105,7 @@ class Sheet:
 
 
 def broken_by(error: Malformed, ends: bool = True) -> Broken:
-    """Return what ``error`` says."""
+    """Return the place and the reason that ``error`` names."""
     return Broken(error.spec, error.field, error.offset, error.reason, ends)
 
 

@@ -36,7 +36,7 @@ def path(steps: str, dash: str = "") -> str:
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """Return the whole file; ``title`` is what a screen reader says."""
+    """Return the whole file; a screen reader reads ``title`` out."""
     return "\n".join(
         [
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:g} {height:g}' width='{width:g}' "

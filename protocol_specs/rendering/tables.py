@@ -17,7 +17,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def fields(declaration: Any) -> str:
-    """Return the table of a Struct or a BitStruct: where each field is, what it is and what it means."""
+    """Return the table of a Struct or a BitStruct: offset, size, type, name and meaning of each field."""
     where = "bits" if bit_fields(declaration) is not None else "offset"
     rows = [[row.offset, row.size, row.type, f"`{row.name}`", row.meaning] for row in rows_of(declaration)]
     return table([where, "size", "type", "field", "meaning"], rows)
