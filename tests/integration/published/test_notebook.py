@@ -83,6 +83,7 @@ def test_every_cell_has_run(executed: Executed) -> None:
     assert [cell.execution_count for cell in executed.cells.values()] == [*range(1, len(executed.cells) + 1)]
 
 
+@pytest.mark.full
 def test_a_write_that_is_repeated_is_read_once(executed: Executed) -> None:
     assert executed.numbers("read-orders", r"^([\d,]+) entries\n") == (DAYS * ORDERS_A_DAY,)
     assert {entry_id for _, entry_id, _ in executed.rows("read-orders")} == {"0"}
@@ -95,6 +96,7 @@ def turnover_of(day: int) -> float:
     return sum(100 + number * 7919 % 9900 for number in numbers) / 100
 
 
+@pytest.mark.full
 def test_the_stream_reads_each_entry_once(executed: Executed, readings: int) -> None:
     lines = (executed.printed("follow-writer") + executed.printed("close-ledger")).replace(",", "")
     steps = [(int(new), int(total)) for new, total in re.findall(r"^(\d+) entries more (\d+) so far$", lines, re.M)]
@@ -103,6 +105,7 @@ def test_the_stream_reads_each_entry_once(executed: Executed, readings: int) -> 
     assert 0 < steps[-2][1] < steps[-1][1] == readings
 
 
+@pytest.mark.full
 def test_the_tables_show_ledgers_and_bookies(executed: Executed, readings: int) -> None:
     rows = executed.rows("show-tables")
     ledgers, bookies = rows[:-BOOKIES], rows[-BOOKIES:]
@@ -111,6 +114,7 @@ def test_the_tables_show_ledgers_and_bookies(executed: Executed, readings: int) 
     assert [row[1:] for row in bookies] == [["writable", "true", "NULL"]] * BOOKIES
 
 
+@pytest.mark.full
 def test_the_scrub_finds_what_was_on_the_bookie_that_is_lost(executed: Executed) -> None:
     shown = executed.printed("lose-bookie")
     ((count, lost),) = re.findall(r"^([\d,]+) entries without (\S+)$", shown, re.MULTILINE)
@@ -127,6 +131,7 @@ def test_the_scrub_finds_what_was_on_the_bookie_that_is_lost(executed: Executed)
     assert f"damage: {len(findings)} findings\n" in shown
 
 
+@pytest.mark.full
 def test_the_bookie_comes_back_with_all_it_had(executed: Executed, readings: int) -> None:
     ((verdict, ledgers, copies),) = executed.rows("restart-bookie")
     assert verdict == "ok"
@@ -134,6 +139,7 @@ def test_the_bookie_comes_back_with_all_it_had(executed: Executed, readings: int
     assert int(copies) == 2 * (DAYS * ORDERS_A_DAY + readings)
 
 
+@pytest.mark.full
 def test_the_growth_of_the_ledger_is_drawn(executed: Executed, readings: int) -> None:
     assert executed.numbers("plot-growth", r"([\d,]+) entries in \d+ s")[0] == readings
     (picture,) = drawn(executed.cells["plot-growth"])
@@ -141,6 +147,7 @@ def test_the_growth_of_the_ledger_is_drawn(executed: Executed, readings: int) ->
     assert share_of("tab:orange", picture) > 0.0005  # dots
 
 
+@pytest.mark.full
 def test_the_balance_of_bookies_is_drawn(executed: Executed, readings: int) -> None:
     pattern = r"([\d,]+) to ([\d,]+) entries on (\d+) bookies, ([\d,]+) on average"
     least, most, bookies, average = executed.numbers("plot-balance", pattern)
@@ -157,6 +164,7 @@ def share_of(color: str, picture: bytes) -> float:
     return float((abs(pixels[..., :3] - colors.to_rgb(color)).max(axis=-1) < 0.02).mean())
 
 
+@pytest.mark.full
 def test_nothing_is_left(executed: Executed) -> None:
     assert executed.processes_left == {}
     assert executed.files_left == []
