@@ -86,7 +86,7 @@ def _check_storage(settings: Mapping[str, Setting]) -> None:
     if storage is not None and storage.value and storage.class_name() not in STORAGE_CLASSES:
         raise storage.refuse(
             f"only the files of {' and '.join(STORAGE_CLASSES)} are supported; "
-            "what another storage class has written would be served as missing"
+            "entries that another storage class has written would be served as missing"
         )
     index = settings.get("indexDirectories")
     ledgers = settings.get("ledgerDirectories")

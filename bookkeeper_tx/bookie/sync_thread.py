@@ -2,7 +2,7 @@
 
     IDLE --interval over, cache half full, stop--> FLUSHING --mark stored--> IDLE (again at once if asked for meanwhile)
                                                    FLUSHING --failed--> IDLE, and again after the retry delay; then
-                                                       once more, for what has come since is not in the retry
+                                                       once more, for later entries are not in the retry
 
 The order is what makes a crash harmless: the mark is sampled, then everything is flushed that was added before, then
 the mark is stored, and only then are journal files before it removed.

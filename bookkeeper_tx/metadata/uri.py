@@ -29,7 +29,7 @@ class ZooKeeperUri:
     root: str
     """Path of the cluster's root node, without a slash at the end."""
     layout: str | None
-    """The layout that the cluster must have; None takes what it has."""
+    """The layout that the cluster must have; None accepts the cluster's own."""
 
 
 def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:

@@ -94,7 +94,7 @@ class BookieChannel:
             return
         protocol = self._main.protocol
         if protocol is not None and not protocol.overfull:
-            # The hot path: no closure for what is sent at once.
+            # The hot path: no closure for an add that is sent at once.
             if not protocol.awake:
                 protocol.wake()
             deadline = protocol.now + self._config.add_timeout_s

@@ -65,7 +65,7 @@ _CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
 
 @implementer(IPushProducer, IHandshakeListener)
 class BookieProtocol(Protocol):
-    """Hands the requests of one client to ``serve`` and sends what it answers.
+    """Hands the requests of one client to ``serve`` and sends the replies.
 
     Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).
     Requests that were already read wait, too: their replies may take thousands of times their own memory.

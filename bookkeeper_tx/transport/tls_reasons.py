@@ -15,7 +15,7 @@ _ALERTS = {
     "bad certificate": "they cannot use our certificate, or none was shown: tlsCertificatePath",
     "decrypt error": "our certificate is not from the authority that they trust under that name",
 }
-"""What the other side says → what it means for us."""
+"""TLS alert of the other side → its meaning for us."""
 
 _FAULTS = {
     "peer did not return a certificate": "they showed none: tlsCertificatePath, with tlsClientAuthentication, there",
@@ -23,7 +23,7 @@ _FAULTS = {
     "wrong version number": "what came is no TLS",
     "no shared cipher": "they speak no cipher of ours",
 }
-"""What went wrong on our side → what it means."""
+"""OpenSSL's error on our side → its meaning."""
 
 _UNKNOWN = frozenset({2, 19, 20, 21})
 """OpenSSL's numbers for a chain of certificates that leads to none in the trust store."""

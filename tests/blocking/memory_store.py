@@ -7,7 +7,7 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Ver
 
 
 class MemoryStore:
-    """What is in ``ledgers`` and ``documents`` can be looked at; ``before`` is called with the name of each request."""
+    """Tests may look into ``ledgers`` and ``documents``; ``before`` is called with the name of each request."""
 
     def __init__(self, writable: Iterable[BookieId] = ()) -> None:
         self.ledgers: dict[int, Versioned] = {}

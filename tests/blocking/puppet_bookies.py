@@ -1,4 +1,4 @@
-"""Bookies without sockets for what adds over several channels: what they are told is what they do."""
+"""Bookies without sockets, for code that adds over several channels; the test sets how they behave."""
 
 import selectors
 from collections.abc import Callable
@@ -15,21 +15,21 @@ TICK_S = 1.0
 
 
 class PuppetBookie:
-    """Stores what it is sent and answers at once, unless told otherwise."""
+    """Stores every entry and answers at once, unless one of its attributes says otherwise."""
 
     def __init__(self, bookie_id: BookieId) -> None:
         self.bookie_id = bookie_id
         self.entries: dict[int, dict[int, bytes]] = {}
-        """By ledger and entry id, as sealed."""
+        """Sealed entries by ledger and entry id."""
         self.reachable = True
         self.dies_at: int | None = None
         """Loses the connection instead of storing the entry with this id."""
         self.silent_from: int | None = None
         """Stores, but does not answer for, entries from this id on."""
         self.answers: dict[int, Status] = {}
-        """What it answers for an entry instead of success."""
+        """The status that it answers for an entry instead of success."""
         self.ledger: int | None = None
-        """The ledger that all this is about; None: any."""
+        """The only ledger for which it behaves like this; None: all."""
         self.connections = 0
 
     def concerns(self, ledger_id: int) -> bool:
@@ -96,7 +96,7 @@ class PuppetChannel:
 
 
 class PuppetSelector(selectors.BaseSelector):
-    """Ready is what has something to do; when nothing has, the time waited for passes."""
+    """A channel with bytes to move is ready; if none is, the time of the wait passes."""
 
     def __init__(self, clock: "PuppetClock") -> None:
         self._clock = clock

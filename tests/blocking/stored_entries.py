@@ -1,4 +1,4 @@
-"""Bookies with entries, and channels to them, for tests of reading: nothing waits, nothing is sent."""
+"""Bookies with entries, and channels to them, for tests of reading, without waits and without sockets."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -33,30 +33,30 @@ def corrupted(entry: bytes) -> bytes:
 
 
 class Bookie:
-    """One bookie: what it has, and how it misbehaves."""
+    """One bookie: its entries, and its faults."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.entries: dict[int, bytes] = {}
         self.errors: dict[int, BookKeeperError] = {}
-        """What it answers in the place of an entry."""
+        """The errors that it answers instead of entries."""
         self.knows_ledger = True
         self.batch_refusal: BookKeeperError | None = None
-        """What a batch read meets with; BookieUnavailable and the like close the channel."""
+        """The error that it answers to a batch read; BookieUnavailable and the like close the channel."""
         self.reply_count_max = 10**9
         self.surplus = 0
         """Entries that it sends beyond those asked for."""
         self.alter: Callable[[EntryRun], EntryRun] = lambda run: run
         self.down = False
         self.lose: set[int] = set()
-        """Numbers of the requests, from 1 on, behind which it closes the connection, once each."""
+        """Numbers of the requests, from 1 on, after which it closes the connection, once each."""
         self.connections = 0
         self.requests: list[tuple[str, int, int]] = []
-        """Kind, first entry and last entry of each."""
+        """Kind, first entry and last entry of each request."""
         self.outstanding = self.outstanding_max = 0
         self.flushes = 0
         self.prompt = True
-        """Whether replies are there before anybody waits for them."""
+        """Whether replies come before the reader waits for them."""
 
     def connect(self) -> "Channel":
         if self.down:
@@ -76,7 +76,7 @@ class Bookie:
         return self.entries[entry_id]
 
     def read_run(self, ledger_id: int, first: int, last: int) -> EntryRun:
-        """Return the entries before the first that it does not give; raises the error of the very first."""
+        """Return the entries before the first error; raises that error if it is the very first entry's."""
         entries = [self.read(first)]
         for entry_id in range(first + 1, min(last, first + self.reply_count_max - 1) + self.surplus + 1):
             try:

@@ -1,4 +1,4 @@
-"""Frames that are made all at once are those of one entry after the other."""
+"""Frames that are made all at once equal frames that are made one by one."""
 
 from itertools import accumulate
 

@@ -1,4 +1,4 @@
-"""Finding out whether a bookie serves batch read, whichever way it says that it does not."""
+"""Finding out whether a bookie serves batch read, with each way of an old bookie to refuse it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Channels to bookies that cannot be connected to as they want it."""
+"""Channels to bookies whose demands on a connection are not met."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where an open ledger ends: what a covering set of its last bookies knows, and who cannot be asked."""
+"""The end of an open ledger: the answers of a covering set of its last bookies, and bookies that cannot be asked."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -120,7 +120,7 @@ class ManyLedgers:
 
 
 class ManyChannel:
-    """A connection to it, which is lost behind an answer that says so."""
+    """A connection to it; an answer of BookieUnavailable or RequestTimedOut closes it."""
 
     def __init__(self, bookie: ManyLedgers) -> None:
         self._bookie = bookie

@@ -1,4 +1,4 @@
-"""Reading a range: every entry once and in order, or an error that says why not."""
+"""Reading a range: every entry once and in order, or an error."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Writing without a reactor: which ledgers come of it, whatever the bookies do."""
+"""Writing without a reactor: the ledgers that are written, whatever the bookies do."""
 
 from random import Random
 
@@ -324,7 +324,7 @@ def test_bookies_are_written_to_as_fast_as_they_may_be(quorum, share, limits):
         world.sequence.append_many(payloads[first : first + 250])
         stored_by.append(world.cluster.clock() - began)
     world.sequence.close()
-    # What is sent is paid for when the next is: of each part some tenths of a second are owed still.
+    # A piece is paid for when the next one is sent, so at the end of each part some tenths of a second are owed.
     expected = [max(0, end * share / 100 - BURST_S) for end in (250, 500, 750, 1000)]
     assert stored_by == pytest.approx(expected, abs=3 * PORTION_S)
     assert world.everything() == payloads

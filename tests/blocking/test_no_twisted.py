@@ -1,4 +1,4 @@
-"""What runs in executors loads neither Twisted nor what only the other side needs."""
+"""Code that runs in executors loads neither Twisted nor modules that only the driver needs."""
 
 import pkgutil
 import subprocess

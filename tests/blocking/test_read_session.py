@@ -1,4 +1,4 @@
-"""What no bookie has in good order: it is told, or counted, and stands in its place."""
+"""Entries of which no bookie has a good copy: an error is raised, or they are counted and have a substitute."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recovery by a child: what its lines say, and what stands for those that it did not write."""
+"""Recovery by a child process: the errors in its lines, and the error for ledgers without a line."""
 
 import base64
 import json

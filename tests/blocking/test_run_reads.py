@@ -1,4 +1,4 @@
-"""How much is under way while a range is read: enough to keep bookies busy, and never more than a bound."""
+"""The requests in flight while a range is read: enough to keep bookies busy, and never more than a bound."""
 
 import pytest
 
@@ -27,12 +27,12 @@ def test_large_entries_are_asked_for_one_at_a_time(write):
     asked = sorted((first, last - first + 1) for bookie in site.bookies for _, first, last in bookie.requests)
     assert sum(count for _, count in asked) == 40
     assert all(count == 1 for first, count in asked if first >= FIRST_SINGLES)
-    # As many as may be asked for when their size is not known yet, and a few behind them.
+    # No more than may be asked for while their size is not known.
     assert max(bookie.outstanding_max for bookie in site.bookies) <= FIRST_SINGLES
 
 
 def test_striped_entries_are_asked_for_many_at_a_time():
-    """However few their size allows to be in flight: here 20."""
+    """Even if their size allows only few to be in flight: here 20."""
     site = Site(3)
     site.store((sealed(entry_id, 100_000) for entry_id in range(200)), 2)
     for bookie in site.bookies:

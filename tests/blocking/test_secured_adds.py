@@ -28,7 +28,7 @@ USERS = {"bookkeeper-a": "right"}
 
 @pytest.fixture
 def bookie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryBookie:
-    """The one that is connected to, wherever that is."""
+    """The bookie at the other end of every connection, whatever its address."""
     identity = Authority(tmp_path).issue("bookie")
     context = bookie_context(identity.certificate_path, identity.key_path)
     bookie = MemoryBookie(context, SaslBookie(USERS), like_java=True)

@@ -1,4 +1,4 @@
-"""Counting good entries gives what verify_run gives, whatever is wrong with them."""
+"""The count of good entries equals that of verify_run, whatever is wrong with the others."""
 
 from array import array
 from itertools import pairwise
@@ -20,7 +20,7 @@ LEDGER_IDS = st.one_of(st.integers(0, 2**63 - 1), st.integers(SCOPED_MIN, 2**128
 
 @st.composite
 def runs(draw):
-    """A run with a prefix of any size, in which some bytes may be other than they were."""
+    """A run with a prefix of any size, in which some bytes may be changed."""
     digest = DIGESTS[draw(st.sampled_from(DigestType))]
     ledger_id, first = draw(LEDGER_IDS), draw(st.integers(0, 2**62))
     count, prefix = draw(st.integers(0, 20)), draw(st.sampled_from([0, 4, 24]))

@@ -1,4 +1,4 @@
-"""Master key and the four digests against bytes of Java, and what verification refuses."""
+"""Master key and the four digests against bytes of Java, and the refusals of verification."""
 
 import hashlib
 import hmac
@@ -228,7 +228,7 @@ def test_a_run_of_entries_of_one_size_too(kind: DigestType, ledger: int, bad: in
 
 @every_type
 def test_an_entry_in_the_format_of_another_ledger_is_refused(kind: DigestType) -> None:
-    """Of a scoped ledger, one whose flags name another digest type; and V1 for V2, V2 for V1."""
+    """An entry of a scoped ledger whose flags name another digest type; a V1 entry for V2, and a V2 entry for V1."""
     ours = EntryDigest(kind, b"secret")
     entry = ours.seal(SCOPED, 2, 1, 40, b"x" * 40)
     flags = bytes([0xA0 | kind.value.number % 4 + 1])

@@ -23,7 +23,7 @@ far_apart = st.sets(st.one_of(st.integers(0, 50), st.integers(2**31 - 3, 2**31 +
 
 @st.composite
 def stripes(draw: st.DrawFn) -> set[int]:
-    """What one bookie of an ensemble holds, less what it has lost."""
+    """The entries of one bookie of an ensemble, without those that it has lost."""
     ensemble_size = draw(st.integers(1, 7))
     quorum = Quorum(ensemble_size, draw(st.integers(1, ensemble_size)), 1)
     index = draw(st.integers(0, ensemble_size - 1))
@@ -59,7 +59,7 @@ def test_missing_and_in_are_those_of_the_set(entry_ids: set[int], asked: list[in
 
 @given(entry_sets)
 def test_the_form_without_groups_says_the_same(entry_ids: set[int]) -> None:
-    """As Java encodes: every sequence by itself."""
+    """As Java's encoder: every sequence is a group."""
     sequences = EntryList.decode(encode(entry_ids)).ranges()
     ungrouped = EntryList.decode(listed(*((each.start, each.start, len(each), 0) for each in sequences)))
     assert list(ungrouped) == sorted(entry_ids)
@@ -78,7 +78,7 @@ def test_groups_keep_apart_as_readers_need_it(entry_ids: set[int]) -> None:
 
 @given(entry_sets)
 def test_no_hole_of_two_ids_is_left_to_java(entry_ids: set[int]) -> None:
-    """Of its own it looks one id further than a group goes, and never at the next one."""
+    """Java's ``getUnavailableEntries`` looks at one id after the end of a group, and never at the next group."""
     groups = EntryList.decode(encode(entry_ids)).groups
     assert all(after.first - before.end <= 1 for before, after in itertools.pairwise(groups))
     assert all(entry_id not in group.sequences() for group in groups if not group.size for entry_id in entry_ids)
@@ -122,7 +122,7 @@ def test_a_stripe_takes_a_handful_of_groups_however_long(ensemble_size: int) -> 
         for index in range(ensemble_size):
             held = [entry_id for entry_id in range(6000) if index in quorum.write_set(entry_id)]
             found = EntryList.decode(encode(held))
-            # One more, behind a hole, for each sequence that the ledger's start or end cuts short.
+            # One group more, after a hole, for each sequence that the ledger's start or end cuts short.
             assert len(found.groups) <= 5
             assert found.missing(held) == []
             assert found.missing([*held[:10], 6000, 6001, *held[10:]]) == [6000, 6001]

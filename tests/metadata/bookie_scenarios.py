@@ -1,4 +1,4 @@
-"""What every metadata store must do with bookies and cookies: scenarios as contract.py describes them."""
+"""The contract of every metadata store for bookies and cookies: scenarios as contract.py describes them."""
 
 import pytest
 
@@ -53,7 +53,7 @@ async def bookies_are_watched(cluster: Cluster) -> None:
     calls: list[int] = []
     other.watch_bookies(lambda: calls.append(1))
     end = other.watch_bookies(lambda: other.writable_bookies().addCallback(seen.append))
-    # What is read behind a watch is not newer than what the watch saw first, so all that follows is a change.
+    # The first stamp of a watch is at least as new as a read after it, so every later registration is a change.
     assert await other.writable_bookies() == frozenset()
     await store.register_bookie("a:1", INFO)
     await cluster.until(lambda: seen[-1:] == [frozenset({"a:1"})])

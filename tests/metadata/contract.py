@@ -1,4 +1,4 @@
-"""What every metadata store must do: scenarios on an IMetadataStore, run on each store by tests/integration.
+"""The contract of every metadata store: scenarios on an IMetadataStore, run on each store by tests/integration.
 
 A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of store and opens the stores it needs.
 ``cluster.open()`` is another process's view as far as the store can tell.  Those about ledgers are in
@@ -60,7 +60,7 @@ def scenario(function: Scenario) -> Scenario:
 
 
 def ledger_scenario(function: LedgerScenario) -> LedgerScenario:
-    """A scenario that is run in scope 0 and in another one; it is given what turns a number into an id there."""
+    """A scenario that is run in scope 0 and in another one; its argument turns a number into an id of the scope."""
     for where, id_of in (("", int), ("_in_a_scope", lambda number: LedgerId(number, SCOPE_ID))):
         SCENARIOS.append(pytest.param(partial(function, at=id_of), id=function.__name__ + where))
     return function

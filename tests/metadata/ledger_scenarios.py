@@ -1,4 +1,4 @@
-"""What every metadata store must do with ledgers: scenarios as contract.py describes them."""
+"""The contract of every metadata store for ledgers: scenarios as contract.py describes them."""
 
 import random
 from collections.abc import Callable

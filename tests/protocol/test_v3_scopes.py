@@ -1,4 +1,4 @@
-"""Ledger scopes (BP-34) in V3: every reply says which scope was asked, and an entry is in the format of its scope."""
+"""Ledger scopes (BP-34) in V3: every reply names the scope of its request, and an entry is in the scope's format."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def _body(entry_id: int) -> dict[str, bytes]:
 
 
 def test_a_cut_entry_does_not_take_those_before_it_along() -> None:
-    """All of a run are answered the same, so what will be refused must not get into one."""
+    """All requests of a run get the same answer, so an add that will be refused must not get into a run."""
     frames = b""
     for entry_id, size in ((4, None), (5, None), (6, 32)):
         body = v2_entry(5, entry_id=entry_id)[:size]

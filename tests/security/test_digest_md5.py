@@ -1,4 +1,4 @@
-"""DIGEST-MD5: the RFC's worked example, both sides against each other, and what must be refused."""
+"""DIGEST-MD5: the RFC's worked example, both sides against each other, and the tokens that must be refused."""
 
 import pytest
 from hypothesis import given

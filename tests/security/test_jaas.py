@@ -1,4 +1,4 @@
-"""Java's login configuration: users of a bookie, credentials of a client, and what is wrong."""
+"""Java's login configuration: users of a bookie, credentials of a client, and errors."""
 
 from pathlib import Path
 from typing import Any

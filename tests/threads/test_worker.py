@@ -11,7 +11,7 @@ TIMEOUT_S = 10
 
 
 class Reactor:
-    """The one thing of a reactor that workers use."""
+    """The only method of a reactor that workers use."""
 
     def __init__(self) -> None:
         self.calls: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]]] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""A bookie in memory, and the client's end of the connection to it: a socket that is none."""
+"""A bookie in memory, and the client's end of the connection to it in place of a socket."""
 
 import ssl
 from collections.abc import Callable
@@ -17,18 +17,17 @@ ENTRY = b"entry" * 10
 
 
 def not_authenticated_yet() -> bytes:
-    """What Java's bookie sends inside TLS to a client that has not authenticated when the TLS handshake ends."""
+    """The bytes of Java's bookie inside TLS for a client that has not authenticated when the TLS handshake ends."""
     header = v3_pb2.PacketHeader(version=3, operation=V3Operation.START_TLS, txn_id=0)  # type: ignore[arg-type]
     body = v3_pb2.Response(header=header, status=501).SerializeToString()  # type: ignore[arg-type]
     return len(body).to_bytes(4, "big") + body
 
 
 class MemoryBookie:
-    """Answers at once whatever is sent to it, and gives ``ENTRY`` to who reads entry 0 to 9 of any ledger.  It keeps
-    nothing of what is added.
+    """Answers every request at once; the entries 0 to 9 of any ledger are ``ENTRY``.  It does not keep added entries.
 
-    It is the socket as well: ``room`` is how much that takes until :attr:`taken` is emptied, ``piece`` how much of what
-    it has is given at a time.
+    It is the socket as well: ``room`` is how many bytes it takes until :attr:`taken` is emptied, ``piece`` how many it
+    gives at a time.
     """
 
     def __init__(
@@ -50,10 +49,10 @@ class MemoryBookie:
         self.timeouts: list[float | None] = []
         self.hung_up = False
         self.resets = False
-        """Whether nothing can be sent any more once it has hung up."""
+        """Whether the client's sends fail once the bookie has hung up."""
         self.silent = False
         self.wire = bytearray()
-        """All that the client has sent."""
+        """All bytes that the client has sent."""
         self.requests: list[Any] = []
         self.peer = ConnectionPeer("client:1")
         if tls is not None:

@@ -157,7 +157,7 @@ def test_a_bookie_that_sends_all_the_while_does_not_hold_a_request_for_ever(book
 
 
 def test_requests_go_while_replies_come(bookie):
-    """More than the socket takes: what it has no room for is sent while the first replies are read."""
+    """More bytes than the socket takes: the rest is sent while the first replies are read."""
     bookie.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     total = 20_000
     channel = BlockingChannel("bookie", 3181, ClientConfig(read_timeout_s=60))

@@ -1,4 +1,4 @@
-"""Connections that are secured and authenticated without a reactor: every outcome, and what is said about it."""
+"""Connections that are secured and authenticated without a reactor: every outcome, and its error text."""
 
 import ssl
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from tests.transport.memory_bookie import ENTRY, MemoryBookie, MemorySelector
 USERS = {"bookkeeper-a": "right"}
 SASL = SaslClient("bookkeeper-a", "right")
 
-both_dialects = pytest.mark.parametrize("protocol", list(WireProtocol))
+both_versions = pytest.mark.parametrize("protocol", list(WireProtocol))
 
 
 @frozen
@@ -94,7 +94,7 @@ def to(monkeypatch: pytest.MonkeyPatch) -> Channel:
 
 
 def refusal(to: Channel, bookie: MemoryBookie, **settings: Any) -> BookKeeperError:
-    """Why a read at the end of all handshakes fails."""
+    """The error of a read after all handshakes."""
     with pytest.raises(BookKeeperError) as caught:
         to(bookie, **settings).read_entry(5, 0)
     if not isinstance(caught.value, Unauthorized):  # which leaves the connection as it is
@@ -103,10 +103,10 @@ def refusal(to: Channel, bookie: MemoryBookie, **settings: Any) -> BookKeeperErr
     return caught.value
 
 
-# What works ----------------------------------------------------------------------------------------------------------
+# Success -------------------------------------------------------------------------------------------------------------
 
 
-@both_dialects
+@both_versions
 @pytest.mark.parametrize("like_java", [False, True])
 @pytest.mark.parametrize("security", ["tls", "sasl", "tls+sasl", "mutual+sasl"])
 def test_reads(to: Channel, secrets: Secrets, protocol: WireProtocol, security: str, like_java: bool) -> None:
@@ -130,14 +130,14 @@ def test_reads(to: Channel, secrets: Secrets, protocol: WireProtocol, security: 
         assert b"bookkeeper-a" not in bookie.wire, "tokens go inside TLS"
 
 
-@both_dialects
+@both_versions
 def test_what_comes_byte_by_byte(to: Channel, secrets: Secrets, protocol: WireProtocol) -> None:
     bookie = MemoryBookie(secrets.bookie(), SaslBookie(USERS), piece=1)
     with to(bookie, tls=secrets.trusting, auth=SASL, protocol=protocol) as channel:
         assert channel.read_entry(5, 1) == ENTRY
 
 
-@both_dialects
+@both_versions
 def test_a_bookie_without_authentication_takes_everybody(to: Channel, protocol: WireProtocol) -> None:
     with to(MemoryBookie(), auth=SASL, protocol=protocol) as channel:
         assert channel.read_entry(5, 1) == ENTRY
@@ -155,7 +155,7 @@ def test_the_plugin_knows_the_bookies_certificate(to: Channel, secrets: Secrets)
     assert [(peer.certificate, peer.secure) for peer in seen.peers] == [(identity.der, True)]
 
 
-# What does not -------------------------------------------------------------------------------------------------------
+# Failures ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_bookie_without_tls(to: Channel, secrets: Secrets) -> None:
@@ -208,7 +208,7 @@ def test_the_common_name_is_no_name_of_a_host(to: Channel, secrets: Secrets) -> 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
 @pytest.mark.parametrize("auth", [None, SASL])
 def test_a_bookie_that_wants_our_certificate(to: Channel, secrets: Secrets, version: Any, auth: Any) -> None:
-    """In TLS 1.3 it says so behind the handshake only."""
+    """In TLS 1.3 it refuses our lack of one only after the handshake."""
     plugin = auth and SaslBookie(USERS)
     asking = secrets.asking_bookie(version=version)
     error = refusal(to, MemoryBookie(asking, plugin), tls=secrets.trusting, auth=auth)
@@ -255,16 +255,16 @@ def test_other_versions_of_tls(to: Channel, secrets: Secrets) -> None:
         assert channel.read_entry(5, 0) == ENTRY
 
 
-@both_dialects
+@both_versions
 def test_a_wrong_password(to: Channel, protocol: WireProtocol) -> None:
     error = refusal(to, MemoryBookie(auth=SaslBookie(USERS)), auth=evolve(SASL, password="no"), protocol=protocol)
     assert type(error) is AuthenticationFailed
     assert "right" not in str(error)
 
 
-@both_dialects
+@both_versions
 def test_a_bookie_that_says_nothing_to_a_wrong_password(to: Channel, protocol: WireProtocol) -> None:
-    """As Java's."""
+    """As Java's bookie with its SASL plugin."""
     bookie = MemoryBookie(auth=PlainBookie({}), like_java=True)
     bookie.silent = True
     error = refusal(to, bookie, auth=PlainClient(), protocol=protocol)
@@ -276,7 +276,7 @@ def test_another_plugin(to: Channel) -> None:
     assert type(error) is AuthenticationFailed
 
 
-@both_dialects
+@both_versions
 @pytest.mark.parametrize("version", [None, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
 @pytest.mark.parametrize("like_java", [False, True])
 def test_a_bookie_that_wants_authentication_and_we_have_none(
@@ -291,7 +291,7 @@ def test_a_bookie_that_wants_authentication_and_we_have_none(
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=str)
 def test_it_is_said_also_if_the_bookie_hangs_up_on_the_request(to: Channel, secrets: Secrets, version: Any) -> None:
-    """As Java's does on a batch read."""
+    """As Java's bookie (``AuthHandler``) does on a batch read."""
     bookie = MemoryBookie(secrets.bookie(version=version), SaslBookie(USERS), like_java=True)
     channel = to(bookie, tls=secrets.trusting)
     bookie.hang_up()

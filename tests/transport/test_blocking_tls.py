@@ -74,7 +74,7 @@ def test_files_that_cannot_be_used_are_named(directory: Path, authority: Authori
 
 
 class NarrowSocket:
-    """Takes so many bytes at a time as it is told, nothing now and then, and gives as many as it is told."""
+    """Takes and gives as many bytes at a time as its lists say, now and then none."""
 
     def __init__(self, takes: list[int], gives: list[int]) -> None:
         self._takes, self._gives = takes, gives
@@ -107,7 +107,7 @@ def contexts(authority: Authority, trusting: TlsConfig) -> tuple[Any, Any]:
 
 
 def secured(contexts: tuple[Any, Any]) -> tuple[TlsSession, TlsSide]:
-    """Both ends behind their handshake."""
+    """Both ends after their handshake."""
     session, side = TlsSession(contexts[0], "localhost", "b:1"), TlsSide(contexts[1])
     over = session.shake_hands()
     while not (over and side.up):

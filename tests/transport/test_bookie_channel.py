@@ -1,4 +1,4 @@
-"""What a channel asks over V3: long polls, force, lists, deferred sync, and requests on connections of their own."""
+"""A channel's requests over V3: long polls, force, lists, deferred sync, and requests on connections of their own."""
 
 from collections.abc import Callable
 from typing import Any

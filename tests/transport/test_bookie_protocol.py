@@ -166,7 +166,7 @@ def test_a_request_that_cannot_be_served_costs_its_own_connection() -> None:
 
 
 class CountingTransport(Transport):
-    """Remembers what was written at once."""
+    """Remembers the bytes that were written at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,7 +310,7 @@ def test_a_refused_client_gets_its_answer_before_the_end() -> None:
 
 
 class Failing:
-    """A plugin that fails where it is told to."""
+    """A plugin that fails in the method that the test names."""
 
     plugin_name = "failing"
 

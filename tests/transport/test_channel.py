@@ -156,7 +156,7 @@ def test_the_answer_of_a_plain_read_is_never_that_of_a_fencing_one(puppet: Puppe
 
 
 def test_closing_fails_what_was_sent_as_closed_too(puppet: Puppet) -> None:
-    """A writer that took it for a failure of the bookie would change its ensemble while its client is closed."""
+    """If a writer took this for a failure of the bookie, it would change its ensemble while its client is closed."""
     puppet.read("a")
     puppet.accept()
     puppet.sent()

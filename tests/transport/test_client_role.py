@@ -1,4 +1,4 @@
-"""A bookie that sends anything at all, in pieces, even after it was given up, harms nobody but itself."""
+"""A bookie that sends arbitrary bytes in pieces, even after it was given up, does not harm other connections."""
 
 from collections import Counter
 from typing import Any
@@ -28,7 +28,7 @@ GOOD = {
 
 
 def puppet_of(protocol: str) -> Puppet:
-    """A puppet with an add and a read on their way, on one connection."""
+    """A puppet with an add and a read in flight on one connection."""
     puppet = Puppet()
     puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol=protocol))
     puppet.channel.add_entry(1, 2, ENTRY, bytes(20), puppet.token("add"))
@@ -59,7 +59,7 @@ def test_only_the_connection_itself_is_harmed(protocol: str) -> None:
         try:
             bad, good = puppet_of(protocol), puppet_of(protocol)
             for piece in data:
-                # Even behind what broke the protocol: the transport may have read it already.
+                # Even after the bytes that broke the protocol: the transport may have read them already.
                 bad.protocol.dataReceived(piece)
             bad.reactor.pump([0.5] * 12)
             bad.lose()

@@ -144,7 +144,7 @@ def test_a_bookie_that_closes_the_connection_has_refused(puppet: Puppet) -> None
 
 
 def test_a_bookie_that_says_nothing_is_given_up(puppet: Puppet) -> None:
-    """As Java's does when it rejects a SASL response."""
+    """As Java's bookie when it rejects a SASL response."""
     puppet.read("a")
     puppet.accept()
     puppet.reactor.advance(2.9)
@@ -175,7 +175,7 @@ def test_a_channel_that_is_closed_meanwhile(puppet: Puppet) -> None:
 
 
 class Failing(PlainClient):
-    """A plugin that fails where it is told to."""
+    """A plugin that fails in the method that the test names."""
 
     where = ""
 

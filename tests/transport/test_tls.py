@@ -1,4 +1,4 @@
-"""TLS contexts: who trusts whom, which files can be used, and what a change of the files does.  No sockets."""
+"""TLS contexts: which side trusts which, usable and unusable files, and changes of the files.  No sockets."""
 
 import os
 import re
@@ -135,7 +135,7 @@ def test_both_sides_say_what_to_do(authority: Authority, bookie: TlsConfig, clie
 
 
 def refusals(bookie: TlsConfig, client: TlsConfig) -> tuple[str, str]:
-    """Why the bookie refuses a client, and what that client is told."""
+    """The bookie's reason to refuse a client, and the reason that the client gets."""
     ends = ServerTls(bookie, Clock()).serverConnectionForTLS(None), ClientTls(client, Clock()).creator("localhost")
     server, reader = ends[0], ends[1].clientConnectionForTLS(None)
     server.set_accept_state()
@@ -144,7 +144,7 @@ def refusals(bookie: TlsConfig, client: TlsConfig) -> tuple[str, str]:
     for _ in range(10):
         for number, (one, other) in enumerate(((server, reader), (reader, server))):
             try:
-                one.recv(1)  # which shakes hands, and hears of a refusal behind that
+                one.recv(1)  # this shakes hands, and takes a refusal after the handshake
             except SSL.WantReadError:
                 pass
             except SSL.Error as error:
@@ -258,7 +258,7 @@ def test_half_a_renewal_and_a_file_that_is_away_for_a_moment_change_nothing(
 
 
 def test_a_change_that_keeps_its_time_is_seen(authority: Authority, bookie: TlsConfig, client: TlsConfig) -> None:
-    """As of files that a directory link, or a copy with its times, puts in the place of others."""
+    """As when a changed directory link, or a copy that keeps its times, replaces the files."""
     clock = Clock()
     times = {
         path: (os.stat(path).st_atime_ns, os.stat(path).st_mtime_ns)
@@ -276,7 +276,7 @@ def test_a_change_that_keeps_its_time_is_seen(authority: Authority, bookie: TlsC
 
 
 def test_a_key_of_another_kind_is_refused(tmp_path: Path, bookie: TlsConfig) -> None:
-    """OpenSSL keeps a certificate and a key of each kind, side by side."""
+    """OpenSSL keeps a certificate and a key of each type, side by side."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     path = tmp_path / "rsa.key"
     form, encoding = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
@@ -297,7 +297,7 @@ def test_without_an_interval_files_are_read_once(authority: Authority, bookie: T
 def renew(authority: Authority) -> None:
     renewed = authority.issue("bookie")
     for path in (renewed.certificate_path, renewed.key_path):
-        # Its time is another even where the clock of the file system is slow.
+        # A new time, even if the clock of the file system is coarse.
         os.utime(path, (2**31, 2**31))
 
 

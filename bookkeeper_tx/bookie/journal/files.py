@@ -34,8 +34,8 @@ def remove_before(disk: Disk, directory: str, mark: LogMark, backups_max: int) -
 
     The oldest goes first, so that a crash leaves no gap.  ``mark`` must be durable in the ledger directories.
     """
-    behind = [journal_id for journal_id in list_journals(disk, directory) if journal_id < mark.journal_id]
-    removed = [file_path(directory, journal_id) for journal_id in behind[: max(len(behind) - backups_max, 0)]]
+    older = [journal_id for journal_id in list_journals(disk, directory) if journal_id < mark.journal_id]
+    removed = [file_path(directory, journal_id) for journal_id in older[: max(len(older) - backups_max, 0)]]
     for path in removed:
         disk.remove(path)
     if removed:

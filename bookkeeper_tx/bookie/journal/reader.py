@@ -287,5 +287,5 @@ class UnsealedScan:
 
     def _refusal(self, what: str) -> RefusedToStart:
         return RefusedToStart(
-            f"journal file {self._journal_file.path} is damaged: what is at offset {self.position} {what}"
+            f"journal file {self._journal_file.path} is damaged: the data at offset {self.position} {what}"
         )

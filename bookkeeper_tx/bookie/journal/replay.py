@@ -160,7 +160,7 @@ def _hand_over_special(journal_file: JournalFile, item: SpecialRecord, sink: Rep
 def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: LogMark, later_ids: list[int]) -> None:
     """Raise RefusedToStart if the bad bytes at ``end`` cannot be a torn last group."""
     damaged = f"journal file {journal_file.path} is damaged at offset {end.offset}"
-    lost = "what was acknowledged there cannot be read"
+    lost = "acknowledged records cannot be read there"
     if _has_another_salt(journal_file.file, end.offset):
         raise RefusedToStart(f"{damaged}: {lost}, for the salt in its seal is not that of the file")
     later_group = _later_group(journal_file, end.offset)

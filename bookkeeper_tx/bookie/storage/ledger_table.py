@@ -38,7 +38,7 @@ class LedgerTable:
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
         self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
         self.replaying = True
-        """Whether the journal is still being replayed: it may have what a crash has kept from an index file."""
+        """Whether the journal is still being replayed: it may have bytes that a crash has kept from an index file."""
 
     def find(self, ledger_id: int) -> Ledger | None:
         """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read."""

@@ -62,7 +62,7 @@ class BlockingStore(Protocol):
     def read_only_bookies(self) -> frozenset[BookieId]: ...
 
     def bookie_info(self, bookie_id: BookieId) -> BookieServiceInfo:
-        """Return what a bookie publishes; raises BookieUnavailable if it is not registered."""
+        """Return a bookie's service info; raises BookieUnavailable if it is not registered."""
 
     def cookie_bookies(self) -> frozenset[BookieId]:
         """Return all bookies that have a cookie, also those that are down."""

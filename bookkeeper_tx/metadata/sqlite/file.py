@@ -18,7 +18,7 @@ _WAL_RETRY_INTERVAL_S = 0.02
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Write in one transaction, all or nothing."""
-    # IMMEDIATE: what is read in the transaction cannot change before it is written.
+    # IMMEDIATE: values read in the transaction cannot change before it writes.
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection

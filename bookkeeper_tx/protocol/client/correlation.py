@@ -13,7 +13,7 @@ Waiting: TypeAlias = tuple[Any, float]
 
 
 class Correlation:
-    """A multimap from what a reply names to the requests that wait for it, oldest first.
+    """A multimap from the ids in a reply to the requests that wait for it, oldest first.
 
     Requests of a table with ``one_timeout`` expire in the order in which they came; those of another table in any
     order, so all of them have to be looked at.

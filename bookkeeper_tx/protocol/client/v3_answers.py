@@ -87,7 +87,8 @@ def decode(frame: bytes) -> Reply:
 def tail_value(reply: Reply) -> tuple[int, int | None, bytes | None] | None:
     """Return (last add confirmed, entry id or None, entry or None) of the answer to a long poll, None for an error.
 
-    The last add confirmed is what the bookie has seen, NO_ENTRY if it does not say; it has no digest.
+    The last add confirmed is the highest one that the bookie has seen, NO_ENTRY if it is not in the reply; it has no
+    digest.
     """
     part = reply.part
     if part is None or reply.status is not statuses.EOK:

@@ -1,4 +1,4 @@
-"""What the tests of the journal share: a configuration, a sink, entries, and a reader that follows Java's rules."""
+"""Shared by the tests of the journal: a configuration, a sink, entries, and a reader that follows Java's rules."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class Config:
 
 
 class Sink:
-    """Notes what replay hands over."""
+    """Notes the records that replay hands over."""
 
     def __init__(self) -> None:
         self.found: list[Any] = []
@@ -50,7 +50,7 @@ class Sink:
 
 
 def new_journal(disk: CrashingDisk, errors: list[BaseException] | None = None, **changes: Any) -> Journal:
-    """Return a journal that is not started; ``errors`` gets what is fatal."""
+    """Return a journal that is not started; ``errors`` gets the fatal errors."""
     settings: dict[str, Any] = {
         "config": Config(),
         "threads": InlineWorker(),
@@ -76,14 +76,14 @@ def path_of(journal_id: int = FIRST_ID) -> str:
 
 
 def replayed(disk: CrashingDisk, mark: LogMark = BEGINNING) -> tuple[list[Any], Replayed]:
-    """Replay into a new sink; return what it was given, and the result."""
+    """Replay into a new sink; return the records it got, and the result."""
     sink = Sink()
     result = replay(disk, DIRECTORY, mark, sink)
     return sink.found, result
 
 
 def read_as_java(data: bytes) -> list[tuple[int, int]]:
-    """Return (ledger id, entry id) of the records, found by Java's rules, written here a second time, plainly."""
+    """Return (ledger id, entry id) of the records by the rules of Java's ``Journal``, written a second time here."""
     assert spec.HEADER.parse(data).version == 6, "a Java bookie refuses this file"
     found = []
     at = spec.HEADER_SIZE

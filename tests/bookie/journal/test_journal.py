@@ -180,7 +180,7 @@ def test_a_full_disk_refuses_what_does_not_fit(disk: CrashingDisk) -> None:
 def test_what_a_failed_group_left_is_never_read(
     disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
-    """Behind a shorter group, and at the end of a file that is followed by another."""
+    """Neither after a shorter group, nor at the end of a file before another one."""
     config = Config(journal_size_bytes_max=2 * spec.ALIGNMENT, journal_preallocation_bytes=64 * spec.ALIGNMENT)
     journal = new_journal(disk, config=config)
     journal.start()

@@ -137,7 +137,7 @@ def test_a_torn_last_group_is_dropped(disk: CrashingDisk, at: int, data: bytes) 
     end = LogMark(FIRST_ID, 1536)
     found, result = replayed(disk)
     assert (found, result.mark, result.dropped) == ([(1, 0)], end, (end,))
-    # It stays dropped, and is no damage, when a newer file stands behind it.
+    # It stays dropped, and is no damage, when a newer file comes after it.
     write(disk, [entry(1, 9)])
     for mark in (BEGINNING, end):
         found, result = replayed(disk, mark)
@@ -165,7 +165,7 @@ def test_a_bad_group_before_a_newer_file_is_refused(disk: CrashingDisk, at: int,
 
 
 def test_a_bad_group_before_a_file_of_javas_is_dropped(disk: CrashingDisk) -> None:
-    """Java ran on our directory after we were killed: it has judged that group."""
+    """Java ran on our directory after a kill of our bookie: it has dropped that group by its own rules."""
     write(disk, [entry(1, 0)], [entry(1, 1)])
     patch(disk, 1536, b"\1" * 20)
     put_file(disk, java_file(entry(2, 0)), FIRST_ID + 1)
@@ -175,7 +175,7 @@ def test_a_bad_group_before_a_file_of_javas_is_dropped(disk: CrashingDisk) -> No
 
 
 def test_a_mark_that_java_left_behind_our_last_group(disk: CrashingDisk) -> None:
-    """Java's mark is behind the length of zero that it has read."""
+    """Java's mark is after the length of zero that it has read."""
     write(disk, [entry(1, 0)])
     put_file(disk, java_file(entry(2, 0)), FIRST_ID + 1)
     found, result = replayed(disk, LogMark(FIRST_ID, 1536 + 4))
@@ -183,7 +183,7 @@ def test_a_mark_that_java_left_behind_our_last_group(disk: CrashingDisk) -> None
 
 
 def imitate_a_seal(disk: CrashingDisk, salt: bytes) -> None:
-    """Tear a group whose entry holds what looks like a whole sealed group, at the very offset that it says."""
+    """Tear a group whose entry holds bytes like a complete sealed group, at exactly the offset in its seal."""
     at = 2048
     inner = entry(6, 6, 440)
     imitation = inner + seal_pad(at, at + len(inner), crc32c.crc32c(inner), salt)
@@ -194,7 +194,7 @@ def imitate_a_seal(disk: CrashingDisk, salt: bytes) -> None:
 
 
 def test_an_entry_that_imitates_a_seal_is_not_taken_for_one(disk: CrashingDisk) -> None:
-    """Whoever knows where his entry will lie still does not know the file's salt."""
+    """A client that knows the place of its entry still does not know the file's salt."""
     imitate_a_seal(disk, b"notsalty")
     found, result = replayed(disk)
     assert (found, result.dropped) == ([(1, 0)], (LogMark(FIRST_ID, 1536),))
@@ -308,7 +308,7 @@ def test_any_cut_of_the_last_group_leaves_the_groups_before_it(sizes: list[list[
     whole = sum(end <= cut for end in ends)
     expected = [(n, index) for n, group in enumerate(groups[:whole]) for index in range(len(group))]
     found, _ = replayed(disk)
-    # Zeros may cut a group's pad record behind its seal, which changes nothing.
+    # Zeros may cut a group's pad record after its seal, which changes nothing.
     assert found[: len(expected)] == expected
     assert len({ledger_id for ledger_id, _ in found[len(expected) :]}) <= 1
 
@@ -372,7 +372,7 @@ def test_a_damaged_start_of_a_file_of_version_7_is_refused(disk: CrashingDisk, o
 
 
 def test_a_file_of_version_7_that_a_crash_kept_from_being_made_is_empty(disk: CrashingDisk) -> None:
-    """Its header is on the disk, the seal behind it, in another sector, is not."""
+    """Its header is on the disk, but the seal after it, in another sector, is not."""
     put_file(disk, spec.HEADER.build({"version": 7}).ljust(4096, b"\0"))
     assert replayed(disk)[0] == []
     journal = write(disk, [entry(SCOPED, 0)])
@@ -381,7 +381,7 @@ def test_a_file_of_version_7_that_a_crash_kept_from_being_made_is_empty(disk: Cr
 
 
 def test_the_version_before_ours_refuses_a_file_of_version_7(disk: CrashingDisk) -> None:
-    """It knows our files by a first seal that starts where it stands, and reads versions up to 6 of the others."""
+    """It recognizes our files by a first seal that names its own offset, and reads other files up to version 6."""
     write(disk, [entry(SCOPED, 0)])
     seal = SEAL_PAD.unpack_from(disk.read(path_of(FIRST_ID + 1)), spec.HEADER_SIZE)
     assert seal[4] == 0
@@ -389,7 +389,7 @@ def test_the_version_before_ours_refuses_a_file_of_version_7(disk: CrashingDisk)
 
 @pytest.mark.parametrize("offset", [spec.HEADER_SIZE + 16, FIRST_GROUP + 24 + 20])
 def test_a_damaged_salt_is_no_torn_group(disk: CrashingDisk, offset: int) -> None:
-    """Of the file, or of its only group."""
+    """The salt of the file, or of its only group."""
     entry_record = entry(7, 0, 4)
     assert len(entry_record) == 24
     write(disk, [entry_record])

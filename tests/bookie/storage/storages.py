@@ -34,7 +34,7 @@ def new_storage(
 
 
 def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
-    """Return an entry; raises what the storage fails with."""
+    """Return an entry; raises the error of the storage."""
     run = storage.cached_run(ledger_id, entry_id)
     if run is None:
         run = result_of(storage.load_run(ledger_id, entry_id))
@@ -45,11 +45,11 @@ def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
 
 
 def flush(storage: LedgerStorage) -> None:
-    """Flush; raises what the storage fails with."""
+    """Flush; raises the error of the storage."""
     assert result_of(storage.flush(lambda: MARK)) == MARK
 
 
 def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> bytes:
-    """Return the body of a WRITE_LAC request, as far as a bookie looks at it."""
+    """Return the body of a WRITE_LAC request, with only the fields that a bookie reads."""
     owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
     return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)

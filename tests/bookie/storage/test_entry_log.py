@@ -35,7 +35,7 @@ def log_bytes(disk: CrashingDisk, log_id: int, scoped: bool = False) -> bytes:
 
 
 def check(disk: CrashingDisk, placed: Placed) -> None:
-    """Every record is where it was said to be."""
+    """Every record is at its location."""
     for _, runs in placed:
         for each in runs:
             run = each.run
@@ -227,7 +227,7 @@ def test_scoped_entries_lie_in_logs_of_their_own(disk: CrashingDisk) -> None:
 
 
 def test_no_java_bookie_takes_a_scoped_log_for_one_of_its_own(disk: CrashingDisk) -> None:
-    """It looks for names that end in one of these, and deletes logs of ledgers that it does not know."""
+    """Java looks for names with one of these endings, and deletes logs of ledgers that it does not know."""
     writer_on(disk).write(by_ledger(run_of(0, 50, ledger_id=SCOPED)))
     assert not [name for name in names(disk) if name.endswith((".log", ".compacting", ".compacted", ".idx", ".txn"))]
 

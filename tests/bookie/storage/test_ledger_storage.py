@@ -311,7 +311,7 @@ def test_absent_entries_of_a_known_ledger_are_no_entry(storage: LedgerStorage) -
 
 
 def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
-    """Beside a ledger of scope 0 that has the same lower half."""
+    """Also beside a ledger of scope 0 with the same lower half."""
     scoped, plain = join(1, 7), 7
     for ledger_id in (scoped, plain):
         storage.open_for(ledger_id, KEY)

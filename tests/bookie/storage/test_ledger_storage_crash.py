@@ -67,7 +67,7 @@ def test_without_syncs_something_gets_lost() -> None:
         try:
             bookie.restart()
             bookie.check()
-        except Exception:  # An AssertionError of the check, or the storage's own word.
+        except Exception:  # an AssertionError of the check, or an error of the storage
             return True
         return False
 

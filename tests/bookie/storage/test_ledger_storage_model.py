@@ -25,7 +25,7 @@ LIMITS = {"entry_log_bytes_max": 6000, "index_pages_max": 2, "open_index_files_m
 
 
 class Bookie:
-    """A storage behind a journal that is a list: an operation is acknowledged once it is in there."""
+    """A storage with a list as its journal: an operation is acknowledged once it is in the list."""
 
     def __init__(self, seed: int = 0) -> None:
         self.disk = CrashingDisk(seed)

@@ -108,7 +108,7 @@ def test_a_long_replay_is_flushed_on_the_way(disk: CrashingDisk) -> None:
     for first in range(0, 100, 5):
         sink.entries(run_of(first, *[200] * 5))
         assert not storage.full
-    # A second copy of what this replay has flushed is a second copy.
+    # A second copy of entries that this replay has flushed does not replace the first one.
     sink.entries(run_of(0, 300))
     sink.finish()
     flush(storage)

@@ -16,7 +16,7 @@ def locations_of(offsets: list[int], first: int = FIRST) -> "array[int]":
 
 
 def simple_offsets(ledger_id: int, entry_id: int, locations: "array[int]", data: bytes) -> list[int]:
-    """Do what is to be done, in the simplest way."""
+    """Find the offsets in the simplest way."""
     offsets = [0]
     ids = entry(0, 40, ledger_id)[: 25 if ledger_id == SCOPED else 16]
     for location in locations:
@@ -78,7 +78,7 @@ def test_every_byte_of_every_head_counts(sizes: list[int], ledger: int, at: int)
         records = bytearray(run.buffer)
         records[run.offsets[wrong] + at] ^= 1
         found = list(checked_offsets(ledger, 0, locations, bytes(records), 4 + sizes[0]))
-        # A length may be wrong and the record still whole: then the next record is not where it should be.
+        # A length may be wrong and the record still complete: then the next record is not at its location.
         last_wrong = at < 4 and len(found) == wrong + 2 and found.pop() != run.offsets[wrong + 1]
         assert found == list(run.offsets[: wrong + 1]), last_wrong
 

@@ -28,7 +28,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"twisted", "zop
 
 
 def modules_loaded_by_use(uri: str) -> str:
-    """Return which modules of Twisted a process has loaded that used the store, as the text of a list."""
+    """Let a process use the store; return the modules of Twisted that it has loaded, as the text of a list."""
     done = subprocess.run(
         [sys.executable, "-c", USE, uri], capture_output=True, text=True, cwd=Path(__file__).parents[3], check=False
     )

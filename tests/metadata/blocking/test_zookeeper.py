@@ -188,7 +188,7 @@ def test_reads_that_a_broken_connection_has_lost_are_repeated(world: BlockingWor
     started = world.time.now
     client.answers_left = 7
     assert list(store.read_ledgers(range(30))) == created
-    assert world.time.now - started < 2  # those of one break together, and not each for itself
+    assert world.time.now - started < 2  # all reads of one break wait together
 
 
 def test_nothing_is_read_before_it_is_asked_for_and_nobody_is_asked_for_nothing(world: BlockingWorld) -> None:

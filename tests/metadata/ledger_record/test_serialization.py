@@ -122,7 +122,7 @@ def test_garbage_gives_metadata_or_metadata_corrupt(garbage: bytes, start: bytes
 
 @given(st.one_of(st.binary(max_size=40), metadatas().map(serialize)), st.integers(0, 300), st.binary(max_size=3))
 def test_records_are_cut_as_declared(record: bytes, end: int, behind: bytes) -> None:
-    """The hand-written cuts of a record give what the declarations give, or both refuse."""
+    """The hand-written cuts of a record give the same as the declarations, or both refuse."""
     record = record[:end] + behind
     divided = outcome(lambda: serialization._divided(record))
     assert divided == outcome(lambda: tuple(spec.RECORD.parse(record)[name] for name in ("format_version", "body")))

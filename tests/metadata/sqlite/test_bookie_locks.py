@@ -53,7 +53,7 @@ def test_no_descriptor_is_left_behind(tmp_path: Path) -> None:
 
 
 def _open_below(directory: Path) -> list[str]:
-    """Return the files there that this process has open; others of it come and go meanwhile."""
+    """Return the files there that this process has open; its files elsewhere come and go meanwhile."""
     found = []
     for each in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""A KazooClient on the ZooKeeper in memory, and a clock that moves whenever somebody waits.
+"""A KazooClient on the ZooKeeper in memory, and a clock that moves in each wait.
 
-Nothing is answered before somebody waits for an answer, as if the server were just slow enough.
+A request is answered only when the client waits for the answer, as if the server were just slow enough.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ class FakeKazoo:
     session_id: int = 0
     reachable: bool = True
     silent: bool = False
-    """Nothing is answered, and the connection stays."""
+    """The server does not answer, and the connection stays."""
     answers_left: int | None = None
     """The connection breaks after so many answers."""
     stopped: bool = False

@@ -1,8 +1,8 @@
 """A ZooKeeper in memory, and sessions on it with the interface of KazooSession.
 
-Everything is answered at once, so that a test needs no reactor.  ``session.lose(name, carried_out)`` makes the next
-request of that name fail with ConnectionLost, carried out or not; ``session.expire()`` does what a server does with a
-session whose time is over.
+Every request is answered at once, so that a test needs no reactor.  ``session.lose(name, carried_out)`` makes the next
+request of that name fail with ConnectionLost, carried out or not; ``session.expire()`` ends the session as a server
+does when its time is over.
 """
 
 from collections.abc import Callable, Iterable
@@ -109,7 +109,7 @@ class FakeZooKeeper:
         self.fire(parent)
 
     def delete_all(self, path: str) -> None:
-        """Delete a node, and upwards what that leaves empty."""
+        """Delete a node, and the nodes above it that this leaves empty."""
         self.delete(path)
         while not self.children(path := path.rpartition("/")[0]):
             self.delete(path)
@@ -119,7 +119,7 @@ class FakeZooKeeper:
             self.delete(path)
 
     def carry_out(self, session_id: int, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
-        """Do what a session asks for with one request; raises what kazoo raises."""
+        """Carry out one request of a session; raises the errors of kazoo."""
         self.requests.append((name, path))
         if name == "create":
             owner = session_id if kwargs.get("ephemeral") else 0
@@ -142,7 +142,7 @@ class FakeZooKeeper:
         return path
 
     def commit(self, creates: Iterable[tuple[str, bytes]]) -> list[Any]:
-        """As the server: the first that fails is told, what came before is undone, the rest is not tried."""
+        """As the server: the first failure is reported, the requests before it are undone, the others are not tried."""
         made: list[str] = []
         creates = list(creates)
         for path, data in creates:

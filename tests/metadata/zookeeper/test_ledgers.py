@@ -1,6 +1,6 @@
 """Ledgers in a ZooKeeper in memory: lost answers, empty ranges, strange nodes.
 
-What all stores have in common is in contract.py.
+The contract that all stores share is in contract.py.
 """
 
 from typing import Any

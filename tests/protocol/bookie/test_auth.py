@@ -1,4 +1,4 @@
-"""The gate of a bookie: what a client that has not authenticated is answered, frame by frame."""
+"""The gate of a bookie: the answer to each frame of a client that has not authenticated."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ START_TLS = v3_frame(V3Operation.START_TLS, start_tls_request=v3_pb2.StartTlsReq
 
 
 class Guarded:
-    """A connection behind a gate, and all that came of it."""
+    """A connection with a gate, and all its events."""
 
     def __init__(self, plugin: PlainBookie | None = None, tls: bool = False) -> None:
         self.plugin = plugin or PlainBookie({"reader": "secret"})
@@ -199,7 +199,7 @@ def test_a_provider_that_raises_behind_its_answer_refuses() -> None:
 
 
 def test_one_wrong_password_is_the_last() -> None:
-    """Or a client could send a thousand in one piece."""
+    """Otherwise a client could send a thousand passwords in one piece."""
     plugin = PlainBookie({"reader": "secret"})
     guarded = Guarded(plugin)
     events = guarded.receive(v3_auth(b"reader\0wrong"), v3_auth(GOOD))
@@ -270,7 +270,7 @@ def test_only_one_token_comes_in_clear_behind_it() -> None:
 
 
 def test_who_has_begun_to_authenticate_in_clear_gets_no_tls() -> None:
-    """What somebody in between has proven is not to count for the client whose TLS he passes on."""
+    """An attacker in the middle must not log in, pass on a client's TLS, and so give that client his login."""
     for rounds in (1, 2):
         guarded = Guarded(PlainBookie({"reader": "secret"}, rounds=rounds), tls=True)
         assert status(guarded.receive(v3_auth(GOOD), START_TLS)[1]).status == 404

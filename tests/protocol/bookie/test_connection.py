@@ -1,4 +1,4 @@
-"""A bookie's side of a connection: dialects, refusals, garbage."""
+"""A bookie's side of a connection: protocol versions, refusals, garbage."""
 
 import pytest
 from hypothesis import given
@@ -93,13 +93,13 @@ def test_garbage_never_raises_and_cuts_do_not_matter(stream: bytes, cuts: list[i
 
 @pytest.mark.parametrize("case", EXCHANGES, ids=lambda case: case["name"])
 def test_every_captured_request_is_read_and_its_reply_encoded(case: dict[str, str]) -> None:
-    """Given what the Java bookie answered, ours answers with the same bytes."""
+    """With the values of the Java bookie's answer, ours encodes the same bytes."""
     (request,) = received(bytes.fromhex(case["request"]))
     assert replay(request, bytes.fromhex(case["reply"])) == bytes.fromhex(case["reply"])
 
 
 def replay(request: object, reply: bytes) -> bytes:
-    """Encode the reply to ``request`` that says what ``reply`` says."""
+    """Encode the reply to ``request`` with the values of ``reply``."""
     if isinstance(request, Answered):
         return request.reply
     if isinstance(request, v2.AddRequests):

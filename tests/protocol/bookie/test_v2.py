@@ -1,4 +1,4 @@
-"""The V2 dialect, bookie side: runs, replies, refusals."""
+"""Protocol version V2, bookie side: runs, replies, refusals."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def read_frame(ledger_id: int, entry_id: int, key: bytes = b"", header: int = RE
     )
 )
 def test_add_runs_hold_every_entry_in_order(steps: list[tuple[int, int, bytes, bool]]) -> None:
-    """Runs end where ledger, key or size of step change, and the entries are those sent, whatever path read them."""
+    """Runs end where ledger, key or step change; on each path of the reader the entries are those that were sent."""
     sent, stream, entry_id = [], b"", 0
     for ledger_id, step, rest, other_key in steps:
         entry_id += step

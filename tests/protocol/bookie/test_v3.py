@@ -13,7 +13,7 @@ from protocol_specs.wire.status import Status
 from tests.protocol.bookie.v3_frames import ENTRY, KEY, add_part, decode, frame_of, response, write_lac_part
 
 OTHERS = {"v3 batch read outside scope 0"}
-"""Exchanges with a reply that a bookie may give and ours does not: one without max_lac."""
+"""Exchanges with a reply that other bookies may give but ours does not: one without max_lac."""
 EXCHANGES = [
     pytest.param(vector, id=vector["name"])
     for vector in vectors.load("wire")
@@ -26,14 +26,14 @@ EXCHANGES = [
 
 @pytest.mark.parametrize("vector", EXCHANGES)
 def test_captured_request_is_answered_with_the_captured_bytes(vector: dict[str, Any]) -> None:
-    """Given what the Java bookie answered, ours answers with the same bytes."""
+    """With the values of the Java bookie's answer, ours encodes the same bytes."""
     request = v3.decode(bytes.fromhex(vector["request"])[4:])
     reply = bytes.fromhex(vector["reply"])
     assert said_again(request, response(reply)) == reply
 
 
 def said_again(request: Any, java: Any) -> bytes:
-    """Encode the reply to ``request`` that says what ``java`` says."""
+    """Encode the reply to ``request`` with the values of ``java``."""
     status = statuses.BY_V3_CODE[java.status]
     if isinstance(request, Answered):
         return request.reply

@@ -1,4 +1,4 @@
-"""What a bookie takes for V3 at all, and which of it the dialect answers itself."""
+"""The frames that a bookie takes for V3, and the requests that the protocol version answers itself."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ READ = frame_of(1, read_request=v3_pb2.ReadRequest(ledger_id=1, entry_id=2))
 @pytest.mark.parametrize("first", range(8))
 @pytest.mark.parametrize("ledger_id", ["0a06080310081807", "0a06080310011801"])
 def test_field_number_zero_is_not_v3(first: int, ledger_id: str) -> None:
-    """The rest spells a V3 header: Java 4.18 takes it for one, up to 4.17 it is a V2 read."""
+    """The other bytes are a V3 header: Java 4.18 (LightProto) takes the frame for V3, up to 4.17 it is a V2 read."""
     assert v3.decode(bytes.fromhex(f"{first:02x}020000" + ledger_id + "0000000000000002")) is None
 
 
@@ -86,7 +86,7 @@ def test_transaction_ids_come_back(txn_id: int) -> None:
     assert response(request.replies([statuses.ENOENTRY], 0)[0]).header.txn_id == txn_id
 
 
-# What the dialect answers itself -------------------------------------------------------------------------------------
+# Requests that V3 answers itself -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("operation", [3, 4, 12])

@@ -1,4 +1,4 @@
-"""V3 requests that come together: a run says and answers what its requests would, one by one."""
+"""V3 requests that come together: a run has the values and the replies of its requests one by one."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -52,7 +52,7 @@ def reads(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def regular_reads(draw: st.DrawFn) -> list[bytes]:
-    """Reads whose ids grow by the same steps, but for some."""
+    """Reads whose ids mostly grow by the same steps."""
     near_end = draw(FEW)
     txn_id, entry_id = (2**64 - 20, 2**63 - 20) if near_end else (draw(st.integers(0, 300)), draw(st.integers(0, 300)))
     txn_step, entry_step = draw(st.integers(1, 3)), draw(st.integers(-1, 3))
@@ -82,7 +82,7 @@ def received(frames: list[bytes]) -> list[Any]:
 
 
 def asked(request: Any) -> list[Any]:
-    """Return what ``request`` asks for, an item for each of its frames."""
+    """Return the values that ``request`` asks for, an item for each of its frames."""
     if isinstance(request, v3.AddRequests):
         flags = (request.recovery, request.high_priority, request.deferred_sync)
         ledger_id = request.entries.ledger_id

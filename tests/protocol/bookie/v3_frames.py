@@ -1,4 +1,4 @@
-"""V3 requests as a client would make them, and what a bookie makes of them."""
+"""V3 requests as a client would make them, and a bookie's reading of them."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ Asked = tuple[str, int, int]
 
 
 def ask(connection: Any, token: int, asked: Asked) -> Any:
-    """Make the request; gives what takes it back, for a long poll."""
+    """Make the request; for a long poll, return the function that withdraws it."""
     kind, ledger_id, entry_id = asked
     common = (token, 10.0 + token % 7, ledger_id)
     if kind == "add":
@@ -55,7 +55,7 @@ def ask(connection: Any, token: int, asked: Asked) -> Any:
     return connection.bookie_info(token, 10.0)
 
 
-# What a bookie may send ----------------------------------------------------------------------------------------------
+# Streams of a bookie -------------------------------------------------------------------------------------------------
 
 
 def v2_reply(number: int, asked: Asked, offset: int, status: int, body: bytes) -> bytes:
@@ -102,16 +102,16 @@ def v3_reply(number: int, asked: Asked, offset: int, status: int, body: bytes) -
     return answer(operation, number, status, **part)
 
 
-DIALECTS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[str, ...]]] = {
+VERSIONS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[str, ...]]] = {
     "v2": (V2ClientConnection, v2_reply, V2_STATUSES, ("add", "read", "range", "batch")),
     "v3": (V3ClientConnection, v3_reply, V3_STATUSES, tuple(_V3_KINDS)),
 }
 
 
 @st.composite
-def streams(draw: Any, dialect: str) -> tuple[list[Asked], list[bytes]]:
-    """Requests, and what comes back of them and of none."""
-    _, reply, statuses, kinds = DIALECTS[dialect]
+def streams(draw: Any, version: str) -> tuple[list[Asked], list[bytes]]:
+    """Requests, and the pieces of a stream with replies to them, to no request, and noise."""
+    _, reply, statuses, kinds = VERSIONS[version]
     asked = draw(
         st.lists(
             st.tuples(st.sampled_from(kinds), st.sampled_from(LEDGERS), st.integers(0, 5)), min_size=1, max_size=12
@@ -139,9 +139,9 @@ def streams(draw: Any, dialect: str) -> tuple[list[Asked], list[bytes]]:
     return asked, [data[a:b] for a, b in pairwise([0, *edges, len(data)])]
 
 
-def run(dialect: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]) -> None:
-    """Ask, take what comes, and hold the connection to its word."""
-    make = DIALECTS[dialect][0]
+def run(version: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]) -> None:
+    """Make the requests, feed the pieces, and check that each request completes once."""
+    make = VERSIONS[version][0]
     connection = make(FRAME_SIZE_MAX)
     completions: Counter[int] = Counter()
     kept: Counter[int] = Counter(range(len(asked)))
@@ -174,20 +174,20 @@ def run(dialect: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_request_completes_once_whatever_comes(dialect: str) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_request_completes_once_whatever_comes(version: str) -> None:
     @settings(max_examples=400, deadline=None)
-    @given(streams(dialect), st.sets(st.integers(0, 11)))
+    @given(streams(version), st.sets(st.integers(0, 11)))
     def check(stream: tuple[list[Asked], list[bytes]], forgets: set[int]) -> None:
-        run(dialect, *stream, forgets)
+        run(version, *stream, forgets)
 
     check()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_good_reply_to_each_completes_it_at_once(dialect: str) -> None:
-    """The replies that the other test changes are right ones."""
-    make, reply, _, kinds = DIALECTS[dialect]
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_good_reply_to_each_completes_it_at_once(version: str) -> None:
+    """The replies that the other test damages are good ones."""
+    make, reply, _, kinds = VERSIONS[version]
     for kind in kinds:
         connection = make(FRAME_SIZE_MAX)
         asked = (kind, 1, 3)
@@ -198,10 +198,10 @@ def test_a_good_reply_to_each_completes_it_at_once(dialect: str) -> None:
         assert (token, error) == (0, None)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("version", VERSIONS)
 @given(st.lists(st.binary(min_size=1, max_size=3000), max_size=5))
-def test_what_is_not_read_yet_is_bounded_by_the_frame_limit(dialect: str, noise: list[bytes]) -> None:
-    connection = DIALECTS[dialect][0](FRAME_SIZE_MAX)
+def test_what_is_not_read_yet_is_bounded_by_the_frame_limit(version: str, noise: list[bytes]) -> None:
+    connection = VERSIONS[version][0](FRAME_SIZE_MAX)
     for piece in noise:
         try:
             connection.receive(piece)

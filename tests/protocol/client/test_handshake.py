@@ -38,7 +38,7 @@ def v2_token(token: bytes, plugin: str = "plain") -> bytes:
 TLS_STARTED = v3_reply(V3Operation.START_TLS, start_tls_response=v3_pb2.StartTlsResponse())
 TLS_REFUSED = v3_reply(V3Operation.START_TLS, BAD_REQUEST)
 NOT_AUTHENTICATED_YET = v3_reply(V3Operation.START_TLS, IO_ERROR)
-"""What Java's bookie sends inside TLS to a client that has not authenticated when the TLS handshake ends."""
+"""The bytes that Java's bookie sends inside TLS to a client that has not authenticated when the TLS handshake ends."""
 
 
 class Driver:

@@ -32,7 +32,7 @@ class Provider:
 
 
 class Bench:
-    """A handshake, and what it asks of its connection."""
+    """A handshake, and its calls of the connection."""
 
     plugin_name = PLUGIN
     provider: Provider

@@ -1,4 +1,4 @@
-"""The V2 dialect, client side: requests, completions, lateness, loss."""
+"""Protocol version V2, client side: requests, completions, lateness, loss."""
 
 import pytest
 from hypothesis import given

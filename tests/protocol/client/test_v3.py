@@ -37,7 +37,7 @@ def client() -> V3ClientConnection:
 
 
 def asked(client: V3ClientConnection) -> list[Any]:
-    """Return what a bookie reads of the requests made, one by one."""
+    """Return the requests made, one by one, as a bookie reads them."""
     data, requests, at = client.data_to_send(), [], 0
     while at < len(data):
         end = at + 4 + int.from_bytes(data[at : at + 4], "big")

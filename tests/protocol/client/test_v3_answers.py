@@ -1,4 +1,4 @@
-"""What a client makes of V3 replies, captured ones and bad ones."""
+"""A client's reading of V3 replies, captured ones and bad ones."""
 
 from typing import Any
 

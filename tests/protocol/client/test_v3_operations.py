@@ -1,4 +1,5 @@
-"""What only V3 has, on a client's side: long poll, force, list, batch read, deferred sync, and scopes (BP-34)."""
+"""The requests that only V3 has, on a client's side: long poll, force, list, batch read, deferred sync, and scopes
+(BP-34)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -144,7 +145,7 @@ ASK: dict[str, Callable[[V3ClientConnection, int], Any]] = {
 
 
 def answered(name: str, scope_id: int | None) -> bytes:
-    """What a bookie answers that has no such ledger."""
+    """The reply of a bookie without such a ledger."""
     operation = next(each for each in V3Operation if name in _request_parts(each))
     part: dict[str, Any] = {"ledger_id": -9}
     if name in ("add_request", "read_request"):

@@ -1,4 +1,4 @@
-"""What a client asks in V3, to the byte where Java's is known, beside what the bookie reads of it."""
+"""A client's requests in V3: equal to Java's bytes where those are known, and read right by our bookie."""
 
 from typing import Any
 

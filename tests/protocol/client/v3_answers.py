@@ -1,4 +1,4 @@
-"""Replies of a V3 bookie, made field by field, so that they may be any that a bookie sends or never would."""
+"""Replies of a V3 bookie, made field by field: also replies that no bookie would send."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from protocol_specs.wire.operations import V3Operation
 
 
 def answer(operation: V3Operation, txn_id: int, status: int = 0, whole: int | None = None, **part: Any) -> bytes:
-    """A frame with a reply whose part has ``part``'s fields and ``status``; ``whole`` is the outer one if another."""
+    """A frame with a reply whose part has the fields ``part`` and ``status``; ``whole``: another outer status."""
     outer: Any = status if whole is None else whole
     header = v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id)  # type: ignore[arg-type]
     response = v3_pb2.Response(header=header, status=outer)
@@ -33,7 +33,7 @@ def framed(body: bytes) -> bytes:
 
 
 def requests(data: bytes) -> list[v3_pb2.Request]:
-    """The requests in ``data``, each whole."""
+    """The requests in ``data``, all of them complete."""
     found = []
     while data:
         end = 4 + int.from_bytes(data[:4], "big")
