@@ -21,10 +21,10 @@ def load(role: Role | None = None) -> list[Case]:
 
 
 def select(cases: Iterable[Case], only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Case]:
-    """Those that a pattern of ``only`` matches and none of ``skip`` does.
+    """The cases that match a pattern of ``only`` (all, if there is none), and no pattern of ``skip``.
 
     A pattern is an id, an area or a section, in capitals or not, with ``*`` for any characters.  Raises ValueError for
-    one that matches nothing, which is a slip of the person who wrote it.
+    a pattern that matches nothing: it is misspelt.
     """
     cases = list(cases)
     for pattern in (*only, *skip):

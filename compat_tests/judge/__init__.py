@@ -1,1 +1,1 @@
-"""What a case is, how cases are run, and what comes of them."""
+"""Cases, their runs, and the results."""

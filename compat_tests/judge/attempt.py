@@ -1,4 +1,4 @@
-"""What a case is given while it runs: the record, the clock, and the ways to say what is wrong."""
+"""The attempt that a case gets while it runs: its recording, its clock, and checks that report what is wrong."""
 
 import random
 import time
@@ -17,14 +17,14 @@ from protocol_specs.wire.status import Status
 T = TypeVar("T")
 
 _BYTES_SHOWN = 48
-"""Of bytes: the first ones, and those from the first difference on."""
+"""Bytes of a value that a report shows: from its beginning, and from the first difference on."""
 _SEED_BITS, _CASE_BITS, _LEDGER_BITS = 18, 32, 12
-"""Of a ledger id: what keeps runs, cases and the ledgers of one case apart. 62 bits: positive in every format."""
+"""Bits of a ledger id: for the run, the case, and the ledger in its case. 62 in all: positive in every format."""
 
 
 @frozen
 class Brief:
-    """One case to try in one dialect."""
+    """One case to try in one protocol version."""
 
     case: Case
     dialect: Dialect
@@ -36,7 +36,7 @@ class Brief:
 
 
 class Attempt:
-    """One try of one case.  The roles derive from it what their cases are given."""
+    """One try of one case.  Each role has a subclass, which its cases are called with."""
 
     def __init__(self, brief: Brief) -> None:
         self.brief = brief
@@ -70,7 +70,7 @@ class Attempt:
         time.sleep(min(seconds, self.left_s()))
 
     def wait_until(self, condition: Callable[[], bool], what: str, timeout_s: float = 10.0) -> None:
-        """Wait until something is so.  Raises Mismatch if it does not come about."""
+        """Wait until a condition holds.  Raises Mismatch if it does not hold in time."""
         end = time.monotonic() + min(timeout_s, self.left_s())
         while not condition():
             if time.monotonic() > end:
@@ -78,17 +78,17 @@ class Attempt:
             self.wait(0.01)
 
     def check(self, what: str, seen: object, expected: object) -> None:
-        """Hold what was seen against the one value that is right."""
+        """Compare a value with the one that is right.  Raises Mismatch if they differ."""
         if seen != expected:
             raise Mismatch(what, *as_distinct_texts(expected, seen))
 
     def check_one_of(self, what: str, seen: object, expected: Sequence[object]) -> None:
-        """Hold what was seen against the values that are right."""
+        """Compare a value with those that are right.  Raises Mismatch if it is none of them."""
         if seen not in expected:
             raise Mismatch(what, " or ".join(map(as_text, expected)), as_text(seen))
 
     def check_that(self, condition: bool, what: str, expected: str, seen: object) -> None:
-        """Want a condition to hold; ``expected`` says it in words."""
+        """Require a condition; ``expected`` says it in words.  Raises Mismatch if it does not hold."""
         if not condition:
             raise Mismatch(what, expected, as_text(seen))
 
@@ -103,11 +103,11 @@ class Attempt:
         raise Mismatch(what, expected, seen)
 
     def tolerate(self, note: str) -> None:
-        """Say what is not as it should be, and yet accepted: the pass is not strict."""
+        """Note a deviation that is accepted: the pass is then not strict."""
         self.notes.append(note)
 
     def finish(self) -> None:
-        """Look whether anything else was harmed; called once the case has passed."""
+        """Check that nothing else was harmed; called once the case has passed."""
 
 
 def as_text(value: object) -> str:
@@ -126,7 +126,7 @@ def as_text(value: object) -> str:
 
 
 def as_distinct_texts(expected: object, seen: object) -> tuple[str, str]:
-    """Two values that differ, as a report shows them; where they look the same, from the difference on too."""
+    """Two values that differ, as a report shows them; if their texts are equal, also from the first difference on."""
     texts = as_text(expected), as_text(seen)
     if texts[0] != texts[1]:
         return texts

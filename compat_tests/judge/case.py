@@ -1,4 +1,4 @@
-"""A case: one requirement of the protocol, and the function that looks whether a target meets it."""
+"""A case: one requirement of the protocol, and the function that checks whether a target meets it."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ class Level(StrEnum):
 
 
 class Dialect(StrEnum):
-    """The two dialects of the protocol."""
+    """The two protocol versions."""
 
     V2 = "V2"
     V3 = "V3"
@@ -35,7 +35,7 @@ V2, V3 = Dialect
 BOTH = (V2, V3)
 
 SITES = ("plain", "read-only", "tls", "auth", "tls+auth", "own")
-"""What a case can be held against: a bookie set up in some way, or one of its own that it may stop."""
+"""The bookies that a case can want: one that is set up in some way, or one of its own, which it may stop."""
 
 LIMIT_S = 20.0
 """A verdict is reached within this, unless a case says otherwise."""
@@ -54,7 +54,7 @@ class Case:
     role: Role
     level: Level
     section: str
-    """The label of the section of the reference that says it."""
+    """The label of the section of the reference that states the requirement."""
     title: str
     requirement: str
     sends: str
@@ -72,7 +72,7 @@ class Case:
     """Cases without which it cannot be judged."""
     site: str = "plain"
     alone: bool = False
-    """Whether it asks so much of a bookie that this may turn others away: no case is tried beside it."""
+    """Whether it loads a bookie so much that this may refuse other cases: then no case is tried beside it."""
     limit_s: float = LIMIT_S
     module: str = ""
 

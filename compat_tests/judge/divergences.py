@@ -29,7 +29,7 @@ class Divergence:
     code: str
     reference: str
     seen: str
-    """Part of what is seen: another failure is not excused."""
+    """A part of the failure's text: a failure without it is not excused."""
     text: str
     dialects: tuple[str, ...] = _DIALECTS
     since: str = _FIRST
@@ -42,13 +42,16 @@ class Divergence:
         return within(release, self.since, self.until)
 
     def certain(self, release: str) -> bool:
-        """Whether it must show: not in a race, nor where some releases have it and nobody said which one this is."""
+        """Whether it must show.
+
+        It need not if it shows in a race only, or if only some releases have it and the target's is not known.
+        """
         if self.shows == _SOMETIMES:
             return False
         return bool(release) or (self.since, self.until) == (_FIRST, _LAST)
 
     def excuses(self, failure: str) -> bool:
-        """Whether a failure is the one on record.  ``seen`` has whole words and numbers of it: 1 is no part of 17."""
+        """Whether a failure is the one on record: ``seen`` stands in it as whole words and numbers, 1 not in 17."""
         return re.search(rf"(?<!\w){re.escape(self.seen)}(?!\w)", failure) is not None
 
     @property
@@ -57,13 +60,16 @@ class Divergence:
 
 
 def within(release: str, since: str, until: str) -> bool:
-    """Whether a release is one of those; any is, if it is not known.  ``until`` has all that begin with it."""
+    """Whether a release lies in this range; a release that is not known lies in any.
+
+    ``until`` includes all releases that begin with it, as 4.17 includes 4.17.3.
+    """
     number, last = _number(release), _number(until)
     return not release or (_number(since) <= number and number[: len(last)] <= last)
 
 
 def of_implementation(name: str) -> list[Divergence]:
-    """All that come with the suite for an implementation."""
+    """The divergences that the suite itself has on record for an implementation."""
     found: list[Divergence] = []
     for path in sorted((FOLDER / name).glob("*.toml")) if name else ():
         found += parse(tomllib.loads(path.read_text(encoding="utf-8")).get("divergence", ()), path.name)
@@ -98,7 +104,7 @@ def parse(entries: Iterable[Mapping[str, Any]], source: str) -> list[Divergence]
 
 
 def lookup(divergences: Sequence[Divergence], case: str, dialect: str, release: str) -> list[Divergence]:
-    """Those on record; of a release that is not known there may be several."""
+    """The divergences on record for a case; there may be several if the release is not known."""
     return [each for each in divergences if each.case == case and dialect in each.dialects and each.concerns(release)]
 
 

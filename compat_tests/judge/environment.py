@@ -1,4 +1,4 @@
-"""Where cases are held: what the schedule wants of a role."""
+"""The environment in which cases of one role run, as the schedule needs it."""
 
 import threading
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ class Environment(Protocol):
 
     @property
     def base(self) -> str:
-        """The id of the case without which no other makes sense."""
+        """The id of the case that every other case depends on."""
 
     def probe(self, seed: int, stop: threading.Event) -> Mapping[str, str]:
-        """Find out its features: ``yes``, or ``no`` with how that showed.  Raises Unavailable."""
+        """Find out its features: each is ``yes``, or ``no`` with how that showed.  Raises Unavailable."""
 
     def attempt(self, brief: Brief) -> AbstractContextManager[Attempt]:
-        """What the case is given.  Raises NotOffered, Unavailable, StartFailed, Mismatch."""
+        """The attempt that the case is called with.  Raises NotOffered, Unavailable, StartFailed, Mismatch."""

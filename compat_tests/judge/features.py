@@ -1,4 +1,4 @@
-"""What a target may have or not, and the file in which a user says so."""
+"""The features that a target may lack, and the file in which a user declares them."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from attrs import field, frozen
 from compat_tests.judge.divergences import Divergence, parse
 
 FEATURES = {
-    "v2": "the V2 dialect",
-    "v3": "the V3 dialect",
+    "v2": "protocol version V2",
+    "v3": "protocol version V3",
     "batch-read-v2": "batch reads over V2 (BP-62)",
     "batch-read-v3": "batch reads over V3",
     "long-poll": "reads that wait for the last add confirmed (V3)",
@@ -21,7 +21,7 @@ FEATURES = {
     "scopes": "128-bit ledger ids (BP-34)",
     "metadata": "a ZooKeeper to look into",
 }
-"""By the names that cases need them by."""
+"""Features by the names under which cases need them."""
 
 _KEYS = {"implementation", "release", "features", "divergence"}
 
@@ -32,7 +32,7 @@ class BadFeatureFile(ValueError):
 
 @frozen
 class FeatureFile:
-    """What a user says of a target."""
+    """A user's declarations about a target."""
 
     implementation: str = ""
     release: str = ""

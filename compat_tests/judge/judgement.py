@@ -1,4 +1,4 @@
-"""One case in one dialect: try it, and say what comes of it."""
+"""One case in one protocol version: try it, and give its result."""
 
 import time
 import traceback
@@ -18,21 +18,21 @@ from compat_tests.targets.unavailable import Unavailable
 from protocol_specs.codecs import Malformed
 
 RELEASES_OF = "java"
-"""Whose releases the cases name as theirs."""
+"""The implementation whose releases ``since`` and ``until`` of a case name."""
 
 
 @frozen
 class Measure:
-    """By what a case is judged besides its own words."""
+    """How strictly cases are judged, and which divergences are on record."""
 
     strict: bool = False
     """Whether SHOULD and MAY bind as MUST does."""
     divergences: Sequence[Divergence] = ()
-    """What is on record for the target."""
+    """The divergences on record for the target."""
 
 
 def judge(environment: Environment, brief: Brief, measure: Measure) -> Result:
-    """Try the case and return its result; never raises but for what ends the whole program."""
+    """Try the case and return its result; raises only exceptions that end the whole program."""
     started = time.monotonic()
     result = evolve(_result(environment, brief, measure), duration_s=time.monotonic() - started)
     return evolve(result, exchange=brief.recording.events)
@@ -63,7 +63,7 @@ def _result(environment: Environment, brief: Brief, measure: Measure) -> Result:
             return _passed(attempt, environment, brief, measure)
     except Mismatch as wrong:
         return _failed(wrong, environment, brief, measure)
-    except Malformed as broken:  # the suite takes nothing apart but what the target has made
+    except Malformed as broken:  # the suite parses only data that the target has made
         wrong = Mismatch("what the target has made", "of the documented form", str(broken))
         return _failed(wrong, environment, brief, measure)
     except (Unsupported, NotOffered) as absent:
@@ -77,7 +77,7 @@ def _result(environment: Environment, brief: Brief, measure: Measure) -> Result:
     except StartFailed as failed:
         wrong = Mismatch(f"the {brief.case.role}", "that it starts", str(failed))
         return _failed(wrong, environment, brief, measure)
-    except Exception as fault:  # whatever it is, it is the suite's own fault, and one case's alone
+    except Exception as fault:  # a fault of the suite itself, which must not end the other cases
         return _of(brief, Verdict.ERROR, f"{type(fault).__name__}: {fault}", note=traceback.format_exc())
 
 

@@ -1,4 +1,4 @@
-"""What was said between the suite and a target, event by event, for the report."""
+"""The exchange between the suite and a target, event by event, for the report."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ SUITE, TARGET, NOTE = "suite", "target", "note"
 
 EVENTS_MAX = 400
 BYTES_MAX = 64 * 1024
-"""What is kept of one case; the rest is counted only.  A flood must not fill the memory or the report."""
+"""Limits of the recording of one case; further bytes are only counted.  A flood must not fill memory or report."""
 
 
 @frozen
@@ -54,14 +54,14 @@ class Recording:
         self._add(line, TARGET, data)
 
     def note(self, line: str, text: str) -> None:
-        """Record what happened otherwise, as "closed by the target"."""
+        """Record another event, as "closed by the target"."""
         with self._lock:
             if len(self._events) < EVENTS_MAX:
                 self._events.append(Event(self._now(), line, NOTE, text=text))
 
     @property
     def events(self) -> list[Event]:
-        """What was kept, in order of time, with a remark on what was not."""
+        """The events that were kept, in order of time, and a remark on the bytes that were not."""
         with self._lock:
             found = list(self._events)
             if self._left_out:

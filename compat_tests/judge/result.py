@@ -1,4 +1,4 @@
-"""What comes of a run, and its JSON form."""
+"""The results of a run, and their JSON form."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _CASE_FIELDS = (
 
 @frozen
 class KnownDivergence:
-    """Where a divergence is on record."""
+    """A divergence on record, as a result names it."""
 
     code: str
     reference: str
@@ -44,7 +44,7 @@ class KnownDivergence:
 
 @frozen
 class Result:
-    """One case in one dialect against one target."""
+    """The result of one case in one protocol version against one target."""
 
     case: str
     dialect: str
@@ -79,7 +79,7 @@ class Result:
 
 @frozen
 class TargetInfo:
-    """What was judged."""
+    """The target of a run."""
 
     name: str
     implementation: str = ""
@@ -103,7 +103,7 @@ class Run:
     """UTC, ISO 8601."""
     suite_version: str
     command: str = ""
-    """What runs it again."""
+    """The command that repeats the run."""
     duration_s: float = 0.0
     interrupted: bool = False
     not_checked: str | None = None
@@ -126,7 +126,7 @@ class Run:
 
     @property
     def nothing_supported(self) -> bool:
-        """Whether no case says anything of the target, which is then not known to conform."""
+        """Whether every case is unsupported: then the target is not known to conform."""
         return set(self.counts) <= {Verdict.UNSUPPORTED}
 
     def to_json(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class Run:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Run":
-        """Read the JSON form.  Raises ValueError for what is none, or of another version."""
+        """Read the JSON form.  Raises ValueError for data of another form or version."""
         values = dict(data)
         if values.pop("format", None) != FORMAT:
             raise ValueError(f"not a run of format {FORMAT}: run the suite again with this version of it")
@@ -156,7 +156,7 @@ class Run:
         return cls(**values)
 
     def without_exchanges(self) -> "Run":
-        """The same run, small."""
+        """The same run without exchanges, which makes it small."""
         return evolve(self, results=[evolve(result, exchange=()) for result in self.results])
 
 

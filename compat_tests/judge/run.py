@@ -1,4 +1,4 @@
-"""A whole run: probe, try all cases, keep what came."""
+"""A whole run: probe the target, try all cases, keep the results."""
 
 import random
 import threading
@@ -24,20 +24,20 @@ _SEED_MAX = 1 << 18
 
 
 class Progress(Protocol):
-    """Who is told how a run gets on."""
+    """An observer of a run."""
 
     def begin(self, run: Run, total: int) -> None:
-        """It starts: so many results will come."""
+        """The run starts; ``total`` results will come."""
 
     def result(self, result: Result) -> None:
-        """One has come."""
+        """A result has come."""
 
     def end(self, run: Run) -> None:
-        """All have come."""
+        """The run has ended."""
 
 
 class SilentProgress:
-    """Tells nobody."""
+    """Shows nothing."""
 
     def begin(self, run: Run, total: int) -> None: ...
 
@@ -57,7 +57,7 @@ class Order:
     pace: Pace = field(factory=Pace)
     command: str = ""
     features: Mapping[str, str] = field(factory=dict)
-    """What the user says the target has, or has not; the rest is probed."""
+    """Features that the user has declared; the others are probed."""
     first_failure: bool = False
     """Whether the first failure ends the run."""
 
@@ -65,7 +65,7 @@ class Order:
 def perform(
     environment: Environment, order: Order, progress: Progress | None = None, stop: threading.Event | None = None
 ) -> Run:
-    """Judge a target.  Ctrl-C, or setting ``stop``, ends it early; what came until then is returned all the same."""
+    """Judge a target.  Ctrl-C, or setting ``stop``, ends the run early; the run then has the results so far."""
     progress, stop = progress or SilentProgress(), stop or threading.Event()
     cases = with_dependencies(order.cases, environment.base)
     seed = random.randrange(_SEED_MAX) if order.seed is None else order.seed
@@ -81,7 +81,9 @@ def perform(
 
     try:
         features = {**environment.probe(seed, stop), **order.features}
-        run = evolve(run, features=features, target=environment.info)  # how it is run may have shown only now
+        run = evolve(
+            run, features=features, target=environment.info
+        )  # probing has started the target: only now it is known how it is run
         progress.begin(run, sum(len(case.dialects) for case in cases))
         schedule = Schedule(environment, cases, seed, features, order.measure, order.pace, keep, _enough(order), stop)
         results = schedule.run()
@@ -91,7 +93,7 @@ def perform(
         run = evolve(run, not_checked=str(failed))
     except (KeyboardInterrupt, Interrupted):
         stop.set()
-    except Exception as fault:  # nobody is to look at a traceback; what came until then is reported
+    except Exception as fault:  # reported with the results so far, and not as a bare traceback
         text = f"{type(fault).__name__}: {fault}"
         keep(Result(environment.base, "", Verdict.ERROR, text, note=traceback.format_exc()))
     run = evolve(

@@ -22,9 +22,9 @@ class Pace:
     """How many cases are tried at a time."""
 
     jobs: int = 8
-    """Most wait for replies, so that there may be more than cores."""
+    """More than there are cores, because cases mostly wait for replies."""
     own_jobs: int = 2
-    """Of those that start a bookie of their own."""
+    """The same for cases that start a bookie of their own."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class Schedule:
 
     :param report: called with each result as it comes, in one thread
     :param enough: whether a result ends the run, as the first failure does where only that is asked for
-    :param stop: set to end the run; what was not tried is *not reached*
+    :param stop: set to end the run; cases that were not tried are *not reached*
     """
 
     environment: Environment
@@ -58,7 +58,7 @@ class Schedule:
     _results: dict[tuple[str, Dialect], Result] = field(factory=dict)
 
     def run(self) -> list[Result]:
-        """Try all, and return the results in order of the cases."""
+        """Try all cases, and return the results in order of the cases."""
         items = [_Item(case, dialect) for case in self.cases for dialect in case.dialects]
         waiting = {item.key: item for item in items}
         running: dict[Future[Result], _Item] = {}
@@ -80,17 +80,17 @@ class Schedule:
                     for future in done:
                         self._record(running.pop(future), future.result())
             except BaseException:
-                self.stop.set()  # Ctrl-C: what runs ends by itself, soon
+                self.stop.set()  # Ctrl-C: the cases that run end by themselves, soon
                 raise
         return [self._results[item.key] for item in items]
 
     def _ready(self, waiting: Mapping[tuple[str, Dialect], _Item], idle: bool) -> list[_Item]:
-        """Those that wait for nothing any more; one that is tried alone only if nothing else can be, or is."""
+        """The items whose dependencies have results; an item that is tried alone, only if no other is ready or runs."""
         free = [item for item in waiting.values() if all(key in self._results for key in self._before(item))]
         return [item for item in free if not item.case.alone] or (free[:1] if idle else [])
 
     def _before(self, item: _Item) -> list[tuple[str, Dialect]]:
-        """What an item depends on: the case in the same dialect, or in those that it has."""
+        """The keys that an item depends on: each case in the item's protocol version, or in all that the case has."""
         found = []
         wanted = {case.id for case in self.cases}
         base = (self.environment.base,) if item.case.id != self.environment.base else ()

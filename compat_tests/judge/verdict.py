@@ -1,10 +1,10 @@
-"""What can come of a case, and the ways in which a case says so while it runs."""
+"""The verdicts on a case, and the exceptions with which a running case ends."""
 
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """The outcome of one case in one dialect."""
+    """The outcome of one case in one protocol version."""
 
     PASS = "pass"
     """The target does what the case requires."""
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
     KNOWN_DIVERGENCE = "known-divergence"
     """It fails in the very way that is on record for this release."""
     UNSUPPORTED = "unsupported"
-    """It does not have what the case is about, as probing or the feature file says."""
+    """It lacks the feature that the case is about, as probing or the feature file says."""
     NOT_REACHED = "not-reached"
     """A case that this one depends on did not pass, or the run was interrupted before."""
     ERROR = "error"
@@ -30,16 +30,16 @@ class Verdict(StrEnum):
 
     @property
     def reached(self) -> bool:
-        """Whether what depends on the case can be judged."""
+        """Whether cases that depend on this one can be judged."""
         return self in (Verdict.PASS, Verdict.PASS_NONSTRICT, Verdict.KNOWN_DIVERGENCE)
 
 
 class Mismatch(Exception):
     """The target did something else than the case requires.
 
-    :param what: what was looked at, as "the reply to the add"
-    :param expected: in words or bytes, what would have been right
-    :param seen: what came
+    :param what: the thing that was compared, as "the reply to the add"
+    :param expected: the right value, in words or bytes
+    :param seen: the value that came
     """
 
     def __init__(self, what: str, expected: str, seen: str) -> None:
@@ -48,11 +48,11 @@ class Mismatch(Exception):
 
 
 class Unsupported(Exception):
-    """The target turned out not to have what the case is about; the text says how that showed."""
+    """The target turned out to lack the feature that the case is about; the text says how that showed."""
 
 
 class NotReached(Exception):
-    """What the case builds on is not there; the text says what."""
+    """Something that the case builds on is missing; the text names it."""
 
 
 class Interrupted(Exception):
