@@ -1,1 +1,1 @@
-"""The bookie role: what its cases talk with; ``cases`` has them."""
+"""The bookie role: its cases in ``cases``, and beside them the helpers that they share."""

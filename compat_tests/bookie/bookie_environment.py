@@ -13,13 +13,13 @@ from compat_tests.judge.result import TargetInfo
 from compat_tests.targets.target import Target
 
 _PROBE_LEDGER = 1 << 61
-"""Above all ledger ids of cases; the seed stands below it."""
+"""A bit above all ledger ids of cases; the seed fills the bits below it."""
 
 _NO_METADATA = "no: this run has no ZooKeeper to look into; --metadata names one"
 
 
 class BookieEnvironment:
-    """A target that was entered, as the schedule sees it."""
+    """An open target, as the schedule sees it."""
 
     role = Role.BOOKIE
     base = "BKW-BASE-001"
@@ -41,7 +41,7 @@ class BookieEnvironment:
 
     @contextmanager
     def attempt(self, brief: Brief) -> Iterator[Talk]:
-        """A talk with the site that the case is for; its clock starts once that is there."""
+        """A talk with the site that the case is for; the case's clock starts when the site is up."""
         if brief.case.site == "own":
             with self.target.own() as bookie, OwnTalk(brief, bookie) as own_talk:
                 yield own_talk

@@ -7,9 +7,9 @@ from compat_tests.targets.sites import TLS, TLS_AUTH
 
 
 def let_in(talk: Talk) -> None:
-    """Have it served before the case begins: inside TLS, and logged in, where the site is for that.
+    """Have the bystander served before the case begins: inside TLS, and logged in, if the site is for that.
 
-    There is none where no authority is known for the bookie's certificate.
+    There is no bystander if no authority is known for the bookie's certificate.
     """
     site = talk.site
     if talk.brief.case.site in (TLS, TLS_AUTH):

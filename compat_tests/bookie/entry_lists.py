@@ -1,4 +1,4 @@
-"""Lists of entries, as they are asked for and taken apart."""
+"""Lists of entries: requesting, parsing and checking them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from protocol_specs.wire.status import EOK
 FIELD = "availability_of_entries_of_ledger"
 
 _IDS_MAX = 1_000_000
-"""More than any case stores; a list that claims more is not taken apart."""
+"""More than any case stores; a list that claims more is refused."""
 
 
 @frozen
@@ -37,14 +37,14 @@ class Group:
         return [start + index for start in starts for index in range(self.size)]
 
     def count(self) -> int:
-        """How many it lists, or would."""
+        """How many entries it claims to list."""
         sequences = (self.last - self.first) // self.period + 1 if self.period > 0 else 1
         return sequences * self.size
 
 
 @frozen
 class EntryList:
-    """A list, taken apart."""
+    """A parsed list."""
 
     raw: bytes
     groups: Sequence[Group]
@@ -60,19 +60,19 @@ def request_list(talk: Talk, ledger: int, **options: Any) -> bytes:
 
 
 def expect_listed(talk: Talk, ledger: int, entry_ids: Sequence[int]) -> EntryList:
-    """Ask for the list, and want exactly these entries in ascending order."""
+    """Ask for the list, and require exactly these entries in ascending order."""
     return check_listed(talk, talk.expect(request_list(talk, ledger), EOK, ledger_id=ledger), entry_ids)
 
 
 def check_listed(talk: Talk, reply: Reply, entry_ids: Sequence[int]) -> EntryList:
-    """Want a well-formed list of exactly these entries."""
+    """Require a well-formed list of exactly these entries."""
     listed = parse(talk, reply)
     talk.check("the entries listed", stretches(listed.ids()), stretches(sorted(entry_ids)))
     return listed
 
 
 def parse(talk: Talk, reply: Reply) -> EntryList:
-    """Take the list of a reply apart. Raises Mismatch unless it is well formed."""
+    """Parse the list in a reply. Raises Mismatch unless it is well formed."""
     talk.check_that(reply.part is not None and reply.part.HasField(FIELD), "the list", "there", reply)
     raw = getattr(reply.part, FIELD)
     if len(raw) < HEADER_SIZE:

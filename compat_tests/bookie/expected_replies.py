@@ -1,4 +1,4 @@
-"""Replies to adds and reads to the last byte, as the reference has them."""
+"""Replies to adds and reads, compared with the reference to the last byte."""
 
 from compat_tests.bookie.talk import Talk
 from compat_tests.judge.case import V2
@@ -14,7 +14,7 @@ _REPLY = codecs.derive("reply", codecs.leading(v2.READ_REPLY, "entry"))
 def expect_exactly_added(
     talk: Talk, frame: bytes, status: Status, ledger: int, entry_id: int, version: int = 2
 ) -> None:
-    """Ask, and want the reply to an add and not a byte more or less.  ``version`` is that of a V2 request."""
+    """Send an add, and require its reply to the byte.  ``version`` is that of the packet of a V2 request."""
     reply = talk.ask(frame)
     if talk.dialect is V2:
         _check_v2(talk, reply, Operation.ADD_ENTRY, status, ledger, entry_id, version)
@@ -34,7 +34,7 @@ def expect_exactly_read(
     body: bytes = b"",
     max_lac: int | None = None,
 ) -> None:
-    """Ask, and want the reply to a read and not a byte more or less.  ``max_lac`` is for V3 only."""
+    """Send a read, and require its reply to the byte.  ``max_lac`` is for V3 only."""
     reply = talk.ask(frame)
     if talk.dialect is V2:
         _check_v2(talk, reply, Operation.READ_ENTRY, status, ledger, entry_id, 2, body)
@@ -69,6 +69,6 @@ def _response(frame: bytes, operation: V3Operation, status: Status) -> v3_pb2.Re
 
 
 def _check_v3(talk: Talk, reply: Reply, expected: v3_pb2.Response) -> None:
-    """Fields may stand in any order, so the messages are compared, and their sizes: unknown fields would show."""
+    """Compare messages, as fields may stand in any order, and their sizes, which unknown fields would change."""
     talk.check("the fields of the reply", str(reply.message), str(expected))
     talk.check("bytes in the reply", len(reply.raw), expected.ByteSize())

@@ -1,4 +1,4 @@
-"""What the cases of the explicit last add confirmed share: the two requests, and what the answers must have."""
+"""Shared by the cases of the explicit last add confirmed: the two requests, and checks of their replies."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def read_lac(talk: Talk, ledger: int, **options: Any) -> bytes:
 
 
 def expect_written(talk: Talk, ledger: int, last_add_confirmed: int, body: bytes | None = None) -> None:
-    """Write, and want it acknowledged with nothing but status and ledger id."""
+    """Write, and require an acknowledgement with nothing but status and ledger id."""
     check_part(talk, talk.ask(write_lac(talk, ledger, last_add_confirmed, body)), EOK, ledger_id=ledger)
 
 
 def expect_lac(
     talk: Talk, ledger: int, status: Status = EOK, *, explicit: bytes | None = None, last: bytes | None = None
 ) -> Reply:
-    """Read, and want this body of the last WRITE_LAC, this last entry, and no other field."""
+    """Read, and require this body of the last WRITE_LAC, this last entry, and no other field."""
     wanted = {"lac_body": explicit, "last_entry_body": last}
     present = {name: value for name, value in wanted.items() if value is not None}
     return check_part(talk, talk.ask(read_lac(talk, ledger)), status, ledger_id=ledger, **present)

@@ -1,4 +1,4 @@
-"""How a case logs in to a bookie that asks for it, step by step, in either dialect."""
+"""How a case logs in to a bookie that asks for it, step by step, in either protocol version."""
 
 from collections.abc import Mapping
 
@@ -31,12 +31,12 @@ def message_of(reply: Reply) -> v3_pb2.AuthMessage:
 
 
 def challenge(talk: Talk, line: Line, dialect: Dialect | None = None, token: bytes = b"") -> dict[str, str]:
-    """Send the first token, and return what the bookie's challenge says."""
+    """Send the first token, and return the directives of the bookie's challenge."""
     return challenge_of(talk, talk.expect_reply(_ask(line, auth_frame(talk, token, dialect=dialect))))
 
 
 def challenge_of(talk: Talk, reply: Reply) -> dict[str, str]:
-    """What the challenge says that is in a reply to the first token."""
+    """The directives of the challenge in a reply to the first token."""
     talk.check("the plugin of the reply", message_of(reply).auth_plugin_name, SASL_PLUGIN)
     found = directives_of(reply)
     talk.check_that("nonce" in found, "the bookie's challenge", "with a nonce", sorted(found))
@@ -44,7 +44,7 @@ def challenge_of(talk: Talk, reply: Reply) -> dict[str, str]:
 
 
 def directives_of(reply: Reply) -> dict[str, str]:
-    """What the token says that is in a reply to an AUTH.  Raises Mismatch if that is none of DIGEST-MD5."""
+    """The directives of the token in a reply to an AUTH.  Raises Mismatch if it is no token of DIGEST-MD5."""
     try:
         return digest_md5.parse(message_of(reply).payload)
     except ValueError as error:
@@ -59,28 +59,28 @@ def credentials(talk: Talk) -> tuple[str, str]:
 
 
 def cnonce(talk: Talk) -> str:
-    """A nonce of the client's."""
+    """A nonce for the client's response."""
     return talk.random.randbytes(16).hex()
 
 
 def respond(talk: Talk, line: Line, token: bytes, dialect: Dialect | None = None) -> Outcome:
-    """Send a response, and give what comes of it."""
+    """Send a response, and give the outcome."""
     return _ask(line, auth_frame(talk, token, dialect=dialect))
 
 
 def _ask(line: Line, frame: bytes) -> Outcome:
-    """Inside TLS there may be something unasked before the reply: a case of its own looks at that."""
+    """Inside TLS an unrequested reply may come first, and is skipped: another case is about that."""
     line.send(frame)
     return line.receive_for(frame)
 
 
 def log_in(talk: Talk, line: Line, dialect: Dialect | None = None) -> None:
-    """The whole exchange, and that the bookie proves that it knows the password, too."""
+    """Do the whole exchange; require the bookie to prove that it knows the password, too."""
     prove(talk, line, challenge(talk, line, dialect), dialect)
 
 
 def prove(talk: Talk, line: Line, directives: Mapping[str, str], dialect: Dialect | None = None) -> None:
-    """Answer a challenge, and see that the bookie knows the password, too."""
+    """Answer a challenge; require the bookie to prove that it knows the password, too."""
     user, password = credentials(talk)
     token, rspauth = digest_md5.response(directives, user, password, cnonce(talk))
     reply = talk.expect_reply(respond(talk, line, token, dialect))
@@ -88,7 +88,7 @@ def prove(talk: Talk, line: Line, directives: Mapping[str, str], dialect: Dialec
 
 
 def expect_shut(talk: Talk, line: Line) -> None:
-    """Want the gate of this connection to be shut: the connection is closed, or a read on it is answered EUA."""
+    """Require that the gate of this connection is shut: it is closed, or a read on it is answered EUA."""
     outcome = line.ask(talk.requests.read(talk.new_ledger(), 0))
     if isinstance(outcome, Reply):
         talk.check_reply(outcome, EUA)

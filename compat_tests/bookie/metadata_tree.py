@@ -1,4 +1,4 @@
-"""What a bookie leaves in its cluster's ZooKeeper, for the cases that look at it."""
+"""The nodes that a bookie writes to its cluster's ZooKeeper, for the cases that check them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_ANSWER = (KazooTimeoutError, ConnectionLoss, OperationTimeoutError, SessionE
 
 @frozen
 class Node:
-    """A node as it was read."""
+    """A node of ZooKeeper, as it was when it was read."""
 
     path: str
     data: bytes
@@ -107,7 +107,7 @@ class Tree:
     def registered_id(self) -> str:
         """The id under which the bookie of this talk is registered: its address, or the id that publishes it.
 
-        Raises Mismatch if it is none.
+        Raises Mismatch if it is not registered.
         """
         address = f"{self._talk.site.host}:{self._talk.site.port}"
         found = [*self.children(layout.AVAILABLE), *self.children(layout.AVAILABLE, layout.READ_ONLY)]
@@ -121,7 +121,7 @@ class Tree:
         raise Mismatch("the registrations", f"one of the bookie at {address}", ", ".join(sorted(found)) or "none")
 
     def service_info(self) -> BookieServiceInfo:
-        """What the bookie publishes.  Raises Mismatch if that is no such message, Unsupported if it is nothing."""
+        """The message that the bookie publishes.  Raises Mismatch if it is malformed, Unsupported if there is none."""
         data = self.registration().data
         if not data:
             raise Unsupported("the bookie publishes nothing: clients take its address from its id")
@@ -143,7 +143,7 @@ def _missing(path: str) -> Mismatch:
 
 
 def parse_service_info(data: bytes) -> BookieServiceInfo:
-    """The message in a registration.  Raises Mismatch if it is none."""
+    """The message in a registration.  Raises Mismatch if it is malformed."""
     message = BookieServiceInfo()
     try:
         message.ParseFromString(data)

@@ -16,7 +16,7 @@ def ask_all(line: Line, frames: Iterable[bytes]) -> list[Reply]:
 
 
 def collect(line: Line, frames: Sequence[bytes]) -> list[Reply]:
-    """Wait for the replies to what was sent before, in whatever order they come: one for each request, no other."""
+    """Wait for the replies to requests that were sent before, in any order: one for each request, and no other."""
     open_indices = list(range(len(frames)))
     found: dict[int, Reply] = {}
     while open_indices:

@@ -1,4 +1,4 @@
-"""Find out what a bookie has, each on a connection of its own: what it lacks may close it."""
+"""Find out which features a bookie has, each on a new connection: a feature that it lacks may close that."""
 
 import threading
 import time
@@ -19,19 +19,19 @@ _LIMIT_S = 12.0
 _REPLY_TIMEOUT_S = 6.0
 _SCOPE = 1
 
-#: What a bookie says that knows the number of an operation but does not serve it.
+#: Statuses from a bookie that knows the number of an operation but does not serve it.
 _NOT_SERVED = (EBADREQ, EBADVERSION)
 
 _Answer: TypeAlias = Outcome | None
-"""None: nobody can read it, or no connection was to be had."""
+"""None: the reply could not be parsed, or no connection was made."""
 
 
 def probe(site: Site, ledger_id: int, stop: threading.Event) -> Mapping[str, str]:
     """Ask for each feature.  ``ledger_id`` is one that the bookie does not have.
 
-    It lacks what it refuses or closes the connection on. A wrong answer, or none, is one for the cases to judge: else
-    a bookie would fail none of them by being broken enough. If it answers in neither dialect both are taken for
-    granted: the first case then says what is wrong.
+    The bookie lacks a feature if it refuses the request or closes the connection. A wrong reply, or none, counts as
+    "yes", and the cases judge it: otherwise a bookie that is broken enough would fail no case. If it replies in neither
+    protocol version, both count as "yes": the first case then says what is wrong.
     """
     v2, v3 = Requests(Dialect.V2), Requests(Dialect.V3)
 
@@ -59,7 +59,7 @@ def probe(site: Site, ledger_id: int, stop: threading.Event) -> Mapping[str, str
 
 
 def _scopes(site: Site, frame: bytes, stop: threading.Event, v3: str) -> str:
-    """Scopes have no operation: who does not know them overlooks them, and does not echo them."""
+    """Scopes have no operation of their own: a bookie that does not know them ignores the field, and has no echo."""
     if v3 != "yes":
         return v3
     answer = _answer(site, frame, stop)

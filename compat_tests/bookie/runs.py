@@ -1,4 +1,4 @@
-"""Ledgers filled with entries of chosen sizes, and V3 replies held against all of their fields."""
+"""Ledgers filled with entries of chosen sizes, and V3 replies compared in all of their fields."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from protocol_specs.wire import v3
 from protocol_specs.wire.status import Status
 
 WRITER = "writer"
-"""The line that entries are added on, so that the one the case is about carries nothing else."""
+"""The connection for adds: the connection under test then carries nothing else."""
 
 _METADATA_SIZE = len(entry(0, 0, payload=b""))
 _AT_ONCE = 250
@@ -45,7 +45,7 @@ def store_ids(talk: Talk, ledger: int, entry_ids: Sequence[int], size: int = 40)
 
 
 def check_part(talk: Talk, reply: Reply, status: Status, **wanted: object) -> Reply:
-    """Want a V3 reply with this status in both places, header version 3, and a part of just these fields."""
+    """Require a V3 reply with this status in both places, header version 3, and a part of just these fields."""
     talk.check_reply(reply, status)
     talk.check("header version of the reply", reply.version, v3.VERSION)
     talk.check_that(reply.part is not None, "the part of the reply", "there", "absent")

@@ -1,4 +1,4 @@
-"""What the cases of ledger scopes share: entries of format V2, requests with a scope, and replies that echo it."""
+"""Shared by the cases of ledger scopes: entries of format V2, requests with a scope, replies that echo it."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from protocol_specs.wire.status import EOK, Status
 NEEDS: Final = ("scopes",)
 
 SCOPES: Final = (1, 2, -1)
-"""Scopes that ledgers of one low half are put in, beside scope 0."""
+"""Scopes, beside 0, for ledgers with the same lower half of their ids."""
 
 _ENTRY = codecs.derive("entry", v2.ENTRY_METADATA)
 _LAC = codecs.derive("explicit last add confirmed", v2.LAC_METADATA)
@@ -40,12 +40,12 @@ def scoped_lac(scope: int, ledger: int, last_add_confirmed: int) -> bytes:
 
 
 def within(scope: int | None, frame: bytes) -> bytes:
-    """A V3 request with this scope in its part; with none if that is None or 0, which is said by leaving it out."""
+    """A V3 request with this scope in its part; scope 0, as None, means that the field is left out."""
     return with_scope_field(scope or None, frame)
 
 
 def with_scope_field(scope: int | None, frame: bytes) -> bytes:
-    """A V3 request with exactly this in its part, also 0."""
+    """A V3 request with exactly this scope in its part, even 0; None leaves the field out."""
     message = v3_pb2.Request.FromString(frame)
     for field, part in message.ListFields():
         if scope is not None and field.name.endswith("_request"):
@@ -56,7 +56,7 @@ def with_scope_field(scope: int | None, frame: bytes) -> bytes:
 def expect_within(
     talk: Talk, scope: int, frame: bytes, status: Status = EOK, on: Line | None = None, **wanted: Any
 ) -> Reply:
-    """Ask within a scope; want this status and the scope echoed, or absent if it is 0."""
+    """Ask within a scope; require this status, and the scope echoed, or absent if it is 0."""
     return talk.expect(within(scope, frame), status, on, ledger_scope_id=scope or None, **wanted)
 
 
@@ -69,7 +69,7 @@ def add_within(talk: Talk, scope: int, ledger: int, entry_id: int, status: Statu
 def read_within(
     talk: Talk, scope: int, ledger: int, entry_id: int, status: Status = EOK, body: bytes | None = None
 ) -> Reply:
-    """Read an entry of a scope, and want its bytes if it is there."""
+    """Read an entry of a scope, and require its bytes if it is there."""
     wanted = scoped_entry(scope, ledger, entry_id) if body is None and status is EOK else body or b""
     return expect_within(talk, scope, talk.requests.read(ledger, entry_id), status, entry_id=entry_id, body=wanted)
 

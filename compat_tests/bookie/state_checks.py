@@ -1,4 +1,4 @@
-"""How the state of a row comes about, what its reply brings, and whether its effects are there."""
+"""For a row of the tables of answers: bring about its state, check its reply, and check its effects."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def stored_entry(ledger_id: int, entry_id: int) -> bytes:
 
 
 def bring_about(row: Row, talk: Talk, ledger_id: int) -> None:
-    """Make the ledger what the row wants it to be."""
+    """Bring the ledger into the state of the row."""
     if row.bookie is Bookie.GUARDED or row.request.operation in (Operation.INFO, Operation.START_TLS):
         return
     if row.ledger in _WITH_ENTRIES:
@@ -40,7 +40,7 @@ def bring_about(row: Row, talk: Talk, ledger_id: int) -> None:
 
 
 def check_status(row: Row, talk: Talk, reply: Reply) -> Reply:
-    """Want the status of the row.  That there is no entry -2 is no lie: some of Java's storages say that."""
+    """Require the status of the row.  ENOENTRY for entry -2, as from some of Java's storages, is tolerated."""
     if row.request.entry is Entry.BELOW and reply.status is ENOENTRY:
         talk.tolerate("ENOENTRY for an entry id that no entry can have")
         return talk.check_reply(reply, ENOENTRY)
@@ -49,7 +49,7 @@ def check_status(row: Row, talk: Talk, reply: Reply) -> Reply:
 
 
 def check_content(row: Row, talk: Talk, reply: Reply, ledger_id: int) -> None:
-    """Want of the reply what its status promises, and no entry if it promises none."""
+    """Require the content that the status of the row promises, and no entries with an error."""
     if row.answer.status is not EOK:
         talk.check("body", reply.body, b"")
         talk.check("entries", list(reply.entries), [])
@@ -120,7 +120,7 @@ _CONTENTS: dict[Operation, Callable[[Row, Talk, Reply, int], None]] = {
 
 
 def check_effects(row: Row, talk: Talk, on: Line, ledger_id: int) -> None:
-    """Look whether what must hold afterwards does; who has not authenticated cannot."""
+    """Check the effects of the row; a client that has not authenticated cannot see any."""
     if row.bookie is not Bookie.GUARDED:
         for effect in row.answer.effects:
             _EFFECTS[effect](row, talk, on, ledger_id)

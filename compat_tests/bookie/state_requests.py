@@ -16,7 +16,7 @@ STORED_IDS = (0, 1, 3)
 """The entries of a ledger that has some."""
 HOLE, NEW, ABSENT = 2, 4, 70
 LAST_ADD_CONFIRMED = 2
-"""What the last of those entries tells."""
+"""The last add confirmed in the last of those entries."""
 EXPLICIT_LAC = 1
 
 POLL_TIME_OUT_MS = 150
@@ -32,7 +32,7 @@ _ENTRY_IDS = {
     Entry.NEGATIVE: -3,
 }
 _PREVIOUS = {Entry.STORED: 0, Entry.HOLE: HOLE - 1, Entry.BEYOND: LAST_ADD_CONFIRMED, Entry.NEW: 0}
-"""What a poll knows whose next entry is there, is not, is not confirmed; or that names another entry."""
+"""The ``previous_lac`` of a poll: its next entry is stored, missing, or not confirmed; NEW: it names another entry."""
 _KEYS = {Key.RIGHT: KEY, Key.OTHER: OTHER_KEY, Key.ABSENT: None}
 _SIZES = {Body.BYTES_10: 10, Body.BYTES_15: 15, Body.BYTES_16: 16, Body.BYTES_23: 23, Body.BYTES_24: 24}
 _V2_VERSIONS = {Version.SPOKEN: 2, Version.OTHER: 3, Version.KEYLESS: 1}
@@ -49,7 +49,7 @@ def entry_id_of(request: Request) -> int:
 
 
 def body_of(request: Request, ledger_id: int) -> bytes:
-    """The entry that an add brings: another one than the first, should it be there."""
+    """The entry that an add brings; its bytes differ from those of a stored entry with the same id."""
     whole = entry(ledger_id, entry_id_of(request), entry_id_of(request) - 1, b"state")
     size = _SIZES.get(request.body)
     return whole if size is None else whole[:size]
@@ -65,7 +65,7 @@ def lac_body_of(request: Request, ledger_id: int) -> bytes:
 
 
 def frame_of(request: Request, ledger_id: int, requests: Requests) -> bytes:
-    """The request as bytes, in the dialect of ``requests``."""
+    """The request as bytes, in the protocol version of ``requests``."""
     if request.negative_ledger:
         ledger_id = -ledger_id
     if requests.dialect is Dialect.V2:
@@ -139,7 +139,7 @@ def _v3_write_lac(request: Request, ledger_id: int, options: dict[str, Any]) -> 
 
 
 def _key(request: Request) -> dict[str, Any]:
-    """The key of a read, if it brings one: one that fences does, or one that brings a wrong one."""
+    """The key of a read, if it has one: a fencing read has, and a read that is to have a wrong one."""
     key = _KEYS[request.key]
     return {} if key is None or (not request.fencing and request.key is Key.RIGHT) else {"key": key}
 

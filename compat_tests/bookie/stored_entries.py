@@ -1,4 +1,4 @@
-"""What a bookie is given to store, and whether it has exactly that."""
+"""Entries that a case stores on a bookie, and checks that the bookie has exactly these."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ Bodies = Sequence[bytes] | Mapping[int, bytes]
 
 
 def fill(talk: Talk, ledger: int, count: int, *, first: int = 0, size: int = 5, key: bytes = KEY) -> list[bytes]:
-    """Add ``count`` entries, each told apart by its payload, and see each acknowledged; return them."""
+    """Add ``count`` entries with different payloads, require that each is acknowledged, and return them."""
     bodies = [make_entry(ledger, first + index, size) for index in range(count)]
     frames = [talk.requests.add(ledger, first + index, body=body, key=key) for index, body in enumerate(bodies)]
     replies = ask_all(talk.main, frames)
@@ -21,13 +21,13 @@ def fill(talk: Talk, ledger: int, count: int, *, first: int = 0, size: int = 5, 
 
 
 def make_entry(ledger: int, entry_id: int, size: int = 5, mark: int = 0) -> bytes:
-    """An entry whose payload tells it from all others; ``mark`` makes another one of the same ids."""
+    """An entry with a payload that no other has; another ``mark`` makes another entry with the same ids."""
     payload = (b"%d/%d/%d " % (ledger, entry_id, mark) * (size // 8 + 1))[-size:] if size else b""
     return entry(ledger, entry_id, entry_id - 1, bytes([mark]) + payload[1:] if payload else b"", digest="crc32c")
 
 
 def expect_stored(talk: Talk, ledger: int, bodies: Bodies) -> None:
-    """Read each entry, and want the very bytes."""
+    """Read each entry, and require the very bytes."""
     wanted = dict(bodies) if isinstance(bodies, Mapping) else dict(enumerate(bodies))
     frames = [talk.requests.read(ledger, entry_id) for entry_id in wanted]
     for (entry_id, body), reply in zip(wanted.items(), ask_until_served(talk.main, frames), strict=True):
@@ -46,6 +46,6 @@ def wait_until_stored(talk: Talk, ledger: int, count: int, what: str) -> None:
 
 
 def expect_absent(talk: Talk, ledger: int, *entry_ids: int) -> None:
-    """Want "no such entry" of each: the ledger is known, and nothing was stored."""
+    """Require "no such entry" for each: the ledger is known, and nothing was stored."""
     for entry_id in entry_ids:
         talk.expect(talk.requests.read(ledger, entry_id), ENOENTRY)

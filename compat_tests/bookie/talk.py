@@ -1,4 +1,4 @@
-"""What the cases of the bookie role are given: connections to a bookie, and the words for what must come back."""
+"""The attempt of a case of the bookie role: connections to a bookie, and checks of its replies."""
 
 from types import TracebackType
 from typing import Self
@@ -20,7 +20,7 @@ MAIN, BYSTANDER = "main", "bystander"
 class Talk(Attempt):
     """A case's conversation with one bookie; a context manager that closes its connections.
 
-    ``requests`` builds frames of the dialect that the case is run in.
+    ``requests`` builds frames of the protocol version that the case is run in.
     """
 
     def __init__(self, brief: Brief, site: Site) -> None:
@@ -61,15 +61,15 @@ class Talk(Attempt):
         return self.expect_reply((on or self.main).receive_for(frame))
 
     def expect(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
-        """Send a request and want this status, and these fields of the :class:`.Reply`, or of its part."""
+        """Send a request; require this status, and these fields of the :class:`.Reply`, or of its part."""
         return self.check_reply(self.ask(frame, on), status, **fields)
 
     def expect_answer(self, frame: bytes, status: Status, on: Line | None = None, **fields: object) -> Reply:
-        """Want this status, and these fields, of the reply to a request that was sent before."""
+        """Require this status, and these fields, of the reply to a request that was sent before."""
         return self.check_reply(self.answer(frame, on), status, **fields)
 
     def check_reply(self, reply: Reply, status: Status, **fields: object) -> Reply:
-        """Hold a reply against its status and fields; ``None`` for a field of the part means that it is absent."""
+        """Compare the status and fields of a reply; ``None`` for a field of the part means that it is absent."""
         if reply.status is not status:
             raise Mismatch("status", status.name, str(reply))
         if reply.part is not None and hasattr(reply.part, "status"):
@@ -89,7 +89,7 @@ class Talk(Attempt):
             self.check("the parts of the reply", names, [parts.response])
 
     def expect_reply(self, outcome: Reply | ConnectionClosed | Silence) -> Reply:
-        """Want a reply."""
+        """Require that an outcome is a reply."""
         if not isinstance(outcome, Reply):
             raise Mismatch("the reply", "a reply", str(outcome))
         return outcome
@@ -97,7 +97,7 @@ class Talk(Attempt):
     # What becomes of a connection ------------------------------------------------------------------------------------
 
     def expect_closed(self, on: Line, *frames: bytes) -> None:
-        """Send frames, if any, and want the connection closed, or reset, without another reply."""
+        """Send frames, if any, and require that the connection is closed, or reset, without another reply."""
         if frames:
             on.send(*frames)
         outcome = on.receive()
@@ -106,20 +106,20 @@ class Talk(Attempt):
         self.check("what came before the end", on.unread, b"")
 
     def expect_silence(self, on: Line, for_s: float = 0.3) -> None:
-        """Want nothing to come for so long, and the connection to stay."""
+        """Require that nothing comes for so long, and that the connection stays."""
         outcome = on.receive(for_s)
         if not isinstance(outcome, Silence):
             raise Mismatch("the connection", f"nothing for {for_s:.1f} s", str(outcome))
         self.check("what came meanwhile", on.unread, b"")
 
     def expect_open(self, on: Line | None = None) -> None:
-        """Want the connection to be served still."""
+        """Require that the connection is still served."""
         self.expect(self.requests.read(self.new_ledger(), 0), ENOLEDGER, on)
 
     # ---------------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Have a client served that does nothing wrong, and should come to no harm."""
+        """Have the bystander served: a client that does nothing wrong, and must come to no harm."""
         ledger_id, line = self.new_ledger(), self.line(BYSTANDER)
         self._bystander = ledger_id, line
         if self.brief.case.site == READ_ONLY:
@@ -128,7 +128,7 @@ class Talk(Attempt):
             self.expect(self.requests.add(ledger_id, 0), EOK, line)
 
     def finish(self) -> None:
-        """Ask for the bystander's entry, or for what it was told before that there is not."""
+        """Have the bystander served again: its entry is read, or is absent as before."""
         if self._bystander is None:
             return
         ledger_id, line = self._bystander

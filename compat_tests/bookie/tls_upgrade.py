@@ -17,7 +17,7 @@ AGREEMENT = bytes.fromhex("0a06 0803 1009 1805 1000 d20600")
 
 
 def files(talk: Talk) -> TlsFiles:
-    """What it takes to talk TLS to the site."""
+    """The files that a client needs to speak TLS with the site."""
     if talk.site.tls is None:
         raise Unsupported("no authority is known for the certificate of this bookie")
     return talk.site.tls
@@ -32,7 +32,7 @@ def files_with_certificate(talk: Talk) -> TlsFiles:
 
 
 def agree(talk: Talk, line: Line) -> Reply:
-    """Ask for TLS in clear, in V3 whatever is spoken afterwards, and want the bookie to agree."""
+    """Ask for TLS in clear, in V3 whatever follows, and require that the bookie agrees."""
     return talk.expect(v3_requests.start_tls(), EOK, line, operation=V3Operation.START_TLS)
 
 

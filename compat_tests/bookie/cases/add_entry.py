@@ -1,4 +1,4 @@
-"""Adds: what they are answered, under which ids they are stored, and whose they are."""
+"""Adds: their replies, the ids under which entries are stored, and the ledgers that these belong to."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_added
 from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry

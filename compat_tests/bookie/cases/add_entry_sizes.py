@@ -1,4 +1,4 @@
-"""Adds of entries of every size: the smallest, those at borders, the largest, and what is too short."""
+"""Adds of entries of every size: the smallest, those at borders, the largest, and bodies that are too short."""
 
 from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry
 from compat_tests.bookie.talk import Talk

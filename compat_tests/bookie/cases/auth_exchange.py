@@ -65,7 +65,7 @@ def who_knows_the_password_is_let_in(talk: Talk) -> None:
     talk.expect(talk.requests.read(ledger, 0), EOK)
 
 
-def _wrong(talk: Talk, directives: Mapping[str, str], name: str) -> bytes:
+def _wrong_response(talk: Talk, directives: Mapping[str, str], name: str) -> bytes:
     """A response that is wrong in one way."""
     user, password = credentials(talk)
     own = cnonce(talk)
@@ -120,7 +120,7 @@ def who_does_not_know_the_password_stays_outside(talk: Talk) -> None:
     """A bookie MUST NOT open its gate to a client whose response is wrong in any way."""
     for name in _WRONG:
         line = talk.line(f"wrong {name}")
-        line.send(auth_frame(talk, _wrong(talk, challenge(talk, line), name)))
+        line.send(auth_frame(talk, _wrong_response(talk, challenge(talk, line), name)))
         line.send(talk.requests.read(talk.new_ledger(), 0))
         while isinstance(outcome := line.receive(), Reply):
             if outcome.status is None:

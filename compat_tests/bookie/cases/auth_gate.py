@@ -1,4 +1,4 @@
-"""A bookie that asks its clients to authenticate: what it answers before."""
+"""A bookie that asks its clients to authenticate: its replies before they have."""
 
 from compat_tests.bookie.login import auth_frame, challenge, challenge_of, log_in, prove
 from compat_tests.bookie.talk import Talk

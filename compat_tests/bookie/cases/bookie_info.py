@@ -1,4 +1,4 @@
-"""Bookie info: what is told of the disk, and to what question."""
+"""Bookie info: the sizes of the disk, and which of them a request gets."""
 
 from compat_tests.bookie.pipeline import ask_all
 from compat_tests.bookie.runs import check_part, store_ids
@@ -15,7 +15,7 @@ _NEEDS = ("bookie-info",)
 _TOTAL, _FREE = "total_disk_capacity", "free_disk_space"
 _BOTH = BookieInfo.TOTAL_DISK_CAPACITY | BookieInfo.FREE_DISK_SPACE
 _DRIFT = 0.2
-"""By what part of the whole the free space may change from one question to the next."""
+"""The part of the whole by which the free space may change between two requests."""
 
 
 @case(

@@ -13,9 +13,9 @@ from protocol_specs.wire.status import ENOLEDGER, STATUSES
 
 _BY_NAME = {status.name: status for status in STATUSES}
 _AT_A_TIME = 25
-"""Connections that are open together: one after the other would take long, all at once more than a bookie may have."""
+"""Connections that are open together: one at a time would take long, and all at once may be too many for a bookie."""
 _WAITING_S = 0.2
-"""How long a bookie that has to wait for more is looked at."""
+"""How long a case looks at a bookie that has to wait for more bytes."""
 _FAILURES_SHOWN = 8
 
 
@@ -188,7 +188,7 @@ def _try_all(talk: Talk, class_name: str, without: str = "") -> None:
 
 
 def _try(talk: Talk, inputs: Sequence[InvalidInput]) -> None:
-    """Send each stream over a new connection, and tell all that came out otherwise."""
+    """Send each stream over a new connection, and report all deviations together."""
     pairs = [(each, number, stream) for each in inputs for number, stream in enumerate(each.streams)]
     wrong: list[str] = []
     for start in range(0, len(pairs), _AT_A_TIME):
@@ -210,12 +210,12 @@ def _try(talk: Talk, inputs: Sequence[InvalidInput]) -> None:
 
 
 def _speak_first(talk: Talk, line: Line) -> None:
-    """Make the connection one of the dialect that the case is run in."""
+    """Have the protocol version of the case spoken on the connection first."""
     talk.expect(talk.requests.read(talk.new_ledger(), 0), ENOLEDGER, line)
 
 
 def _judge(talk: Talk, each: InvalidInput, line: Line) -> Iterator[str]:
-    """What is not as the corpus says, if anything."""
+    """Yield the deviations from the corpus."""
     try:
         outcome = line.receive(_WAITING_S if each.connection == "waits" else None)
     except Mismatch as unreadable:

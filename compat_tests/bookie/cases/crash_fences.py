@@ -1,4 +1,4 @@
-"""Fences over crashes and restarts: whoever fenced has counted this bookie, and it may not forget."""
+"""Fences over crashes and restarts: the client that fenced has counted this bookie, so it must not forget."""
 
 from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.cases.crash_entries import LIMIT_S

@@ -8,7 +8,7 @@ from compat_tests.wire.entries import OTHER_KEY, entry
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.status import EBADREQ, EOK, EUA
 
-#: Entry ids under which Java's journal keeps what is no entry: keys, fences, forces, explicit last add confirmeds.
+#: Entry ids of records in Java's journal that are no entries: keys, fences, forces, explicit last add confirmeds.
 JOURNAL_IDS = (-0x1000, -0x2000, -0x4000, -0x8000)
 
 

@@ -1,4 +1,4 @@
-"""Which dialect a frame is, and what becomes of the connection."""
+"""How a bookie tells the protocol version of a frame, and how the connection goes on."""
 
 from compat_tests.bookie.stored_entries import make_entry
 from compat_tests.bookie.talk import Talk

@@ -1,4 +1,4 @@
-"""What of the header of a V2 request counts."""
+"""Which fields in the header of a V2 request count."""
 
 from compat_tests.bookie.stored_entries import make_entry
 from compat_tests.bookie.talk import Talk

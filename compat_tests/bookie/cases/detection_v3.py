@@ -1,4 +1,4 @@
-"""What of a V3 request counts: numbers, unknown fields, versions, and what is missing."""
+"""Which parts of a V3 request count: numbers, unknown fields, versions, and missing parts."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,7 +15,7 @@ UNKNOWN_VARINT = bytes.fromhex("e012 07")
 UNKNOWN_BYTES = bytes.fromhex("e212 03 616263")
 UNKNOWN_FIXED = bytes.fromhex("e112 0102030405060708 e512 01020304")
 UNKNOWN_GROUP = bytes.fromhex("e312 0801 e412")
-"""A field of number 300, which nobody has, in every form that protobuf has."""
+"""Field 300, which no message has, in every form that protobuf has."""
 
 _FORMS = {"number": UNKNOWN_VARINT, "bytes": UNKNOWN_BYTES, "fixed": UNKNOWN_FIXED}
 
@@ -26,7 +26,7 @@ _OF_ZEROES: Mapping[V3Operation, Callable[[], bytes]] = {
     V3Operation.READ_LAC: lambda: v3_requests.read_lac(0),
     V3Operation.FORCE_LEDGER: lambda: v3_requests.force(0),
 }
-"""What a request without its part stands for."""
+"""The request that one without its part is taken for."""
 
 
 @case(
@@ -220,12 +220,12 @@ def a_request_may_have_a_context(talk: Talk) -> None:
 def _expect_skipped(talk: Talk, ledger: int, entry_id: int, form: str, field: bytes) -> None:
     body = make_entry(ledger, entry_id)
     line = talk.line(f"unknown {form}")
-    for place in (_behind, _in_header, _in_part):
+    for place in (_at_end, _in_header, _in_part):
         talk.expect(place(v3_requests.add(ledger, entry_id, body), field), EOK, line, entry_id=entry_id)
         talk.expect(place(v3_requests.read(ledger, entry_id), field), EOK, line, body=body)
 
 
-def _behind(frame: bytes, field: bytes) -> bytes:
+def _at_end(frame: bytes, field: bytes) -> bytes:
     return frame + field
 
 

@@ -1,4 +1,4 @@
-"""Entries as writers seal them: a bookie keeps each byte, whatever the digest says, and gives it back on every way."""
+"""Entries as writers seal them: a bookie keeps each byte, whatever the digest says, and every read gives it back."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _SIZE = 1_000_000
 
 
 def expect_on_every_way(talk: Talk, ledger: int, entry_id: int, body: bytes) -> None:
-    """Read the last entry of a ledger in every way there is, and want the very bytes."""
+    """Read the last entry of a ledger in every way there is, and require the very bytes."""
     for priority in (False, True):
         talk.expect(talk.requests.read(ledger, entry_id, high_priority=priority), EOK, body=body)
         talk.expect(talk.requests.read(ledger, LAST_ENTRY, high_priority=priority), EOK, body=body)

@@ -1,4 +1,4 @@
-"""Who may fence: what a fencing read has to show, and what comes of one that does not."""
+"""The key of a fencing read: the one that it has to show, and the replies to any other."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_read
 from compat_tests.bookie.stored_entries import fill

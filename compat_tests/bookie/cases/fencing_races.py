@@ -95,10 +95,10 @@ def adds_around_a_fence_are_stored_or_refused(talk: Talk) -> None:
         reads = ask_until_served(talk.main, [talk.requests.read(ledger, entry_id) for entry_id in adds])
         for entry_id, added, read in zip(adds, replies, reads, strict=True):
             wanted = EOK if added.status is EOK else ENOENTRY
-            talk.check(f"the status of a read of entry {entry_id}, {shown_status(added)}", read.status, wanted)
+            talk.check(f"the status of a read of entry {entry_id}, {status_text(added)}", read.status, wanted)
 
 
-def shown_status(reply: object) -> str:
+def status_text(reply: object) -> str:
     """How an add was answered, for a message."""
     status = getattr(reply, "status", None)
     return f"whose add was answered {status.name}" if status else "whose add was not answered"

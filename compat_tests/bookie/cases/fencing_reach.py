@@ -1,4 +1,4 @@
-"""What else fences, what does not, and who is told."""
+"""The reach of a fence: which other requests fence, which do not, and which connections meet the fence."""
 
 from compat_tests.bookie.batches import expect_prefix
 from compat_tests.bookie.stored_entries import expect_absent, fill

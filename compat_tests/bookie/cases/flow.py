@@ -35,7 +35,7 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = fill(talk, ledger, 10)
     line = talk.line("eager")
-    _send_as_taken(
+    _send_in_background(
         line, b"".join(with_length(talk.requests.read(ledger, index % 10)) for index in range(REQUEST_COUNT))
     )
     counts, refused = dict.fromkeys(range(10), 0), 0
@@ -58,11 +58,13 @@ def who_sends_much_and_reads_late_gets_every_reply(talk: Talk) -> None:
     talk.expect_silence(line, 0.05)
 
 
-def _send_as_taken(line: Line, data: bytes) -> None:
-    """Return when all is sent, or the rest is being sent meanwhile."""
+def _send_in_background(line: Line, data: bytes) -> None:
+    """Send bytes on a thread; return when all are sent, or after a while, when the thread goes on with the rest."""
 
     def send() -> None:
-        with suppress(Mismatch, Interrupted):  # what is not taken will not be answered, and that shows
+        with suppress(
+            Mismatch, Interrupted
+        ):  # a bookie that stops taking bytes leaves requests unanswered, which the case notices
             line.send_bytes(data)
 
     sender = threading.Thread(target=send, daemon=True)

@@ -30,7 +30,7 @@ def a_force_behind_deferred_adds_is_answered(talk: Talk) -> None:
     ledger = talk.new_ledger()
     bodies = [entry_of_size(talk, ledger, entry_id, 41) for entry_id in range(5)]
     for entry_id, body in enumerate(bodies):
-        talk.expect(_deferred(talk, ledger, entry_id, body), EOK, entry_id=entry_id)
+        talk.expect(_add_deferred(talk, ledger, entry_id, body), EOK, entry_id=entry_id)
         talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
     for _ in range(2):
         check_part(talk, talk.ask(_force(talk, ledger)), EOK, ledger_id=ledger)
@@ -72,14 +72,14 @@ def a_fence_makes_no_difference_to_a_force(talk: Talk) -> None:
     """A fenced ledger MUST be forced as any other, without a key; and deferred sync MUST NOT carry an add past a
     fence."""
     ledger = talk.new_ledger()
-    talk.expect(_deferred(talk, ledger, 0), EOK)
+    talk.expect(_add_deferred(talk, ledger, 0), EOK)
     talk.expect(talk.requests.fence(ledger), EOK)
     talk.expect(_force(talk, ledger), EOK)
     talk.expect(talk.requests.add(ledger, 1), EFENCED)
-    talk.expect(_deferred(talk, ledger, 1), EFENCED)
+    talk.expect(_add_deferred(talk, ledger, 1), EFENCED)
     talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
     recovery = v3_pb2.AddRequest.RECOVERY_ADD
-    talk.expect(_deferred(talk, ledger, 1, flag=recovery), EOK)
+    talk.expect(_add_deferred(talk, ledger, 1, flag=recovery), EOK)
     talk.expect(_force(talk, ledger), EOK)
     talk.expect(talk.requests.read(ledger, 1), EOK)
 
@@ -99,7 +99,7 @@ def forces_among_adds_on_their_way_are_told_apart(talk: Talk) -> None:
     ledger = talk.new_ledger()
     frames: list[bytes] = []
     for entry_id in range(30):
-        frames.append(_deferred(talk, ledger, entry_id))
+        frames.append(_add_deferred(talk, ledger, entry_id))
         if entry_id % 10 == 9:
             frames.append(_force(talk, ledger))
     for reply in ask_all(talk.line("together"), frames):
@@ -123,7 +123,7 @@ def a_force_may_come_over_any_connection(talk: Talk) -> None:
     asked."""
     ledgers = [talk.new_ledger() for _ in range(3)]
     for ledger in ledgers:
-        talk.expect(_deferred(talk, ledger, 0), EOK)
+        talk.expect(_add_deferred(talk, ledger, 0), EOK)
     requests = [
         (talk.line(name), _force(talk, ledger, priority=priority))
         for name in ("first", "second", "third")
@@ -150,10 +150,10 @@ def a_deferred_add_is_refused_like_any_other(talk: Talk) -> None:
     """Deferred sync is about when an add is acknowledged, not whether: what is refused otherwise MUST be refused."""
     ledger = talk.new_ledger()
     body = entry_of_size(talk, ledger, 0, 41)
-    talk.expect(_deferred(talk, ledger, 0, body), EOK)
-    talk.expect(_deferred(talk, ledger, 1, key=OTHER_KEY), EUA)
+    talk.expect(_add_deferred(talk, ledger, 0, body), EOK)
+    talk.expect(_add_deferred(talk, ledger, 1, key=OTHER_KEY), EUA)
     talk.expect(talk.requests.read(ledger, 1), ENOENTRY)
-    talk.expect(_deferred(talk, ledger, 0, body), EOK)
+    talk.expect(_add_deferred(talk, ledger, 0, body), EOK)
     talk.expect(_force(talk, ledger), EOK)
     talk.expect(talk.requests.read(ledger), EOK, body=body)
 
@@ -175,7 +175,7 @@ def what_was_acknowledged_to_a_lost_client_is_forced_too(talk: Talk) -> None:
     ledger = talk.new_ledger()
     writer = talk.line("writer")
     bodies = [entry_of_size(talk, ledger, entry_id, 41) for entry_id in range(10)]
-    for reply in ask_all(writer, [_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]):
+    for reply in ask_all(writer, [_add_deferred(talk, ledger, entry_id, body) for entry_id, body in enumerate(bodies)]):
         talk.check_reply(reply, EOK)
     writer.reset()
     for name in ("first", "second", "third"):
@@ -187,7 +187,7 @@ def what_was_acknowledged_to_a_lost_client_is_forced_too(talk: Talk) -> None:
         talk.expect(talk.requests.read(ledger, entry_id), EOK, body=body)
 
 
-def _deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, **options: Any) -> bytes:
+def _add_deferred(talk: Talk, ledger: int, entry_id: int, body: bytes | None = None, **options: Any) -> bytes:
     deferred = int(v3.WriteFlag.DEFERRED_SYNC)
     return v3_requests.add(ledger, entry_id, body, write_flags=deferred, txn_id=talk.requests.number(), **options)
 

@@ -1,4 +1,4 @@
-"""Frames: their limit, and that where segments begin and end means nothing."""
+"""Frames: the limit of their length, and that the borders of TCP segments mean nothing."""
 
 from compat_tests.bookie.pipeline import ask_all, statuses
 from compat_tests.bookie.stored_entries import expect_stored, make_entry
@@ -17,11 +17,11 @@ LENGTH_MAX = FRAME_SIZE_MAX - 4
 
 
 _UNKNOWN_FIELD = bytes.fromhex("e212")
-"""The tag of a field, number 300, that is bytes and that nobody knows."""
+"""The tag of field 300, of bytes, which no message has."""
 
 
-def padded(frame: bytes, dialect: Dialect, length: int) -> bytes:
-    """The same request in a frame of this length: V2 ignores what is behind its fields, V3 an unknown field."""
+def pad(frame: bytes, dialect: Dialect, length: int) -> bytes:
+    """The same request in a frame of this length: V2 ignores bytes after its fields, V3 an unknown field."""
     if dialect is V2:
         return frame + bytes(length - len(frame))
     size = length - len(frame) - len(_UNKNOWN_FIELD) - 4  # so many bytes has a length above 2 MiB
@@ -47,7 +47,7 @@ def varint(value: int) -> bytes:
 )
 def the_longest_frame_is_served(talk: Talk) -> None:
     """A bookie MUST serve a frame when 4 + its length is not over the limit of 5 242 880 bytes."""
-    frame = padded(talk.requests.read(talk.new_ledger(), 0), talk.dialect, LENGTH_MAX)
+    frame = pad(talk.requests.read(talk.new_ledger(), 0), talk.dialect, LENGTH_MAX)
     talk.expect(frame, ENOLEDGER)
     talk.expect_open()
 
@@ -64,7 +64,7 @@ def the_longest_frame_is_served(talk: Talk) -> None:
 def a_frame_over_the_limit_is_refused(talk: Talk) -> None:
     """A bookie MUST close the connection on a frame with 4 + length over the limit, and MUST NOT serve it."""
     ledger = talk.new_ledger()
-    add = padded(talk.requests.add(ledger, 0), talk.dialect, LENGTH_MAX + 1)
+    add = pad(talk.requests.add(ledger, 0), talk.dialect, LENGTH_MAX + 1)
     talk.expect_closed(talk.line("too long"), add)
     talk.expect(talk.requests.read(ledger, 0), ENOLEDGER)
 

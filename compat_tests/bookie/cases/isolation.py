@@ -16,7 +16,7 @@ BROKEN = {
     "half a message": with_length(v3_requests.read(1, 1)[:-1]),
     "text": b"GET / HTTP/1.1\r\n\r\n",
 }
-"""What a bookie closes a connection on."""
+"""Requests on which a bookie closes the connection."""
 
 
 @case(

@@ -1,4 +1,4 @@
-"""Replies go to those who asked, and each request has one."""
+"""Replies go to the connection of their request, and each request has one."""
 
 from compat_tests.bookie.pipeline import collect, statuses
 from compat_tests.bookie.stored_entries import fill, make_entry

@@ -1,4 +1,4 @@
-"""Explicit last add confirmed: what it changes, and what is told of it."""
+"""Explicit last add confirmed: what it changes, and which replies report it."""
 
 from compat_tests.bookie.lacs import expect_lac, expect_written, read_lac, write_lac
 from compat_tests.bookie.pipeline import ask_all

@@ -1,4 +1,4 @@
-"""Long poll: what is answered at once, and what when the time is over."""
+"""Long poll: the polls that are answered at once, and the reply when the time is over."""
 
 import time
 from functools import partial

@@ -16,7 +16,7 @@ from protocol_specs.wire.status import EOK
 
 _NEEDS = ("long-poll",)
 _PATIENCE_S = 2.0
-"""How long what has ended a wait may take to be told."""
+"""How long the reply may take after the event that ends the wait."""
 _CLOCKS_APART_S = 24 * 3600
 """How far the bookie's clock may be from ours."""
 
@@ -40,9 +40,9 @@ def an_add_that_confirms_ends_the_wait(talk: Talk) -> None:
     def attempt(settle_s: float) -> Reply:
         ledger = talk.new_ledger()
         bodies = store_run(talk, ledger, [41, 42])
-        reader, frame = _waiting(talk, ledger, 0, settle_s=settle_s)
+        reader, frame = _start_wait(talk, ledger, 0, settle_s=settle_s)
         store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
-        reply = _woken(talk, reader, frame)
+        reply = _expect_wake(talk, reader, frame)
         return talk.check_reply(reply, EOK, ledger_id=ledger, entry_id=1, body=bodies[1], max_lac=1)
 
     stamp = with_update_time(talk, attempt)
@@ -66,7 +66,7 @@ def what_confirms_nothing_does_not_end_it(talk: Talk) -> None:
     ledger, other = talk.new_ledger(), talk.new_ledger()
     store_run(talk, ledger, [41, 42])
     started = time.monotonic()
-    reader, frame = _waiting(talk, ledger, 0, 3 * SHORT_MS)
+    reader, frame = _start_wait(talk, ledger, 0, 3 * SHORT_MS)
     store(talk, ledger, {2: entry(ledger, 2, 0), 3: entry(ledger, 3, -1)})
     store_run(talk, other, [41, 41, 41])
     reply = talk.answer(frame, reader)
@@ -92,9 +92,9 @@ def an_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     def attempt(settle_s: float) -> Reply:
         ledger = talk.new_ledger()
         bodies = store_run(talk, ledger, [41, 42])
-        reader, frame = _waiting(talk, ledger, 0, settle_s=settle_s)
+        reader, frame = _start_wait(talk, ledger, 0, settle_s=settle_s)
         expect_written(talk, ledger, 1)
-        reply = _woken(talk, reader, frame)
+        reply = _expect_wake(talk, reader, frame)
         return talk.check_reply(reply, EOK, ledger_id=ledger, entry_id=1, body=bodies[1], max_lac=1)
 
     with_update_time(talk, attempt)
@@ -116,7 +116,7 @@ def any_explicit_last_add_confirmed_ends_the_wait(talk: Talk) -> None:
     ledger = talk.new_ledger()
     store_run(talk, ledger, [41, 42])
     started = time.monotonic()
-    reader, frame = _waiting(talk, ledger, 0, 8000)
+    reader, frame = _start_wait(talk, ledger, 0, 8000)
     expect_written(talk, ledger, 0)
     reply = talk.answer(frame, reader)
     talk.check_reply(reply, EOK, ledger_id=ledger, entry_id=NO_ENTRY, body=b"", max_lac=0)
@@ -140,11 +140,11 @@ def a_fence_ends_the_wait(talk: Talk) -> None:
     for settle_s in SETTLES_S:
         ledger = talk.new_ledger()
         bodies = store_run(talk, ledger, [41, 42])
-        reader, frame = _waiting(talk, ledger, 0, settle_s=settle_s)
+        reader, frame = _start_wait(talk, ledger, 0, settle_s=settle_s)
         talk.expect(talk.requests.fence(ledger), EOK, body=bodies[1])
         outcome = reader.receive_for(frame, _PATIENCE_S)
         if not isinstance(outcome, Silence):
-            break  # else the poll may have come behind the fence, and wait for what recovery adds
+            break  # otherwise the poll may have arrived after the fence, and wait for the adds of recovery
     check_part(talk, talk.expect_reply(outcome), EOK, ledger_id=ledger, entry_id=NO_ENTRY, max_lac=0)
 
 
@@ -168,7 +168,7 @@ def all_that_wait_for_it_are_answered(talk: Talk) -> None:
     expect_wait(talk, *waiting[-1])
     store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
     for line, frame in waiting:
-        talk.check_reply(_woken(talk, line, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
+        talk.check_reply(_expect_wake(talk, line, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
 
 
 @case(
@@ -186,14 +186,14 @@ def a_connection_that_waits_is_served(talk: Talk) -> None:
     """A waiting poll MUST NOT hold up other requests on its connection."""
     ledger, other = talk.new_ledger(), talk.new_ledger()
     bodies = store_run(talk, ledger, [41, 42])
-    reader, frame = _waiting(talk, ledger, 0)
+    reader, frame = _start_wait(talk, ledger, 0)
     talk.expect(talk.requests.add(other, 0), EOK, reader)
     for entry_id in (0, 1):
         talk.expect(talk.requests.read(ledger, entry_id), EOK, reader, body=bodies[entry_id], max_lac=0)
     talk.expect(poll(talk, ledger, -1, LONG_MS), EOK, reader, entry_id=0, body=bodies[0])
     expect_wait(talk, reader, frame)
     talk.expect(talk.requests.add(ledger, 2), EOK, reader)
-    talk.check_reply(_woken(talk, reader, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
+    talk.check_reply(_expect_wake(talk, reader, frame), EOK, entry_id=1, body=bodies[1], max_lac=1)
 
 
 @case(
@@ -217,7 +217,7 @@ def a_client_that_goes_while_it_waits_harms_none(talk: Talk) -> None:
     talk.line("closing").close()
     talk.line("resetting").reset()
     store(talk, ledger, {2: entry_of_size(talk, ledger, 2, 43)})
-    reply = _woken(talk, talk.line("staying"), frames["staying"])
+    reply = _expect_wake(talk, talk.line("staying"), frames["staying"])
     talk.check_reply(reply, EOK, entry_id=1, body=bodies[1], max_lac=1)
     talk.expect(talk.requests.add(ledger, 3), EOK, talk.line(WRITER))
 
@@ -269,7 +269,7 @@ def a_reader_who_knows_more_than_the_bookie_is_not_forgotten(talk: Talk) -> None
         entry_of_size(talk, ledger, 2, 43),
         entry_of_size(talk, ledger, 3, 44),
     ]
-    reader, frame = _waiting(talk, ledger, 1, 8000, SETTLES_S[2])
+    reader, frame = _start_wait(talk, ledger, 1, 8000, SETTLES_S[2])
     store(talk, ledger, {2: bodies[2]})
     expect_wait(talk, reader, frame)
     store(talk, ledger, {3: bodies[3]})
@@ -279,16 +279,16 @@ def a_reader_who_knows_more_than_the_bookie_is_not_forgotten(talk: Talk) -> None
     talk.check_that(woken, "what ended the wait", "the update", "the end of its time")
 
 
-def _waiting(
+def _start_wait(
     talk: Talk, ledger: int, previous_lac: int, time_out: int = LONG_MS, settle_s: float = SETTLES_S[0]
 ) -> tuple[Line, bytes]:
-    """Send a poll on a connection of its own, and see that it waits."""
+    """Send a poll on a connection of its own, and require that it waits."""
     reader, frame = talk.line("reader"), poll(talk, ledger, previous_lac, time_out)
     reader.send(frame)
     expect_wait(talk, reader, frame, settle_s=settle_s)
     return reader, frame
 
 
-def _woken(talk: Talk, line: Line, frame: bytes) -> Reply:
+def _expect_wake(talk: Talk, line: Line, frame: bytes) -> Reply:
     """The answer to a poll whose wait has ended."""
     return in_time(talk, partial(talk.answer, frame, line))

@@ -127,7 +127,7 @@ def a_cookie_stays(talk: OwnTalk) -> None:
 )
 def a_cookie_of_another_cluster_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start when the cookie in the store has another instance id than its directories."""
-    with _refused_meanwhile(talk) as tree:
+    with _while_stopped(talk) as tree:
         name, node = _the_cookie(tree)
         version, found = _fields(node)
         tree.put(cookies.build(version, {**found, "instanceId": _other_instance(found)}), layout.COOKIES, name)
@@ -149,7 +149,7 @@ def a_cookie_of_another_cluster_is_refused(talk: OwnTalk) -> None:
 )
 def a_cookie_of_other_directories_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start when the cookie in the store names other ledger directories than its configuration."""
-    with _refused_meanwhile(talk) as tree:
+    with _while_stopped(talk) as tree:
         name, node = _the_cookie(tree)
         version, found = _fields(node)
         other = {**found, "ledgerDirs": "1\t/another/directory"}
@@ -172,7 +172,7 @@ def a_cookie_of_other_directories_is_refused(talk: OwnTalk) -> None:
 )
 def another_cluster_is_refused(talk: OwnTalk) -> None:
     """A bookie MUST NOT start in a cluster with another instance id than its cookie: its ledgers are unknown there."""
-    with _refused_meanwhile(talk) as tree:
+    with _while_stopped(talk) as tree:
         before = tree.get(layout.INSTANCE_ID).data
         tree.put(_other_instance({"instanceId": before.decode()}).encode(), layout.INSTANCE_ID)
         _refuses(talk, "another INSTANCEID")
@@ -193,7 +193,7 @@ def another_cluster_is_refused(talk: OwnTalk) -> None:
 )
 def directories_without_a_cookie_in_the_store_are_refused(talk: OwnTalk) -> None:
     """A bookie whose directories hold data MUST NOT start when the store has no cookie of it."""
-    with _refused_meanwhile(talk) as tree:
+    with _while_stopped(talk) as tree:
         name, node = _the_cookie(tree)
         tree.delete(layout.COOKIES, name)
         _refuses(talk, "no cookie in the store")
@@ -236,7 +236,7 @@ def an_unknown_version_of_the_layout_is_refused(talk: OwnTalk) -> None:
 
 
 def _refuses_layout(talk: OwnTalk, other: bytes) -> None:
-    with _refused_meanwhile(talk) as tree:
+    with _while_stopped(talk) as tree:
         before = tree.get(layout.LAYOUT).data
         tree.put(other, layout.LAYOUT)
         _refuses(talk, f"LAYOUT {other!r}")
@@ -245,8 +245,8 @@ def _refuses_layout(talk: OwnTalk, other: bytes) -> None:
 
 
 @contextmanager
-def _refused_meanwhile(talk: OwnTalk) -> Iterator[Tree]:
-    """Within, the bookie is stopped; afterwards it is started, and must have what it had."""
+def _while_stopped(talk: OwnTalk) -> Iterator[Tree]:
+    """A context in which the bookie is stopped; afterwards it is started, and must have its entry."""
     ledger_id = talk.new_ledger()
     talk.expect(talk.requests.add(ledger_id, 0), EOK)
     with tree_of(talk) as tree:
@@ -257,7 +257,7 @@ def _refused_meanwhile(talk: OwnTalk) -> Iterator[Tree]:
 
 
 def _the_cookie(tree: Tree) -> tuple[str, bytes]:
-    """Of a cluster with one bookie, which need not be registered now."""
+    """The id and data of the one cookie of a cluster; its bookie need not be registered now."""
     found = tree.children(layout.COOKIES)
     if len(found) != 1:
         raise Mismatch("the cookies", "one, of the only bookie", ", ".join(found) or "none")

@@ -42,10 +42,10 @@ _SEEN = {
     Operation.LIST: "seen of Java 4.14.7 to 4.18.0",
 }
 _SEEN_OF_ALL = "seen of Java 4.9.2 to 4.18.0"
-"""Where the answers come from, by the operation; some releases have divergences on record."""
+"""The source of the answers, by the operation; some releases have divergences on record."""
 
 _IN_BOTH = (Operation.ADD, Operation.READ, Operation.BATCH_READ)
-"""Operations of both dialects."""
+"""Operations of both protocol versions."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
@@ -55,7 +55,7 @@ def case_id(row: Row) -> str:
     return f"BKW-STATE-{NUMBERS[row.key]:03}"
 
 
-def description(row: Row) -> str:
+def request_text(row: Row) -> str:
     """The request of a row in words."""
     request = row.request
     names_an_entry = request.operation in (Operation.ADD, Operation.READ, Operation.BATCH_READ, Operation.LONG_POLL)
@@ -74,7 +74,7 @@ def description(row: Row) -> str:
     return " ".join(filter(None, words))
 
 
-def answered(row: Row) -> str:
+def answer_text(row: Row) -> str:
     """The answer of a row in words."""
     status = row.answer.status.name if row.answer.status else "The connection is closed"
     tolerated = ["ENOENTRY is a pass that is not strict"] * (row.request.entry is Entry.BELOW)
@@ -82,13 +82,13 @@ def answered(row: Row) -> str:
 
 
 def _request_word(row: Row) -> str:
-    """The request, with its dialect if the other one has such requests too, and another answer to them."""
+    """The word for the request; with its protocol version, if the other version answers such requests differently."""
     differs = row.request.operation in _IN_BOTH and len(row.dialects) == 1
     return f"a {row.dialects[0]} request" if differs else "a request"
 
 
 def _provenance(row: Row) -> str:
-    """Where the answer comes from."""
+    """The source of the answer."""
     request = row.request
     if row.answer.ours:
         return "a rule of this reference"
@@ -108,7 +108,7 @@ def _case(row: Row) -> Case:
     kind = f"{row.bookie.value}, {row.ledger.value}"
     must = "SHOULD" if row.answer.ours else "MUST"
     verb = f"answer with {row.answer.status.name}" if row.answer.status else "close the connection on"
-    request = f"{_request_word(row)} like this ({description(row)})"
+    request = f"{_request_word(row)} like this ({request_text(row)})"
     effects = "".join(f", and {effect.value}" for effect in row.answer.effects)
     state = _LINK.sub(r"\1", row.line.text)
     return Case(
@@ -118,8 +118,8 @@ def _case(row: Row) -> Case:
         section=row.table.section,
         title=row.key.replace("/", " ").replace("-", " "),
         requirement=f"A bookie {must} {verb} {request} in this state: {state}{effects}.",
-        sends=f"A request: {description(row)}. To {kind}.",
-        accepts=f"{answered(row)}.",
+        sends=f"A request: {request_text(row)}. To {kind}.",
+        accepts=f"{answer_text(row)}.",
         script=script,
         dialects=tuple(Dialect(dialect) for dialect in row.dialects),
         since=_SINCE.get(row.request.operation),
@@ -146,7 +146,7 @@ def _try(row: Row, talk: Talk) -> None:
 
 
 def _expect_open(row: Row, talk: Talk) -> None:
-    """Want the connection to be served still, or refused still."""
+    """Require that the connection is still served, or still refused."""
     if row.bookie is Bookie.GUARDED:
         talk.ask(talk.requests.read(talk.new_ledger(), 0))
     else:

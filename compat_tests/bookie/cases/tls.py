@@ -1,4 +1,4 @@
-"""START_TLS, and what is said inside."""
+"""START_TLS, and requests inside TLS."""
 
 import ssl
 
@@ -269,7 +269,7 @@ def records_and_frames_are_not_the_same(talk: Talk) -> None:
 
 
 def _expect_refused(talk: Talk, context: ssl.SSLContext) -> None:
-    """Whatever of the handshake goes through: nothing is carried out."""
+    """Require that no request is carried out, however far the handshake goes."""
     ledger, line = talk.new_ledger(), talk.line("refused")
     agree(talk, line)
     if shake_hands(line, context) is None:

@@ -1,4 +1,4 @@
-"""What is in clear around START_TLS, and clients that go no further."""
+"""Bytes in clear around START_TLS, and clients that do not go on."""
 
 from compat_tests.bookie.login import auth_frame, challenge, challenge_of, cnonce, credentials, expect_shut, log_in
 from compat_tests.bookie.talk import Talk
@@ -13,7 +13,7 @@ from protocol_specs.wire.status import EBADREQ, ENOLEDGER, EOK, EUA
 _ALERT_SIZE_MAX = 4096
 """More bytes than any alert has."""
 _AT_ONCE_S = 5.0
-"""Well below the 10 s after which Java's bookies give up a handshake, and close whatever came."""
+"""Well below the 10 s after which Java's bookies give up a handshake, and close the connection anyway."""
 
 
 @case(

@@ -10,7 +10,7 @@ from protocol_specs import fields
 from protocol_specs.wire.status import EIO, EUA, EUNKNOWNLEDGERSTATE
 
 SOON_S = 8.0
-"""Less than the time-outs of a client whose requests are held: who waits for a silent bookie is later."""
+"""Less than the time-outs of a client whose requests are held: one that waits for a silent bookie takes longer."""
 
 
 @case(
@@ -34,7 +34,7 @@ def one_silent_bookie_does_not_stop_a_recovery(stage: Stage) -> None:
         stage.tolerate("the client has waited for the bookie that is silent")
 
 
-def _stays_open(stage: Stage, opening: str, ledger_id: int) -> None:
+def _expect_open(stage: Stage, opening: str, ledger_id: int) -> None:
     record = stage.metadata(ledger_id)
     stage.check_one_of(f"the state after {opening}", record.state, (IN_RECOVERY, OPEN))
 
@@ -57,7 +57,7 @@ def an_error_is_no_absence(stage: Stage) -> None:
         ledger = stage.ledger(bookies, entries=2, ack=2)
         stage.on_all(bookies[1:], "read", ledger_id=ledger.ledger_id, entry_id=2).answer(status)
         stage.expect_error(stage.client.begin_open(ledger.ledger_id))
-        _stays_open(stage, status.name, ledger.ledger_id)
+        _expect_open(stage, status.name, ledger.ledger_id)
 
 
 @case(
@@ -78,7 +78,7 @@ def silence_is_no_absence(stage: Stage) -> None:
         rule = stage.on_all(bookies[1:], "read", ledger_id=ledger.ledger_id, entry_id=2)
         _ = rule.silence() if what == "silence" else rule.close()
         stage.expect_error(client.begin_open(ledger.ledger_id))
-        _stays_open(stage, what, ledger.ledger_id)
+        _expect_open(stage, what, ledger.ledger_id)
 
 
 @case(
@@ -97,7 +97,7 @@ def a_corrupt_copy_is_no_absence(stage: Stage) -> None:
     ledger.store(2, corrupt, bookies[0], bookies[1])
     ledger.forget(2, bookies[2])
     stage.expect_error(stage.client.begin_open(ledger.ledger_id))
-    _stays_open(stage, "corrupt copies", ledger.ledger_id)
+    _expect_open(stage, "corrupt copies", ledger.ledger_id)
     stage.check("adds", [str(add) for bookie in bookies for add in bookie.requests("add", entry_id=2)], [])
 
 
@@ -155,12 +155,12 @@ def a_ledger_ends_before_a_hole(stage: Stage) -> None:
     provenance="seen with Java's client 4.18.0",
 )
 def too_few_fenced_bookies_are_no_recovery(stage: Stage) -> None:
-    """A client MUST NOT go on with a recovery before in every write set fewer than A bookies are silent."""
+    """A client MUST NOT go on with a recovery while A or more bookies of any write set are silent."""
     bookies = stage.bookies(3)
     ledger = stage.ledger(bookies, entries=2, ack=2)
     stage.on_all(bookies[:2], "read", entry_id=fields.LAST_ENTRY).silence()
     stage.expect_error(stage.impatient_client().begin_open(ledger.ledger_id))
-    _stays_open(stage, "too few answers", ledger.ledger_id)
+    _expect_open(stage, "too few answers", ledger.ledger_id)
 
 
 @case(

@@ -12,7 +12,7 @@ from protocol_specs.wire.status import EFENCED, EUA
 
 FENCED, UNAUTHORIZED, CLOSED = -101, -102, -11
 NOT_YET_S = 0.3
-"""How long a case looks whether something happens that must not."""
+"""How long a case watches for an event that must not happen."""
 
 AT_ONCE_S = 8.0
 """Less than the time-outs of a client whose requests are held, and time enough on a busy machine."""
@@ -141,7 +141,7 @@ def a_reply_of_v3_is_matched_by_its_transaction(stage: Stage) -> None:
     stage.check("the entry", pending.result()["entry"], "0")
 
 
-def _refused_for_good(stage: Stage, status: object, code: int) -> None:
+def _expect_refused_for_good(stage: Stage, status: object, code: int) -> None:
     *ensemble, spare = stage.bookies(4, registered=False)
     stage.register(*ensemble)
     writer = stage.new_writer(ensemble, ack=2)
@@ -170,7 +170,7 @@ def _refused_for_good(stage: Stage, status: object, code: int) -> None:
 )
 def a_fenced_writer_ends(stage: Stage) -> None:
     """A client MUST fail a writer that is told EFENCED, and all that comes behind: no change of the ensemble helps."""
-    _refused_for_good(stage, EFENCED, FENCED)
+    _expect_refused_for_good(stage, EFENCED, FENCED)
 
 
 @case(
@@ -183,7 +183,7 @@ def a_fenced_writer_ends(stage: Stage) -> None:
 )
 def a_writer_with_the_wrong_key_ends(stage: Stage) -> None:
     """A client MUST fail a writer that is told EUA: no other bookie would make the key right."""
-    _refused_for_good(stage, EUA, UNAUTHORIZED)
+    _expect_refused_for_good(stage, EUA, UNAUTHORIZED)
 
 
 @case(

@@ -14,7 +14,7 @@ from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import EOK
 
 NOT_YET_S = 0.3
-"""How long a case looks whether something happens that must not."""
+"""How long a case watches for an event that must not happen."""
 
 
 def _adds(bookie: ScriptedBookie) -> list[ClientRequest]:
@@ -126,8 +126,8 @@ def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
     writer = stage.new_writer([bookie])
     for _ in range(3):
         writer.append()
-    told = [metadata_of(entry)[2] for entry in bookie.entries(writer.ledger_id).values()]
-    _no_more_than(stage, "the last add confirmed in entries 0 to 2", told, [-1, 0, 1])
+    reported = [metadata_of(entry)[2] for entry in bookie.entries(writer.ledger_id).values()]
+    _no_more_than(stage, "the last add confirmed in entries 0 to 2", reported, [-1, 0, 1])
     gate = bookie.on("add").hold()
     pending = writer.begin_append_many([b"a", b"b", b"c"])
     stage.together(lambda: len(gate.requests), 3)
@@ -140,11 +140,11 @@ def an_entry_tells_what_was_acknowledged_when_it_was_sent(stage: Stage) -> None:
     stage.check("the ids", writer.outcomes(pending).entries, (3, 4, 5))
 
 
-def _no_more_than(stage: Stage, what: str, told: list[int], newest: list[int]) -> None:
-    stage.check_that(len(told) == len(newest), f"{what}: how many", str(len(newest)), told)
-    stage.check_that(all(map(operator.le, told, newest)), what, f"{newest} at most", told)
-    if told != newest:
-        stage.tolerate(f"{what} is not the newest: {told}")
+def _no_more_than(stage: Stage, what: str, reported: list[int], newest: list[int]) -> None:
+    stage.check_that(len(reported) == len(newest), f"{what}: how many", str(len(newest)), reported)
+    stage.check_that(all(map(operator.le, reported, newest)), what, f"{newest} at most", reported)
+    if reported != newest:
+        stage.tolerate(f"{what} is not the newest: {reported}")
 
 
 @case(
@@ -242,8 +242,8 @@ def with_deferred_sync_only_a_force_confirms(stage: Stage) -> None:
     writer.append()
     writer.append()
     stage.check("write flags", [add.deferred_sync for add in _adds(bookies[0])], [True, True])
-    told = [metadata_of(add.body)[2] for add in _adds(bookies[0])]
-    stage.check("the last add confirmed in the entries", told, [-1, -1])
+    reported = [metadata_of(add.body)[2] for add in _adds(bookies[0])]
+    stage.check("the last add confirmed in the entries", reported, [-1, -1])
     stage.check("the last add confirmed before the force", writer.last_add_confirmed(), fields.NO_ENTRY)
     gate = bookies[1].on("force").hold()
     pending = writer.begin("force")

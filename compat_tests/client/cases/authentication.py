@@ -56,7 +56,7 @@ def a_client_authenticates_and_reads(stage: Stage) -> None:
 def a_bookie_without_the_password_is_not_trusted(stage: Stage) -> None:
     """A client MUST compare rspauth, and MUST NOT send a request to a bookie that cannot prove the password."""
     for what, last in _UNPROVEN.items():
-        _is_not_trusted(stage, what, last)
+        _expect_not_trusted(stage, what, last)
 
 
 @case(
@@ -70,10 +70,10 @@ def a_bookie_without_the_password_is_not_trusted(stage: Stage) -> None:
 )
 def a_challenge_is_not_taken_back(stage: Stage) -> None:
     """A client that was challenged MUST NOT take AuthDisabledPlugin in place of the bookie's proof."""
-    _is_not_trusted(stage, "AuthDisabledPlugin", lambda response, password: None)
+    _expect_not_trusted(stage, "AuthDisabledPlugin", lambda response, password: None)
 
 
-def _is_not_trusted(stage: Stage, what: str, last: LastToken) -> None:
+def _expect_not_trusted(stage: Stage, what: str, last: LastToken) -> None:
     ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = SaslGate(USER, PASSWORD, last).put_before(*ledger.bookies)
     reading = ledger.open(authenticating_client(stage)).begin_read(1).pending

@@ -68,7 +68,7 @@ def batches_bring_what_single_reads_bring(stage: Stage) -> None:
     provenance="PL#25280, BK#4051, D11",
 )
 def a_short_batch_is_not_the_end(stage: Stage) -> None:
-    """A client MUST NOT take a batch with fewer entries than it asked for for the end of the ledger."""
+    """A client MUST NOT take the end of a batch with fewer entries than requested as the end of the ledger."""
     ledger = readable_ledger(stage, PAYLOADS)
     for bookie in ledger.bookies:
         bookie.on(names.BATCH_READ, ledger_id=ledger.id).do(_two_at_most(ledger))

@@ -12,7 +12,7 @@ from protocol_specs.wire.status import EBADREQ, EBADVERSION
 PAYLOADS = tuple(b"entry %d" % number for number in range(10))
 
 
-def _read_all_the_same(stage: Stage, refuse: Callable[[Rule], object]) -> None:
+def _expect_single_reads(stage: Stage, refuse: Callable[[Rule], object]) -> None:
     ledger = readable_ledger(stage, PAYLOADS, published=False)
     for bookie in ledger.bookies:
         refuse(bookie.on(names.BATCH_READ))
@@ -33,7 +33,7 @@ def _read_all_the_same(stage: Stage, refuse: Callable[[Rule], object]) -> None:
 )
 def a_connection_closed_means_single_reads(stage: Stage) -> None:
     """A client MUST read the same entries singly from bookies that close the connection on a batch read."""
-    _read_all_the_same(stage, lambda rule: rule.close())
+    _expect_single_reads(stage, lambda rule: rule.close())
 
 
 @case(
@@ -47,7 +47,7 @@ def a_connection_closed_means_single_reads(stage: Stage) -> None:
 )
 def a_connection_reset_means_single_reads(stage: Stage) -> None:
     """A client MUST read the same entries singly from bookies that reset the connection on a batch read."""
-    _read_all_the_same(stage, lambda rule: rule.reset())
+    _expect_single_reads(stage, lambda rule: rule.reset())
 
 
 @case(
@@ -63,7 +63,7 @@ def a_connection_reset_means_single_reads(stage: Stage) -> None:
 )
 def ebadreq_without_a_part_means_single_reads(stage: Stage) -> None:
     """A V3 client MUST read the same entries singly from bookies that answer operation 12 with EBADREQ alone."""
-    _read_all_the_same(stage, lambda rule: rule.answer(EBADREQ, part=False))
+    _expect_single_reads(stage, lambda rule: rule.answer(EBADREQ, part=False))
 
 
 @case(
@@ -77,7 +77,7 @@ def ebadreq_without_a_part_means_single_reads(stage: Stage) -> None:
 )
 def ebadreq_means_single_reads(stage: Stage) -> None:
     """A client SHOULD read the same entries singly from bookies that answer batch reads with EBADREQ."""
-    _read_all_the_same(stage, lambda rule: rule.answer(EBADREQ))
+    _expect_single_reads(stage, lambda rule: rule.answer(EBADREQ))
 
 
 @case(
@@ -91,7 +91,7 @@ def ebadreq_means_single_reads(stage: Stage) -> None:
 )
 def ebadversion_means_single_reads(stage: Stage) -> None:
     """A client SHOULD read the same entries singly from bookies that answer batch reads with EBADVERSION."""
-    _read_all_the_same(stage, lambda rule: rule.answer(EBADVERSION))
+    _expect_single_reads(stage, lambda rule: rule.answer(EBADVERSION))
 
 
 @case(

@@ -22,7 +22,7 @@ PAYLOADS = tuple(b"entry %d" % number for number in range(10))
 
 
 def check_prefix(stage: Stage, found: tuple[bytes, ...], allowed: tuple[bytes, ...]) -> None:
-    """Not empty, and nothing but right entries."""
+    """Require a prefix of the right entries that is not empty."""
     stage.check("the batch", found, allowed[: max(len(found), 1)])
 
 

@@ -1,4 +1,4 @@
-"""Digests: no entry is returned of which a bit is not as it was sealed."""
+"""Digests: a client returns no entry in which a bit differs from the sealed one."""
 
 from compat_tests.client import client_requests as names
 from compat_tests.client import faults
@@ -21,7 +21,7 @@ from protocol_specs.wire.status import ENOENTRY
 PAYLOADS = (b"zero", b"one", b"two", b"three")
 SECRET = b"secret"
 CHECKED = ("CRC32", "MAC", "CRC32C")
-"""The types that notice something."""
+"""The digest types that notice a changed bit."""
 
 
 def _sealed_ledger(stage: Stage, digest: str) -> ReadableLedger:
@@ -43,8 +43,8 @@ def entries_of_each_digest_type_are_read(stage: Stage) -> None:
         stage.check(f"the payloads with {digest}", reader.read(0, 3), PAYLOADS)
 
 
-def _is_noticed(stage: Stage, field: str) -> None:
-    """One bit of a field is wrong at the replica asked first: another one is asked, for each type of digest."""
+def _expect_noticed(stage: Stage, field: str) -> None:
+    """For each type of digest: one bit of a field is wrong at the first replica, and another one must be asked."""
     for digest in CHECKED:
         ledger = _sealed_ledger(stage, digest)
         damaged = faults.damaged_copies(ledger.entries[2], digest_named(digest))[field]
@@ -64,7 +64,7 @@ def _is_noticed(stage: Stage, field: str) -> None:
 )
 def a_wrong_ledger_id_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return an entry whose ledger id was changed after it was sealed."""
-    _is_noticed(stage, "ledger_id")
+    _expect_noticed(stage, "ledger_id")
 
 
 @case(
@@ -77,7 +77,7 @@ def a_wrong_ledger_id_is_noticed(stage: Stage) -> None:
 )
 def a_wrong_entry_id_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return an entry whose entry id was changed after it was sealed."""
-    _is_noticed(stage, "entry_id")
+    _expect_noticed(stage, "entry_id")
 
 
 @case(
@@ -90,7 +90,7 @@ def a_wrong_entry_id_is_noticed(stage: Stage) -> None:
 )
 def a_wrong_last_add_confirmed_is_noticed(stage: Stage) -> None:
     """A client MUST NOT take an entry whose last add confirmed was changed after it was sealed."""
-    _is_noticed(stage, "last_add_confirmed")
+    _expect_noticed(stage, "last_add_confirmed")
 
 
 @case(
@@ -103,7 +103,7 @@ def a_wrong_last_add_confirmed_is_noticed(stage: Stage) -> None:
 )
 def a_wrong_length_is_noticed(stage: Stage) -> None:
     """A client MUST NOT take an entry whose length of the ledger was changed after it was sealed."""
-    _is_noticed(stage, "length")
+    _expect_noticed(stage, "length")
 
 
 @case(
@@ -116,7 +116,7 @@ def a_wrong_length_is_noticed(stage: Stage) -> None:
 )
 def a_wrong_payload_is_noticed(stage: Stage) -> None:
     """A client MUST NOT return a payload that was changed after it was sealed."""
-    _is_noticed(stage, "payload")
+    _expect_noticed(stage, "payload")
 
 
 @case(

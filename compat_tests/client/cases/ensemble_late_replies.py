@@ -1,4 +1,4 @@
-"""What a bookie still answers that has been replaced, though it never was silent."""
+"""Late replies of a bookie that has been replaced, though it was never silent."""
 
 from compat_tests.client.stage import Stage
 from compat_tests.client.writers import check_fragments, with_spares

@@ -1,4 +1,4 @@
-"""Ensemble changes in the metadata: where fragments start, and who else writes there."""
+"""Ensemble changes in the metadata: where fragments start, and other writers of the same record."""
 
 import attrs
 

@@ -22,7 +22,7 @@ from protocol_specs.wire.status import (
 NOT_YET_S = 0.3
 
 TWO_REFUSALS_MS = 7000
-"""A time-out behind which the case does something before the next one is over."""
+"""A time-out that is long enough for the case to act between its end and that of the next one."""
 
 AT_ONCE_S = 8.0
 """Less than the time-outs of a client whose requests are held, and time enough on a busy machine."""
@@ -70,13 +70,13 @@ def a_bookie_that_refuses_an_add_is_replaced(stage: Stage) -> None:
         stage.settle()
         refusing.on("add").answer(status)
         stage.check(f"the entry refused with {status}", writer.append(), 0)
-        _is_replaced(stage, writer, keeper, refusing, f"status {status}")
+        _expect_replaced(stage, writer, keeper, refusing, f"status {status}")
         for gone in (refusing, spare):
             stage.unregister(gone)
 
 
-def _is_replaced(stage: Stage, writer: Handle, keeper: ScriptedBookie, gone: ScriptedBookie, why: str) -> None:
-    """By whom is left open: a client may still know a free bookie of before, though it is registered no more."""
+def _expect_replaced(stage: Stage, writer: Handle, keeper: ScriptedBookie, gone: ScriptedBookie, why: str) -> None:
+    """Which bookie comes in is left open: a client may still know a free bookie that is not registered any more."""
     (ensemble,) = fragments_of(stage, writer).values()
     found = {each.name for each in ensemble}
     stage.check(f"different bookies of the fragment after {why}", len(found), 2)
@@ -234,6 +234,6 @@ def garbage_acknowledges_nothing(stage: Stage) -> None:
             stage.check("the entry", writer.append(), 0)
         except Mismatch as wrong:
             raise Mismatch(f"garbage number {number}: {wrong.what}", wrong.expected, wrong.seen) from None
-        _is_replaced(stage, writer, keeper, liar, f"garbage number {number}")
+        _expect_replaced(stage, writer, keeper, liar, f"garbage number {number}")
         for gone in (liar, spare):
             stage.unregister(gone)

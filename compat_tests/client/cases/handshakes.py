@@ -14,18 +14,18 @@ from protocol_specs.wire.status import EBADREQ, EIO, EOK, EUA
 
 PAYLOADS = (b"zero", b"one")
 _RECORD_START = b"\x16\x03"
-"""How a TLS record of a handshake begins."""
+"""The first bytes of a TLS record of a handshake."""
 
 
 @contextmanager
-def _trusting(stage: Stage) -> Iterator[Client]:
-    """A client that is to speak TLS."""
+def _impatient_tls_client(stage: Stage) -> Iterator[Client]:
+    """A client that has to speak TLS, with short time-outs."""
     with authority() as secrets:
         yield tls_client(stage, secrets, read_timeout_ms=IMPATIENT_MS, add_timeout_ms=IMPATIENT_MS)
 
 
 def _begin_read(stage: Stage, client: Client, ledger: ReadableLedger) -> PendingCall:
-    """A read of entry 1, once the ledger is open, which takes no bookie."""
+    """Open the ledger, which takes no bookie, and begin to read entry 1."""
     return ledger.open(client).begin_read(1).pending
 
 
@@ -47,7 +47,7 @@ def nothing_follows_start_tls_before_its_answer(stage: Stage) -> None:
     """A client MUST send START_TLS of V3 first, and nothing behind it before it is answered."""
     ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     gate = ledger.bookies[0].on(names.START_TLS).hold()
-    with _trusting(stage) as client:
+    with _impatient_tls_client(stage) as client:
         reading = _begin_read(stage, client, ledger)
         held = gate.wait(1, FIRST_USE_S)[0]
         stage.wait(0.5)
@@ -73,7 +73,7 @@ def a_refused_start_tls_is_no_leave_to_go_on_in_clear(stage: Stage) -> None:
     for status in (EBADREQ, EIO):
         ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
         ledger.bookies[0].on(names.START_TLS).answer(status, part=False)
-        with _trusting(stage) as client:
+        with _impatient_tls_client(stage) as client:
             _begin_read(stage, client, ledger).error()
         stage.check(f"operations asked for, {status.name} to START_TLS", set(_operations(ledger)), {names.START_TLS})
 
@@ -92,7 +92,7 @@ def a_client_hello_follows_start_tls(stage: Stage) -> None:
     """A client MUST begin the TLS handshake when START_TLS is answered with EOK."""
     ledger = readable_ledger(stage, PAYLOADS, ensemble=1)
     ledger.bookies[0].on(names.START_TLS).answer(EOK)
-    with _trusting(stage) as client:
+    with _impatient_tls_client(stage) as client:
         reading = _begin_read(stage, client, ledger)
         stage.wait_until(lambda: _hello(stage), "a ClientHello", FIRST_USE_S)
         stage.check("operations asked for", set(_operations(ledger)), {names.START_TLS})

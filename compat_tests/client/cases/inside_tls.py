@@ -1,4 +1,4 @@
-"""What a client says inside TLS, and which bookies it does not say it to."""
+"""The requests that a client sends inside TLS, and the bookies that it must not send them to."""
 
 import ssl
 
@@ -135,17 +135,17 @@ def both_versions_of_tls_are_spoken(stage: Stage) -> None:
 
 
 _NUMBERS_AROUND = 20
-"""How far from the transaction id of START_TLS that of the read is looked for."""
+"""How far the transaction id of the read may be from that of START_TLS."""
 
 
-def _forged(stage: Stage, ledger: ReadableLedger, agreed: ClientRequest) -> list[bytes]:
-    """Replies to a read of entry 1 that nobody has sent yet, whatever its transaction id will be."""
+def _forge_replies(stage: Stage, ledger: ReadableLedger, start_tls: ClientRequest) -> list[bytes]:
+    """Replies to a read of entry 1 that the client has not sent yet, for every transaction id that it may get."""
     seal = ledger.staged.seal
     entry = seal.entry(ledger.id, 1, 0, len(FORGED), FORGED)
     if stage.dialect is V2:
         requests = [understand(v2_requests.read(ledger.id, 1))]
     else:
-        numbers = range(max(agreed.number - _NUMBERS_AROUND, 0), agreed.number + _NUMBERS_AROUND)
+        numbers = range(max(start_tls.number - _NUMBERS_AROUND, 0), start_tls.number + _NUMBERS_AROUND)
         requests = [understand(v3_requests.read(ledger.id, 1, txn_id=number)) for number in numbers]
     return [encode(each, Answer(body=entry, max_lac=0)) for each in requests]
 
@@ -167,7 +167,7 @@ def bytes_in_clear_do_not_count_inside_tls(stage: Stage) -> None:
         serve_tls(ledger.bookies, secrets)
 
         def agree(ask: Exchange) -> None:
-            ask.send(ask.honest(), *_forged(stage, ledger, ask.request))
+            ask.send(ask.honest(), *_forge_replies(stage, ledger, ask.request))
 
         ledger.bookies[0].on(names.START_TLS).do(agree)
         try:

@@ -1,4 +1,4 @@
-"""The last add confirmed: whom a client asks for it, what it believes, and when it must not know."""
+"""The last add confirmed: which bookies a client asks for it, which it believes, and when it must not report one."""
 
 import time
 
@@ -14,14 +14,14 @@ from protocol_specs.wire.status import EIO, ENOENTRY
 PAYLOADS = (b"zero", b"one", b"two", b"three", b"four", b"five")
 
 SOON_S = 8.0
-"""Less than the time-outs of a client whose requests are held: who waits for a silent bookie is later."""
+"""Less than the time-outs of a client whose requests are held: one that waits for a silent bookie takes longer."""
 
 ASKS = {names.READ: {"entry_id": fields.LAST_ENTRY}, names.READ_LAC: {}}
 """How a client may ask for it: by a read of entry -1, or by READ_LAC."""
 
 
 def _one_is_ahead(stage: Stage, ack: int) -> ReadableLedger:
-    """Only the last bookie has entries 4 and 5, which tell that 4 is confirmed; the others know of 2."""
+    """Only the last bookie has entries 4 and 5, so it knows that 4 is confirmed; the others know of 2."""
     ledger = readable_ledger(stage, PAYLOADS, closed=False, ack=ack)
     for entry_id in (4, 5):
         ledger.staged.forget(entry_id, *ledger.bookies[:2])
@@ -37,7 +37,7 @@ def _one_is_ahead(stage: Stage, ack: int) -> ReadableLedger:
     provenance="seen with Java's client 4.18.0",
 )
 def the_highest_last_add_confirmed_of_a_covering_set_counts(stage: Stage) -> None:
-    """A client MUST ask until in no write set A bookies are silent, and take the highest that it was told."""
+    """A client MUST ask until fewer than A bookies of every write set are silent, and take the highest value reported."""
     reader = _one_is_ahead(stage, ack=1).open()
     stage.check("the last add confirmed", reader.handle.last_add_confirmed("quorum"), 4)
 
@@ -150,10 +150,10 @@ def a_damaged_explicit_last_add_confirmed_tells_nothing(stage: Stage) -> None:
     ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     _publish(ledger, faults.with_bit_flipped(ledger.staged.seal.explicit_lac(ledger.id, 5), -1))
-    _not_believed(stage, ledger, reader)
+    _expect_ignored(stage, ledger, reader)
 
 
-def _not_believed(stage: Stage, ledger: ReadableLedger, reader: Reader) -> None:
+def _expect_ignored(stage: Stage, ledger: ReadableLedger, reader: Reader) -> None:
     try:
         stage.check("the last add confirmed", reader.handle.last_add_confirmed("explicit"), 4)
     except ClientError as error:
@@ -174,7 +174,7 @@ def an_explicit_last_add_confirmed_of_another_ledger_tells_nothing(stage: Stage)
     ledger = readable_ledger(stage, PAYLOADS, closed=False)
     reader = ledger.open()
     _publish(ledger, ledger.staged.seal.explicit_lac(ledger.id + 1, 5))
-    _not_believed(stage, ledger, reader)
+    _expect_ignored(stage, ledger, reader)
 
 
 @case(

@@ -20,11 +20,14 @@ from protocol_specs.wire.status import EIO
 
 PAYLOADS = (b"zero", b"one", b"two", b"three")
 POLL: dict[str, Any] = {"previous_lac": lambda previous: previous is not None}
-"""What tells a long poll from other reads."""
+"""The field by which a long poll differs from other reads."""
 
 
 def _polls(stage: Stage, ledger: ReadableLedger, **wanted: Any) -> list[ClientRequest]:
-    """Wait until the client waits by long polls, which it need not: it may ask again and again, as over V2."""
+    """Wait for long polls of the client.
+
+    It need not send any: it may ask again and again, as over V2.  Raises Unsupported then.
+    """
 
     def polls() -> list[ClientRequest]:
         return ledger.requests(names.READ, **POLL, **wanted)
@@ -42,7 +45,7 @@ _ASKED_AGAIN = 6
 """More requests than it takes to open a ledger on three bookies."""
 
 
-def _written_on(ledger: ReadableLedger, *payloads: bytes) -> None:
+def _append(ledger: ReadableLedger, *payloads: bytes) -> None:
     """The writer appends: every bookie gets the entries, and ends the polls that wait for them."""
     for entry in ledger.staged.next_entries(*payloads):
         ledger_id, entry_id = ledger.id, int.from_bytes(entry[8:16], "big")
@@ -91,7 +94,7 @@ def a_wait_is_a_read_with_previous_lac(stage: Stage) -> None:
             stage.check("the entry of a poll with ENTRY_PIGGYBACK", each.entry_id, fields.LAST_ENTRY)
         else:
             stage.tolerate("the client polls without ENTRY_PIGGYBACK, and has to read the entry besides")
-    _written_on(ledger, b"four")
+    _append(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
 
@@ -111,7 +114,7 @@ def an_entry_is_returned_when_it_is_confirmed(stage: Stage) -> None:
     _polls(stage, ledger)
     stage.wait(0.2)
     stage.check("whether it still waits", waiting.done, False)
-    _written_on(ledger, b"four")
+    _append(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
 
@@ -132,7 +135,7 @@ def a_damaged_entry_that_comes_with_a_poll_is_not_returned(stage: Stage) -> None
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(entry_id=3, body=damaged, max_lac=3)
     waiting = _wait(reader, 3, 10_000)
     _polls(stage, ledger)
-    _written_on(ledger, b"four")
+    _append(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
 
@@ -220,7 +223,7 @@ def a_wait_outlives_its_bookie(stage: Stage) -> None:
     stage.wait(0.2)
     gone.stop()
     stage.wait(0.2)
-    _written_on(ledger, b"four")
+    _append(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
 
@@ -265,7 +268,7 @@ def an_error_of_one_bookie_does_not_end_a_wait(stage: Stage) -> None:
     stage.on_first(ledger.bookies, names.READ, **POLL).answer(EIO)
     waiting = _wait(ledger.open(), 3, 8000)
     stage.wait_until(lambda: len(ledger.requests(names.READ, **POLL)) > 1, "a second long poll")
-    _written_on(ledger, b"four")
+    _append(ledger, b"four")
     stage.check("what came", _found(waiting), ("true", b"three"))
 
 
@@ -284,5 +287,5 @@ def a_wait_begins_before_there_are_entries(stage: Stage) -> None:
     waiting = _wait(ledger.open(), 0, 8000)
     _polls(stage, ledger)
     stage.wait(0.3)
-    _written_on(ledger, b"first", b"second")
+    _append(ledger, b"first", b"second")
     stage.check("what came", _found(waiting), ("true", b"first"))

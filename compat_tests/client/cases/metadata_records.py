@@ -79,7 +79,9 @@ def an_empty_ledger_is_closed_at_minus_one(stage: Stage) -> None:
     stage.check("the last add confirmed", stage.client.open(writer.ledger_id).opened_at, fields.NO_ENTRY)
 
 
-def _readable(stage: Stage, raw: bytes, record: LedgerRecord, ledger_id: int, payloads: tuple[bytes, ...]) -> None:
+def _expect_readable(
+    stage: Stage, raw: bytes, record: LedgerRecord, ledger_id: int, payloads: tuple[bytes, ...]
+) -> None:
     stage.root.write(ledger_id, raw)
     reader = stage.client.open(ledger_id, digest=record.digest or "CRC32", password=record.password)
     stage.check("the entries", reader.read(0, len(payloads) - 1).payloads, payloads)
@@ -119,7 +121,7 @@ def unknown_fields_are_passed_over(stage: Stage) -> None:
     record = stage.metadata(ledger.ledger_id)
     later = record.message().SerializeToString() + bytes([_UNKNOWN_FIELD << 3 & 0x7F | 0x80 | 2, 6, 3]) + b"new"
     raw = record_of(spec.BINARY_PROTOBUF, spec.BINARY_BODY.build(later) + b"behind")
-    _readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
+    _expect_readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
 
 
 @case(
@@ -138,7 +140,7 @@ def a_missing_ack_quorum_is_the_write_quorum(stage: Stage) -> None:
     message = record.message()
     message.ClearField("ackQuorumSize")
     raw = record_of(spec.BINARY_PROTOBUF, spec.BINARY_BODY.build(message.SerializeToString()))
-    _readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
+    _expect_readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
     stage.check("the ack quorum", stage.client.metadata(ledger.ledger_id)["ack"], "2")
 
 
@@ -236,7 +238,7 @@ def text_is_read_as_protobuf_text(stage: Stage) -> None:
     record = stage.metadata(ledger.ledger_id)
     lines = text_format.MessageToString(record.message(), as_one_line=True)
     raw = record_of(spec.TEXT_PROTOBUF, f"# a comment\n\n  {lines}\n# the end".encode())
-    _readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
+    _expect_readable(stage, raw, record, ledger.ledger_id, ledger.payloads)
     stage.check("the form", message_in(stage.root.raw(ledger.ledger_id))[0], spec.TEXT_PROTOBUF)
 
 
@@ -249,7 +251,7 @@ def text_is_read_as_protobuf_text(stage: Stage) -> None:
     provenance="seen with Java's client 4.18.0",
 )
 def a_bookie_is_found_by_either_registration(stage: Stage) -> None:
-    """A client MUST connect to the address that a bookie's id is where it publishes nothing, else to its endpoint."""
+    """A client MUST connect to the endpoint that a bookie publishes, or, if it publishes none, to its id as address."""
     legacy = stage.bookies(1, legacy=True)
     today = stage.bookies(1, extensions=("something-new",))
     writer = stage.new_writer([*legacy, *today])

@@ -1,4 +1,4 @@
-"""Reading single entries: whom a client asks, in which order, and what it makes of errors."""
+"""Reading single entries: which bookies a client asks, in which order, and what it makes of errors."""
 
 from compat_tests.client import client_requests as names
 from compat_tests.client.readable_ledger import ABSENT, in_turn, no_answer, readable_ledger, reply_with
@@ -61,7 +61,7 @@ def only_the_write_set_of_an_entry_is_asked(stage: Stage) -> None:
         stage.check(f"positions asked for entry {entry_id}", places, {entry_id % 3, (entry_id + 1) % 3})
 
 
-def _next_replica_after(stage: Stage, *statuses: Status) -> None:
+def _expect_next_replica_after(stage: Stage, *statuses: Status) -> None:
     ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, status in enumerate(statuses):
@@ -80,7 +80,7 @@ def _next_replica_after(stage: Stage, *statuses: Status) -> None:
 )
 def absence_at_one_replica_means_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one says that it lacks the entry or the ledger."""
-    _next_replica_after(stage, ENOENTRY, ENOLEDGER)
+    _expect_next_replica_after(stage, ENOENTRY, ENOLEDGER)
 
 
 @case(
@@ -93,7 +93,7 @@ def absence_at_one_replica_means_the_next(stage: Stage) -> None:
 )
 def an_error_of_one_replica_means_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one answers with an error."""
-    _next_replica_after(stage, EIO, EBADREQ, EUA, EBADVERSION, ETOOMANYREQUESTS)
+    _expect_next_replica_after(stage, EIO, EBADREQ, EUA, EBADVERSION, ETOOMANYREQUESTS)
 
 
 @case(
@@ -108,7 +108,7 @@ def an_error_of_one_replica_means_the_next(stage: Stage) -> None:
 )
 def an_unknown_state_at_one_replica_means_the_next(stage: Stage) -> None:
     """A client MUST ask another replica when one cannot tell whether it ever had the entry."""
-    _next_replica_after(stage, EUNKNOWNLEDGERSTATE)
+    _expect_next_replica_after(stage, EUNKNOWNLEDGERSTATE)
 
 
 @case(

@@ -1,4 +1,4 @@
-"""Recovery against a writer, or against another recovery: who comes too late must notice."""
+"""Recovery against a writer, or against another recovery: the one that comes too late must notice."""
 
 from collections.abc import Sequence
 

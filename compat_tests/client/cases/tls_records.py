@@ -59,21 +59,21 @@ def one_frame_comes_in_several_records(stage: Stage) -> None:
         stage.check("the large payload", reader.read_entry(2), PAYLOADS[2])
 
 
-def _framed(ask: Exchange) -> bytes:
+def _frame_with_length(ask: Exchange) -> bytes:
     return with_length(ask.honest())
 
 
 def _within_a_record(ask: Exchange) -> None:
-    ask.break_off(_framed(ask), missing=8)
+    ask.break_off(_frame_with_length(ask), missing=8)
 
 
 def _between_two_records(ask: Exchange) -> None:
-    ask.send_bytes(_framed(ask)[:_CUT_AT])
+    ask.send_bytes(_frame_with_length(ask)[:_CUT_AT])
     ask.break_off()
 
 
 def _by_a_goodbye(ask: Exchange) -> None:
-    ask.send_bytes(_framed(ask)[:_CUT_AT])
+    ask.send_bytes(_frame_with_length(ask)[:_CUT_AT])
     ask.close()
 
 

@@ -15,8 +15,8 @@ from protocol_specs.wire.status import EIO, EOK
 PAYLOADS = tuple(b"entry %d" % number for number in range(8))
 
 
-def _read_elsewhere_behind(stage: Stage, *acts: Action) -> None:
-    """Whatever the replica asked first does, the entry is read from another one; a read for each act."""
+def _expect_read_elsewhere(stage: Stage, *acts: Action) -> None:
+    """Read one entry for each act, by which the first replica answers; each must come from another replica."""
     ledger = readable_ledger(stage, PAYLOADS)
     reader = ledger.open()
     for entry_id, act in enumerate(acts):
@@ -25,11 +25,11 @@ def _read_elsewhere_behind(stage: Stage, *acts: Action) -> None:
         stage.check("whether another bookie was asked", len(set(order)) > 1, True)
 
 
-def _sending(data: bytes) -> Action:
+def _send(data: bytes) -> Action:
     return lambda ask: ask.send_bytes(data)
 
 
-def _changed(change: Callable[[v3_pb2.Response], None]) -> Action:
+def _change(change: Callable[[v3_pb2.Response], None]) -> Action:
     """The honest reply of V3 with its message changed."""
 
     def act(ask: Exchange) -> None:
@@ -51,7 +51,7 @@ def _changed(change: Callable[[v3_pb2.Response], None]) -> Action:
 def garbage_means_the_next_replica(stage: Stage) -> None:
     """A client MUST give a connection up on which it cannot read a reply, and ask another replica."""
     garbage = (b"", b"\x02", b"\xff" * 40, b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
-    _read_elsewhere_behind(stage, *(lambda ask, frame=frame: ask.send(frame) for frame in garbage))
+    _expect_read_elsewhere(stage, *(lambda ask, frame=frame: ask.send(frame) for frame in garbage))
 
 
 @case(
@@ -65,7 +65,7 @@ def garbage_means_the_next_replica(stage: Stage) -> None:
 def a_length_over_the_limit_closes_the_connection(stage: Stage) -> None:
     """A client MUST refuse a reply longer than the frame limit as soon as its length is there; it is unsigned."""
     lengths = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
-    _read_elsewhere_behind(stage, *(_sending(fields.frame_length.build(length)) for length in lengths))
+    _expect_read_elsewhere(stage, *(_send(fields.frame_length.build(length)) for length in lengths))
 
     def closed() -> int:
         return sum(event.sender == NOTE and event.text in GIVEN_UP for event in stage.recording.events)
@@ -154,7 +154,7 @@ def a_lost_connection_is_made_again(stage: Stage) -> None:
 def an_unknown_v2_status_means_the_next_replica(stage: Stage) -> None:
     """A V2 client MUST take a status that it does not know for an error, and ask another replica."""
     unknown = (3, 99, 107, -1)
-    _read_elsewhere_behind(stage, *(reply_with(status=code) for code in unknown))
+    _expect_read_elsewhere(stage, *(reply_with(status=code) for code in unknown))
 
 
 @case(
@@ -202,7 +202,7 @@ def an_error_outside_outweighs_the_part(stage: Stage) -> None:
     def spoilt(message: v3_pb2.Response) -> None:
         message.status = EIO.v3  # type: ignore[assignment]
 
-    _read_elsewhere_behind(stage, _changed(spoilt))
+    _expect_read_elsewhere(stage, _change(spoilt))
 
 
 @case(
@@ -225,7 +225,7 @@ def eok_without_its_part_means_the_next_replica(stage: Stage) -> None:
         message.add_response.status = EOK.v3  # type: ignore[assignment]
         message.add_response.ledger_id, message.add_response.entry_id = 1, 1
 
-    _read_elsewhere_behind(stage, _changed(without), _changed(another))
+    _expect_read_elsewhere(stage, _change(without), _change(another))
 
 
 @case(

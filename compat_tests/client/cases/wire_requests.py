@@ -21,20 +21,20 @@ PASSWORD = b"secret"
 _READ = codecs.derive("read request", v2.READ_REQUEST)
 
 
-def _as_expected(stage: Stage, requests: ClientRequest, operation: V3Operation, part: Message) -> None:
-    """Hold a V3 request against one with this part and nothing else; who may be asking, and what for, is left out."""
-    message = v3_pb2.Request.FromString(requests.raw)
+def _check_request(stage: Stage, request: ClientRequest, operation: V3Operation, part: Message) -> None:
+    """Compare a V3 request with one that has this part and nothing else; context and priority are left out."""
+    message = v3_pb2.Request.FromString(request.raw)
     message.ClearField("request_context")
     message.header.ClearField("priority")
     expected = v3_pb2.Request()
     expected.header.version = v3.VERSION
     expected.header.operation = operation  # type: ignore[assignment]
-    expected.header.txn_id = requests.number
+    expected.header.txn_id = request.number
     getattr(expected, v3.PARTS[operation].request).CopyFrom(part)
-    stage.check("the request", _told(message), _told(expected))
+    stage.check("the request", _one_line(message), _one_line(expected))
 
 
-def _told(message: Any) -> str:
+def _one_line(message: Any) -> str:
     return " ".join(str(message).split())
 
 
@@ -69,7 +69,7 @@ def a_v3_read_has_ledger_and_entry(stage: Stage) -> None:
     ledger = readable_ledger(stage, PAYLOADS)
     ledger.open().read_entry(2)
     part = v3_pb2.ReadRequest(ledger_id=ledger.id, entry_id=2)
-    _as_expected(stage, stage.first("reads", ledger.requests(names.READ)), V3Operation.READ_ENTRY, part)
+    _check_request(stage, stage.first("reads", ledger.requests(names.READ)), V3Operation.READ_ENTRY, part)
 
 
 @case(
@@ -112,7 +112,7 @@ def a_v3_fencing_read_has_flag_and_key(stage: Stage) -> None:
     for each in requests:
         part = v3_pb2.ReadRequest(ledger_id=ledger.id, entry_id=each.entry_id, master_key=master_key(PASSWORD))
         part.flag = v3_pb2.ReadRequest.FENCE_LEDGER
-        _as_expected(stage, each, V3Operation.READ_ENTRY, part)
+        _check_request(stage, each, V3Operation.READ_ENTRY, part)
 
 
 @case(
@@ -130,7 +130,7 @@ def a_read_lac_has_the_ledger_only(stage: Stage) -> None:
     requests = ledger.requests(names.READ_LAC)
     stage.check("whether there is a READ_LAC", len(requests) > 0, True)
     for each in requests:
-        _as_expected(stage, each, V3Operation.READ_LAC, v3_pb2.ReadLacRequest(ledger_id=ledger.id))
+        _check_request(stage, each, V3Operation.READ_LAC, v3_pb2.ReadLacRequest(ledger_id=ledger.id))
 
 
 @case(
@@ -149,8 +149,8 @@ def a_list_of_entries_is_asked_for_and_read(stage: Stage) -> None:
     found = stage.client.list_entries(ledger.id, ledger.bookies[0].bookie_id)
     stage.check("the ids", found, [0, 1, 3])
     part = v3_pb2.GetListOfEntriesOfLedgerRequest(ledger_id=ledger.id)
-    requests = stage.first("requests for a list", ledger.requests(names.LIST))
-    _as_expected(stage, requests, V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
+    request = stage.first("requests for a list", ledger.requests(names.LIST))
+    _check_request(stage, request, V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, part)
 
 
 @case(
@@ -175,7 +175,7 @@ def transaction_ids_of_requests_under_way_differ(stage: Stage) -> None:
 
 
 def _dialects_by_connection(stage: Stage) -> dict[str, list[str]]:
-    """What dialects the requests on each connection were in, in order."""
+    """The protocol versions of the requests on each connection, in order."""
     found: dict[str, list[str]] = {}
     for event in stage.recording.events:
         if event.sender == TARGET:
