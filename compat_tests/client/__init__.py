@@ -1,1 +1,1 @@
-"""The client role: scripted bookies, a real metadata store, and a driver that makes a client do things."""
+"""The client role: scripted bookies, a real metadata store, and a driver that makes the judged client act."""

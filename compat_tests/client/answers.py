@@ -1,4 +1,4 @@
-"""What a scripted bookie answers, and its bytes in the dialect of the request."""
+"""Answers of a scripted bookie, and their bytes in the protocol version of the request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _V2_CODES = {names.ADD: Operation.ADD_ENTRY, names.READ: Operation.READ_ENTRY, n
 
 @attrs.frozen(kw_only=True)
 class Answer:
-    """A reply before it is encoded.  What is None is taken from the request, or left out."""
+    """A reply before it is encoded.  A field that is None is taken from the request, or left out."""
 
     status: Status | int = EOK
     """A row of the status table, or any number."""
@@ -45,7 +45,7 @@ class Answer:
     free_bytes: int | None = None
     updated_ms: int | None = None
     token: bytes | None = None
-    """What the plugin ``sasl`` answers; None: that nothing is to authenticate."""
+    """The token of the plugin ``sasl``; None: the answer that no authentication is needed."""
     part: bool = True
     """Whether a V3 reply has the part of its operation."""
 

@@ -1,4 +1,4 @@
-"""One connection of a client to a scripted bookie: frames in, what its rules or its honesty make of them out."""
+"""One connection of a client to a scripted bookie: requests in; replies out, by the bookie's rules or honest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LENGTH = codecs.RECORD_LENGTH
 _CHUNK = 1 << 18
 _LINGER_NONE = struct.pack("ii", 1, 0)
 _SEND_WITHIN = struct.pack("ll", 10, 0)
-"""Seconds and microseconds that a client may leave a reply unread: nobody is to wait for it for ever."""
+"""Seconds and microseconds that a client may leave a reply unread, so that no sender waits for ever."""
 _GOODBYE_WITHIN_S = 0.1
 
 
@@ -64,7 +64,7 @@ class BookieConnection:
         self.bookie = bookie
         self.name = name
         self._socket = connected
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WITHIN)  # and no time-out for what is read
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WITHIN)  # reading has no time-out
         self._sending = threading.Lock()
         self._buffer = b""
         self._agreed_to_tls = False
@@ -76,7 +76,7 @@ class BookieConnection:
         threading.Thread(target=self._read, name=self.name, daemon=True).start()
 
     def send(self, *frames: bytes) -> None:
-        """Send frames in one piece, each behind its length."""
+        """Send frames in one piece, each after its length."""
         self.send_bytes(b"".join(_LENGTH.pack_fixed(len(frame)) + frame for frame in frames))
 
     def send_bytes(self, data: bytes) -> None:
@@ -86,7 +86,7 @@ class BookieConnection:
             self._put(data if self._tls is None else self._tls.seal(data))
 
     def break_off(self, data: bytes = b"", missing: int = 0) -> None:
-        """Close behind bytes, the last ``missing`` of which are kept back on the wire, and without a word of TLS."""
+        """Send bytes without the last ``missing`` of them on the wire, and close without the close_notify of TLS."""
         with self._sending, contextlib.suppress(OSError):
             self.bookie.recording.sent(self.name, data)
             wire = data if self._tls is None or not data else self._tls.seal(data)
@@ -96,7 +96,7 @@ class BookieConnection:
         self._end()
 
     def close(self) -> None:
-        """Close in order: what was sent arrives first."""
+        """Close in order: bytes that were sent arrive first."""
         self.bookie.recording.note(self.name, "closed by the suite")
         if self._tls is not None and self._sending.acquire(timeout=_GOODBYE_WITHIN_S):
             with contextlib.suppress(OSError):
@@ -128,7 +128,7 @@ class BookieConnection:
         self._socket.close()
 
     def carry_out(self, request: ClientRequest) -> bytes:
-        """Do what is asked and give the frame of the reply."""
+        """Carry out a request, and give the frame of the honest reply."""
         if request.operation == names.START_TLS and self.bookie.tls is not None and not request.inside_tls:
             self._agreed_to_tls = True
             return encode(request, Answer())
@@ -168,7 +168,7 @@ class BookieConnection:
         return data
 
     def _decrypt(self, data: bytes) -> bytes:
-        """What was inside TLS; the handshake goes on by the way."""
+        """The bytes inside TLS; a handshake that is under way goes on."""
         tls, inside = self._tls, b""
         assert tls is not None
         was_up = tls.up

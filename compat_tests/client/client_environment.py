@@ -40,10 +40,10 @@ _PROBE_S = 20.0
 
 
 class ClientEnvironment:
-    """A client that is judged; a context manager.
+    """The environment of a client that is judged; a context manager.
 
-    ``metadata`` is the URI of the ZooKeeper to use, of which only the hosts count: the cases have roots of their own,
-    under one node that is removed at the end.  Without it a ZooKeeper is started.  Raises ValueError if it is none.
+    ``metadata`` is the URI of the ZooKeeper to use.  Only its hosts count: the cases have roots of their own, under one
+    node that is removed at the end.  Without it a ZooKeeper is started.  Raises ValueError for a malformed URI.
     """
 
     role = Role.CLIENT
@@ -124,7 +124,7 @@ class ClientEnvironment:
             self._ended.callback(performer.end)
 
     def _leave(self) -> None:
-        """Remove what the cases have made; of a ZooKeeper that was started here nothing is left anyway."""
+        """Remove the nodes of the cases.  Raises CleanupFailed, but not for a ZooKeeper that ends here anyway."""
         try:
             with contextlib.suppress(NoNodeError):
                 self._session.delete(self._top, recursive=True)

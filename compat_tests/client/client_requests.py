@@ -1,4 +1,4 @@
-"""A request as a scripted bookie understood it, whichever dialect it came in."""
+"""Requests as a scripted bookie understands them, in either protocol version."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BATCH = codecs.derive("batch read request", v2.BATCH_READ_REQUEST)
 
 @attrs.frozen(kw_only=True)
 class ClientRequest:
-    """One request; what an operation does not have is at its default."""
+    """One request; fields that its operation lacks have their defaults."""
 
     dialect: Dialect
     operation: str
@@ -78,7 +78,7 @@ class ClientRequest:
     timeout_ms: int = 0
     piggyback: bool = False
     requested: int = 0
-    """What an info asks for."""
+    """The bits of an info: which numbers it asks for."""
     message: Any = None
     """The message of V3."""
 
@@ -178,7 +178,7 @@ _V3_FIELDS = {
 
 
 def _ids_inside(entry: bytes) -> dict[str, int]:
-    """What an add stores is named by the entry itself, not by the request around it."""
+    """The ids of an add are those inside its entry, not those of the request around it."""
     try:
         ledger_id, entry_id = ids_of(entry)
     except Malformed:

@@ -24,7 +24,7 @@ _LOOK_UP_S = 0.5
 
 
 class ClientError(Mismatch):
-    """The client reports an error.  Where none is expected it is what the case fails with."""
+    """The client reports an error.  A case that expects none fails with this."""
 
     def __init__(self, verb: str, error: JavaError) -> None:
         super().__init__(f"{verb} by the client", "success", f"error {error.code} {error.name}: {error.message}")
@@ -36,7 +36,7 @@ class ClientError(Mismatch):
 
 @attrs.frozen
 class PendingCall:
-    """A call that was begun."""
+    """A call that is under way."""
 
     attempt: Attempt
     verb: str
@@ -77,7 +77,7 @@ class PendingCall:
 
 @attrs.frozen
 class Entries:
-    """What a read gave."""
+    """The result of a read."""
 
     ids: tuple[int, ...]
     payloads: tuple[bytes, ...]
@@ -92,12 +92,12 @@ class Entries:
 
 @attrs.frozen
 class Outcomes:
-    """What became of several appends that were sent without waiting."""
+    """The outcomes of several appends that were sent without waiting."""
 
     codes: tuple[int, ...]
-    """A client code each, 0 if it went well."""
+    """The client code of each append, 0 if it succeeded."""
     entries: tuple[int, ...]
-    """The ids, -1 where it did not."""
+    """The entry id of each, -1 if it failed."""
     order: tuple[int, ...]
     """Their places in the order in which they ended."""
 
@@ -110,7 +110,7 @@ class Handle:
     number: int
     ledger_id: int
     opened_at: int
-    """The last add confirmed that the client told at opening."""
+    """The last add confirmed that the client reported when it opened the ledger."""
 
     def begin(self, verb: str, **values: object) -> PendingCall:
         """Begin any call on this handle."""
@@ -129,12 +129,12 @@ class Handle:
         return self.begin("append_many", bodies=",".join(payload.hex() for payload in payloads))
 
     def outcomes(self, pending: PendingCall) -> Outcomes:
-        """What became of them."""
+        """Wait for the outcomes of :meth:`begin_append_many`."""
         reply = pending.result()
         return Outcomes(*(tuple(numbers(reply[name])) for name in ("codes", "entries", "order")))
 
     def read(self, first: int, last: int, unconfirmed: bool = False) -> Entries:
-        """Read a range by single reads, or as the client likes."""
+        """Read a range, by any requests that the client chooses."""
         return Entries.of(self.begin("read", first=first, last=last, unconfirmed=unconfirmed).result())
 
     def batch_read(self, start: int, count: int, size: int = 0, unconfirmed: bool = False) -> Entries:
@@ -153,7 +153,7 @@ class Handle:
         return number(reply["last_add_confirmed"]), payload
 
     def force(self) -> None:
-        """Have everything made durable."""
+        """Have the bookies make durable what was acknowledged."""
         self.begin("force").result()
 
     def length(self) -> int:
@@ -165,7 +165,7 @@ class Handle:
         self.begin("close").result()
 
     def metadata(self) -> Reply:
-        """The metadata as the client has understood them."""
+        """The metadata as the client understands them."""
         return self.begin("metadata").result()
 
 
@@ -176,7 +176,7 @@ class Client:
     attempt: Attempt
     name: str
     submit: Any
-    """Of the driver: verb and values to a future."""
+    """The driver's function that sends a verb with its values, and returns a future."""
 
     def begin(self, verb: str, **values: object) -> PendingCall:
         """Begin any call."""

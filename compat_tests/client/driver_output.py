@@ -1,4 +1,4 @@
-"""What a driver has told, read as its documentation says; what is not so is a fault of the driver's."""
+"""The output of a driver, read as docs/conformance/driver.md has it; a deviation is a fault of the driver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from compat_tests.targets.driver_process import Reply
 
 
 class DriverOutput(dict[str, str]):
-    """What the driver has said; what it should have said and has not is no fault of the suite."""
+    """The values of a driver's reply; a missing one raises Mismatch, as it is no fault of the suite."""
 
     def __init__(self, verb: str, values: Reply) -> None:
         super().__init__(values)

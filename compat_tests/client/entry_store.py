@@ -1,4 +1,4 @@
-"""What a scripted bookie keeps, in memory, and how it answers when nobody tells it otherwise."""
+"""The ledgers that a scripted bookie keeps in memory, and its honest answers from them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FREE_BYTES = 5 * 10**11
 
 @attrs.define
 class StoredLedger:
-    """What one bookie has of one ledger."""
+    """One ledger, as one bookie has it."""
 
     key: bytes
     fenced: bool = False
@@ -43,7 +43,7 @@ class StoredLedger:
 
     @property
     def last_add_confirmed(self) -> int:
-        """The highest that the entries and the explicit one tell; bytes that are no entry tell nothing."""
+        """The highest of those in the entries and the explicit one; bytes that are no entry have none."""
         known = [fields.NO_ENTRY]
         for entry in self.entries.values():
             try:
@@ -73,7 +73,7 @@ class EntryStore:
         return REFUSED if operation is None else operation(self, request)
 
     def waits(self, request: ClientRequest) -> bool:
-        """Whether a long poll has nothing to tell yet."""
+        """Whether a request is a long poll that has to wait."""
         if request.previous_lac is None or request.fencing or request.timeout_ms <= 0:
             return False
         ledger = self.ledgers.get(request.ledger_id)

@@ -43,7 +43,7 @@ def truncated_copies(entry: bytes, digest: Digest) -> Iterator[bytes]:
 
 
 def record(entry: bytes, size: int | None = None) -> bytes:
-    """An entry behind its length, as in a batch reply; ``size`` is the length that it claims."""
+    """An entry after its length, as in a batch reply; ``size`` is the length that it claims."""
     return fields.record_length.build(len(entry) if size is None else size) + entry
 
 

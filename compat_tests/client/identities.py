@@ -1,4 +1,4 @@
-"""Clients that are to speak TLS, or to authenticate, and bookies that can; what the cases about either share."""
+"""Shared by the cases about TLS and authentication: clients that have to use them, and bookies that offer them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compat_tests.targets.certificates import PASSWORD, USER, Secrets
 from compat_tests.wire.tls import bookie_context
 
 FIRST_USE_S = 25.0
-"""What a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
+"""The time that a JVM may take to load its TLS, or its SASL, the first time, and to look up the name of this host."""
 
 _PATIENT = dict.fromkeys(("read_timeout_ms", "add_timeout_ms"), int(FIRST_USE_S * 1000))
-"""A request waits for SASL, which a JVM loads first, and its time runs meanwhile."""
+"""The time of a request also runs while it waits for SASL, which a JVM has to load first."""
 
 PATIENT_S = 40.0
 """The limit of a case that may be the first to use them."""
@@ -26,7 +26,7 @@ PATIENT_S = 40.0
 
 @contextmanager
 def authority() -> Iterator[Secrets]:
-    """An authority of one's own, with a bookie and a client that it knows; its files are there while it is needed."""
+    """A new authority, with a bookie and a client that it has certified; its files exist within the context."""
     with tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-") as folder:
         guardian.watch_directory(Path(folder))
         yield Secrets.make(Path(folder))
@@ -47,7 +47,7 @@ def authenticating_client(stage: Stage, **settings: object) -> Client:
 
 
 def serve_tls(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool = False) -> None:
-    """Have bookies speak TLS; ``clients``: and ask clients for the certificate that they have."""
+    """Have bookies serve TLS; with ``clients`` they also ask a client for a certificate, which it need not have."""
     files = secrets.client_files
     context = bookie_context(*secrets.bookie_files, clients_of=files.ca if clients else None)
     for bookie in bookies:
@@ -55,5 +55,5 @@ def serve_tls(bookies: Iterable[ScriptedBookie], secrets: Secrets, clients: bool
 
 
 def operations_by_tls(bookies: Iterable[ScriptedBookie]) -> set[tuple[str, bool]]:
-    """Which operations bookies were asked for, and whether that came inside TLS."""
+    """The operations that bookies were asked for, each with whether the request came inside TLS."""
     return {(each.operation, each.inside_tls) for bookie in bookies for each in bookie.requests()}

@@ -1,4 +1,4 @@
-"""Ledgers that the suite itself puts there: their record in the metadata, their entries on the bookies."""
+"""Ledgers that the suite itself writes: their records in the metadata, their entries on scripted bookies."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class StagedLedger:
         return [ensemble[(entry_id + place) % len(ensemble)] for place in range(self.write)]
 
     def store(self, entry_id: int, entry: bytes | None = None, *bookies: ScriptedBookie) -> None:
-        """Give an entry to its write set, or to these bookies; other bytes than the honest ones if given."""
+        """Give an entry to its write set, or to these bookies; ``entry`` is for other bytes than the honest ones."""
         for bookie in bookies or self.write_set(entry_id):
             self.ledger_on(bookie).entries[entry_id] = self.entries[entry_id] if entry is None else entry
 
     def ledger_on(self, bookie: ScriptedBookie) -> StoredLedger:
-        """What a bookie has of it, made if it has nothing."""
+        """The ledger as one bookie has it; made if the bookie does not know it."""
         with bookie.lock:
             return bookie.store.ledgers.setdefault(self.ledger_id, StoredLedger(self.key))
 
@@ -65,7 +65,7 @@ class StagedLedger:
             self.ledger_on(bookie).entries.pop(entry_id, None)
 
     def next_entries(self, *payloads: bytes, lag: int = 1) -> list[bytes]:
-        """Further entries behind the last one, as the writer would have sealed them; nobody has them yet."""
+        """Entries after the last one, as the writer would have sealed them; no bookie has them yet."""
         return self.seal.run(self.ledger_id, payloads, len(self.entries), lag, self.length)
 
 

@@ -18,7 +18,7 @@ _OVER_THE_LIMIT = 10_000
 
 
 class MetadataRoot:
-    """Where one case's bookies are registered and its ledgers are."""
+    """The root of one case: its bookies are registered here, and its ledgers are."""
 
     def __init__(self, session: Any, hosts: str, path: str) -> None:
         self._session = session
@@ -131,7 +131,7 @@ def path_of(ledger_id: int) -> str:
 
 
 def registration(host: str, port: int, extensions: Sequence[str] = ()) -> bytes:
-    """What a bookie of today publishes; releases up to 4.9 publish nothing at all."""
+    """The data that a bookie of today publishes; releases up to 4.9 publish none."""
     info = BookieServiceInfo()
     info.endpoints.add(
         id=bookie.BOOKIE_ENDPOINT_ID, port=port, host=host, protocol=bookie.BOOKIE_RPC, extensions=extensions

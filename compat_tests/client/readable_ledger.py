@@ -1,4 +1,4 @@
-"""A ledger that is there to be read, and a client that reads it; what the cases about reading share."""
+"""Shared by the cases about reading: a ledger that is ready to be read, and a client that reads it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REFUSED = (-14, -1)
 
 @attrs.frozen
 class PendingRead:
-    """A read that was begun."""
+    """A read that is under way."""
 
     pending: PendingCall
 
@@ -43,17 +43,17 @@ class PendingRead:
         return self.pending.done
 
     def payloads(self) -> tuple[bytes, ...]:
-        """What it gave.  Raises ClientError for an error."""
+        """The payloads that it gives.  Raises ClientError for an error."""
         return Entries.of(self.pending.result()).payloads
 
     def payload(self) -> bytes:
-        """That of the one entry that was to be read.  Raises Mismatch for none or more, ClientError for an error."""
+        """The payload of a read of one entry.  Raises Mismatch for none or more, ClientError for an error."""
         found = self.payloads()
         self.pending.attempt.check("how many entries a read of one gives", len(found), 1)
         return found[0]
 
     def outcome(self) -> tuple[bytes, ...] | int:
-        """What it gave, or the code of its error."""
+        """The payloads, or the code of the error."""
         try:
             return self.payloads()
         except ClientError as error:
@@ -69,7 +69,7 @@ class Reader:
 
     @property
     def last_add_confirmed(self) -> int:
-        """As the client told it at opening."""
+        """The last add confirmed that the client reported when it opened the ledger."""
         return self.handle.opened_at
 
     def read_entry(self, entry_id: int) -> bytes:
@@ -123,20 +123,20 @@ class ReadableLedger:
 
     @property
     def entries(self) -> tuple[bytes, ...]:
-        """Sealed, those behind the end included."""
+        """The sealed entries, with those after the end of the ledger."""
         return self.staged.entries
 
     def open(self, client: Client | None = None, password: bytes = b"") -> Reader:
         """Open it without recovery."""
         if client is None:
-            # Java resolves no bookie that its client has not been told of, which takes a moment.
+            # Java's client resolves no bookie before it has seen its registration, which takes a moment.
             client = self.stage.fresh_client() if self.late else self.stage.client
         return Reader(
             self.stage, client.open(self.id, recovery=False, digest=self.staged.seal.digest, password=password)
         )
 
     def requests(self, operation: str | None = None, **wanted: object) -> list[ClientRequest]:
-        """What its bookies were asked of it, bookie by bookie."""
+        """The requests for it that its bookies got, bookie by bookie."""
         return [each for bookie in self.bookies for each in bookie.requests(operation, ledger_id=self.id, **wanted)]
 
     @property
@@ -145,7 +145,7 @@ class ReadableLedger:
         return sum(bool(each.requests(names.READ) or each.requests(names.BATCH_READ)) for each in self.bookies)
 
     def look_for_needless_reads(self, **wanted: object) -> None:
-        """A client that asks for what it then refuses harms nobody."""
+        """Tolerate reads of entries that the client then refuses: they harm nobody."""
         if self.requests(names.READ, **wanted) or self.requests(names.BATCH_READ, **wanted):
             self.stage.tolerate("the client asks bookies for what it must not return")
 
@@ -164,9 +164,9 @@ def readable_ledger(
     password: bytes = b"",
     published: bool = True,
 ) -> ReadableLedger:
-    """Put a ledger there, on bookies of its own.
+    """Stage a ledger on bookies of its own.
 
-    :param stray: what the bookies have behind the end of a closed ledger
+    :param stray: payloads of entries that the bookies have after the end of a closed ledger
     :param published: whether the bookies publish that they serve batch reads of V3; else they publish nothing
     :param fragments: first entry to the number of bookies, for more than one
     """
@@ -191,9 +191,10 @@ def readable_ledger(
 def in_turn(
     stage: Stage, ledger: ReadableLedger, operation: str, *acts: Action | None, **wanted: object
 ) -> list[Bookie]:
-    """The first request to any bookie of the ledger gets the first act, and so on; None, and what follows, is honest.
+    """Answer the first request to any bookie of the ledger by the first act, the second by the second, and so on.
 
-    Gives the list of the bookies asked, in order, which grows as they are.
+    None stands for an honest answer, which later requests get, too.  Gives the list of the bookies that got requests,
+    in order; it grows with each.
     """
     order: list[Bookie] = []
     lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What a case tells a scripted bookie to do instead of being honest.
+"""Rules by which a case makes a scripted bookie deviate from honest answers.
 
     bookie.on("add", entry_id=3).answer(EIO)             # every add of entry 3
     bookie.on("read", nth=2).silence()                   # the second read
@@ -6,7 +6,7 @@
     bookie.on("read", times=1).change(lambda frame: frame[:-1])
     bookie.on("batch read").do(lambda ask: ask.close())  # anything, see Exchange
 
-The rule put in last that matches a request decides.
+Of the rules that match a request the one put in last decides.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Exchange:
         return self._connection.frame(self.request, Answer(**fields))
 
     def send(self, *frames: bytes) -> None:
-        """Send frames, each behind its length."""
+        """Send frames, each after its length."""
         self._connection.send(*frames)
 
     def send_bytes(self, data: bytes) -> None:
@@ -99,7 +99,7 @@ class Exchange:
         self._connection.close()
 
     def break_off(self, data: bytes = b"", missing: int = 0) -> None:
-        """Send bytes but for the last ``missing`` that they are on the wire, and close; TLS is told nothing."""
+        """Send bytes without the last ``missing`` of them on the wire, and close without the close_notify of TLS."""
         self._connection.break_off(data, missing)
 
     def reset(self) -> None:
@@ -111,7 +111,7 @@ class Exchange:
         self._connection.bookie.stop()
 
     def later(self, delay_s: float, what: Callable[[], None]) -> None:
-        """Do something after a while, the connection goes on meanwhile."""
+        """Call a function after a while; the connection goes on meanwhile."""
         self._connection.bookie.later(delay_s, what)
 
 
@@ -134,19 +134,19 @@ class Gate:
 
     @property
     def requests(self) -> list[ClientRequest]:
-        """The requests that wait."""
+        """The requests that are held."""
         with self._changed:
             return [exchange.request for exchange, _ in self._held]
 
     def wait(self, count: int = 1, timeout_s: float = HELD_S) -> list[ClientRequest]:
-        """Wait until ``count`` requests are held; Mismatch if the client does not send them."""
+        """Wait until ``count`` requests are held.  Raises Mismatch if the client does not send them."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._held) >= count, timeout_s):
                 raise Mismatch("requests to a bookie that holds them", f"{count}", f"{len(self._held)}")
         return self.requests
 
     def release(self, **fields: Any) -> None:
-        """Answer all that is held, in order: honestly, or with these fields of an answer."""
+        """Answer all requests that are held, in order: honestly, or with these fields of an answer."""
         with self._changed:
             held, self._held = self._held, []
         for exchange, frame in held:
@@ -158,15 +158,15 @@ class Gate:
 
 @attrs.define(eq=False)
 class Rule:
-    """Which requests, and what becomes of them."""
+    """Which requests it takes, and how it answers them."""
 
     operation: str | None = None
     wanted: dict[str, Any] = attrs.field(factory=dict)
-    """Fields of the request and their values; a callable is asked."""
+    """Values of the request's fields by name; a callable is called with the field's value."""
     nth: int = 1
-    """From which matching request on, counted from 1."""
+    """The first matching request that it takes, counted from 1."""
     times: int | None = None
-    """For how many; None: for all that follow."""
+    """How many requests it takes; None: all that follow."""
     action: Action | None = None
     seen: int = 0
     _counting: threading.Lock = attrs.field(factory=threading.Lock)
@@ -184,28 +184,28 @@ class Rule:
         return behind >= 0 and (self.times is None or behind < self.times)
 
     def do(self, action: Action) -> Rule:
-        """Whatever this function does."""
+        """Have this function answer."""
         self.action = action
         return self
 
     def answer(self, status: Status | int | None = None, **fields: Any) -> Rule:
-        """This status, or these fields of an :class:`.answers.Answer`; nothing is carried out."""
+        """Answer with this status, or these fields of an :class:`.answers.Answer`; nothing is carried out."""
         if status is not None:
             fields["status"] = status
         return self.do(lambda exchange: exchange.send(exchange.frame(**fields)))
 
     def silence(self, stored: bool = False) -> Rule:
-        """No reply, whether it is carried out or not."""
+        """Send no reply; the request is carried out if ``stored``."""
         return self.do(lambda exchange: _carry_out_if(exchange, stored))
 
     def hold(self, stored: bool = False) -> Gate:
-        """Kept until the gate is released: the request itself, or (``stored``) its reply only."""
+        """Hold the request until the gate is released; if ``stored``, it is carried out and only its reply is held."""
         gate = Gate(stored)
         self.do(gate.arrive)
         return gate
 
     def late(self, delay_s: float) -> Rule:
-        """Carried out at once, answered after a while."""
+        """Carry the request out at once, and answer it after a while."""
 
         def act(exchange: Exchange) -> None:
             frame = exchange.honest()
@@ -214,11 +214,11 @@ class Rule:
         return self.do(act)
 
     def change(self, change: Callable[[bytes], bytes]) -> Rule:
-        """Carried out; what ``change`` makes of the honest reply is sent."""
+        """Carry the request out, and send what ``change`` makes of the frame of the honest reply."""
         return self.do(lambda exchange: exchange.send(change(exchange.honest())))
 
     def close(self, stored: bool = False) -> Rule:
-        """The connection is closed instead of a reply."""
+        """Close the connection instead of a reply."""
 
         def act(exchange: Exchange) -> None:
             _carry_out_if(exchange, stored)
@@ -227,11 +227,11 @@ class Rule:
         return self.do(act)
 
     def reset(self) -> Rule:
-        """The connection is reset instead of a reply."""
+        """Reset the connection instead of a reply."""
         return self.do(lambda exchange: exchange.reset())
 
     def vanish(self, stored: bool = False) -> Rule:
-        """The bookie is gone from this request on."""
+        """Have the bookie vanish with this request."""
 
         def act(exchange: Exchange) -> None:
             _carry_out_if(exchange, stored)
@@ -240,7 +240,7 @@ class Rule:
         return self.do(act)
 
     def twice(self) -> Rule:
-        """The honest reply comes two times."""
+        """Send the honest reply two times."""
 
         def act(exchange: Exchange) -> None:
             frame = exchange.honest()
@@ -249,7 +249,7 @@ class Rule:
         return self.do(act)
 
     def split(self, positions: Sequence[int] | None = None) -> Rule:
-        """The honest reply in pieces, cut at these positions of its bytes with length; None: at each."""
+        """Send the honest reply in pieces, cut at these positions of its bytes with length; None: at each."""
 
         def act(exchange: Exchange) -> None:
             frame = exchange.honest()

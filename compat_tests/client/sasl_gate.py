@@ -21,7 +21,7 @@ LastToken = Callable[[Mapping[str, str], str], bytes | None]
 
 
 def token_of(request: ClientRequest) -> bytes:
-    """What the plugin of a client says in an AUTH."""
+    """The token of a client's plugin in an AUTH."""
     if request.dialect == V2:
         return bytes(v3_pb2.AuthMessage.FromString(request.body).payload)
     return bytes(request.message.auth_request.payload)
@@ -33,7 +33,7 @@ def last_token(response: Mapping[str, str], password: str) -> bytes:
 
 
 class SaslGate:
-    """Challenges whoever sends AUTH and checks the response; requests that come without are left to the case.
+    """Challenges clients that send AUTH, and checks their responses; a case decides on requests without AUTH.
 
     ``last`` makes the token that answers a right response.
     """
@@ -42,15 +42,15 @@ class SaslGate:
         self._user, self._password = user, password
         self._last = last
         self._nonces: dict[str, str] = {}
-        """Of the connections that were challenged, by their names."""
+        """The nonces of the connections that were challenged, by the names of these."""
         self._lock = threading.Lock()
         self.proven: list[str] = []
         """The connections whose client has proved that it knows the password."""
         self.refused: list[str] = []
-        """Why others were refused."""
+        """The reasons why responses were refused."""
 
     def put_before(self, *bookies: ScriptedBookie) -> SaslGate:
-        """Have these bookies answer AUTH so."""
+        """Have these bookies answer AUTH by this gate."""
         for bookie in bookies:
             bookie.on(names.AUTH).do(self._act)
         return self

@@ -1,4 +1,4 @@
-"""A bookie that does what a case tells it, and is honest otherwise; with a port of its own."""
+"""A bookie that answers by the rules of a case, and honestly where it has none; it has a port of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BACKLOG = 64
 class ScriptedBookie:
     """One bookie.
 
-    It keeps what it is sent in ``stored``, all requests in ``requests()``, and asks its rules before it answers.
+    It keeps entries in ``store`` and all requests in ``requests()``; its rules come before an honest answer.
     """
 
     def __init__(self, name: str, recording: Recording, host: str = "127.0.0.1", ports: Sequence[int] = (0,)) -> None:
@@ -35,11 +35,11 @@ class ScriptedBookie:
         self.store = EntryStore()
         """What it has been given, and not refused."""
         self.troubles: list[str] = []
-        """What went wrong in its own rules, which is no fault of the client."""
+        """Tracebacks from its own rules, which are no fault of the client."""
         self.tls: ssl.SSLContext | None = None
-        """With it START_TLS is agreed to, and what follows is inside TLS; see ``compat_tests.wire.tls``."""
+        """With it the bookie agrees to START_TLS, and goes on inside TLS; see ``compat_tests.wire.tls``."""
         self.certificates: list[bytes | None] = []
-        """What clients have shown in their TLS handshakes, DER."""
+        """The certificates that clients have shown in their TLS handshakes, DER."""
         self.lock = threading.RLock()
         self.recording = recording
         self._rules: list[Rule] = []
@@ -56,10 +56,10 @@ class ScriptedBookie:
 
     @property
     def bookie_id(self) -> str:
-        """Under which it is registered."""
+        """The id under which it is registered."""
         return f"{self.host}:{self.port}"
 
-    # What a case says ------------------------------------------------------------------------------------------------
+    # Rules, requests and ledgers -------------------------------------------------------------------------------------
 
     def on(self, operation: str | None = None, *, nth: int = 1, times: int | None = None, **wanted: Any) -> Rule:
         """A rule for requests of this operation whose fields have these values; say next what to do."""
@@ -77,7 +77,7 @@ class ScriptedBookie:
             self._rules.clear()
 
     def requests(self, operation: str | None = None, **wanted: Any) -> list[ClientRequest]:
-        """What it has been asked so far, in order."""
+        """The requests that it has got so far, in order."""
         rule = Rule(operation, wanted, action=lambda exchange: None)
         with self._arrived:
             return [each for each in self._requests if rule.takes(each)]
@@ -85,7 +85,7 @@ class ScriptedBookie:
     def wait_for(
         self, operation: str | None = None, *, count: int = 1, timeout_s: float = HELD_S, **wanted: Any
     ) -> list[ClientRequest]:
-        """Wait until it was asked so ``count`` times; Mismatch if it is not."""
+        """Wait until it has got ``count`` such requests.  Raises Mismatch if they do not come in time."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.requests(operation, **wanted)) >= count, timeout_s):
                 found = len(self.requests(operation, **wanted))
@@ -94,11 +94,11 @@ class ScriptedBookie:
             return self.requests(operation, **wanted)
 
     def say(self, request: ClientRequest) -> None:
-        """Carry out a request that was left alone before, and answer it on the newest connection."""
+        """Carry out a request that got no reply before, and answer it on the newest connection."""
         self._connections[-1].send(self._connections[-1].carry_out(request))
 
     def ledger(self, ledger_id: int) -> StoredLedger | None:
-        """What it has of a ledger."""
+        """A ledger as it has it; None if it does not know the ledger."""
         with self.lock:
             return self.store.ledgers.get(ledger_id)
 
@@ -109,7 +109,7 @@ class ScriptedBookie:
             return dict(found.entries) if found else {}
 
     def entry(self, ledger_id: int, entry_id: int) -> bytes:
-        """An entry that it is to have.  Raises Mismatch if it has not."""
+        """An entry that it must have.  Raises Mismatch if it lacks the entry."""
         found = self.entries(ledger_id)
         if entry_id not in found:
             raise Mismatch(f"entries of {self.name}", f"{entry_id} among them", str(sorted(found)))
@@ -121,7 +121,7 @@ class ScriptedBookie:
             found = self.store.ledgers.get(ledger_id)
             return found is not None and found.fenced
 
-    # Its being there -------------------------------------------------------------------------------------------------
+    # Its port --------------------------------------------------------------------------------------------------------
 
     def _take_one_of(self, ports: Sequence[int]) -> None:
         for self.port in ports:
@@ -133,7 +133,7 @@ class ScriptedBookie:
         raise Unavailable(f"no free port on {self.host} for a scripted bookie: give --listen more of them")
 
     def listen(self) -> None:
-        """Take connections, on the port of before."""
+        """Take connections, on the same port as before."""
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((self.host, self.port))
@@ -181,7 +181,7 @@ class ScriptedBookie:
         return found
 
     def carry_out(self, request: ClientRequest) -> Answer:
-        """Do what is asked, and wake long polls that it ends."""
+        """Carry out a request, and wake the long polls that it ends."""
         with self.lock:
             answer = self.store.answer(request)
             woken = list(self._polls) if request.operation in (names.ADD, names.WRITE_LAC) or request.fencing else []

@@ -30,7 +30,7 @@ def digest_named(name: str) -> digests.Digest:
 
 
 def master_key(password: bytes) -> bytes:
-    """What bookies know a ledger's writers by."""
+    """The key by which bookies recognise the writers of a ledger."""
     return hashlib.sha1(b"ledger" + password).digest()
 
 
@@ -68,7 +68,7 @@ class Seal:
         return metadata + self.of(metadata)
 
     def payload_of(self, entry: bytes) -> bytes:
-        """What follows the digest, not verified."""
+        """The bytes after the digest, which is not verified."""
         return entry[metadata_size(entry) + self.size :]
 
     def digest_of(self, entry: bytes) -> bytes:

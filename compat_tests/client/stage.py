@@ -1,4 +1,4 @@
-"""What the cases of the client role are given: bookies that do as they are told, and a client to be watched.
+"""The attempt of a case of the client role: scripted bookies, metadata, and the judged client.
 
     def a_client_asks_the_next_replica(stage: Stage) -> None:
         bookies = stage.bookies(3)
@@ -35,13 +35,13 @@ PATIENT_MS = 6000
 """The time-outs of a client unless a case shortens them: a busy machine must not look like a silent bookie."""
 
 IMPATIENT_MS = 1500
-"""Those of a client for which a bookie is silent on purpose, and no other answer decides."""
+"""Those of a client where a bookie is silent on purpose, and the case needs no answer of another in that time."""
 
 SILENCE_MS = 5000
-"""Those of a client for which one bookie is silent on purpose, and others must have answered by then."""
+"""Those of a client where one bookie is silent on purpose, and the others must have answered before they end."""
 
 HELD_MS = 12_000
-"""Those of a client whose requests are held while something else is done: none is to be over before that."""
+"""Those of a client whose requests are held while the case does something else: none may end before that."""
 
 _SEEN_S = 8.0
 """How long a client may take to see which bookies are registered."""
@@ -88,7 +88,7 @@ class Stage(Attempt):
         self.root.register(*((each.bookie_id, node) for each, node in zip(bookies, data, strict=True)))
 
     def unregister(self, bookie: ScriptedBookie) -> None:
-        """As when its session has ended: no client chooses it any more, but ledgers still name it."""
+        """Remove a registration, as when its session ends: no client chooses the bookie, but ledgers still name it."""
         self._registered.remove(bookie)
         self.root.unregister(bookie.bookie_id)
 
@@ -130,7 +130,7 @@ class Stage(Attempt):
         ledger_id: int | None = None,
         **record: object,
     ) -> StagedLedger:
-        """Put a ledger there: its entries on the bookies of their write sets, its record in the metadata.
+        """Stage a ledger: its entries on the bookies of their write sets, its record in the metadata.
 
         ``fragments`` (first entry to bookies) instead of ``bookies`` for more than one; ``lag`` is how far behind
         each entry the last add confirmed in it is; ``record`` are further fields of :class:`.LedgerRecord`, as
@@ -191,7 +191,7 @@ class Stage(Attempt):
     ) -> Handle:
         """A ledger that the client has created on exactly these bookies: all that are registered.
 
-        A client takes a moment to see who is registered, so it may take more than one ledger.
+        A client takes a moment to see which bookies are registered, so this may take more than one ledger.
         """
         wanted = {each.bookie_id for each in bookies}
         end = time.monotonic() + _SEEN_S
@@ -211,7 +211,7 @@ class Stage(Attempt):
             self.wait(0.02)
 
     def settle(self, client: Client | None = None) -> None:
-        """Wait until the client sees who is registered, and who is not any more, by making ledgers on all of them."""
+        """Wait until the client sees exactly the bookies that are registered, by making ledgers on all of them."""
         self.root.delete(self.new_writer(self._registered, client=client).ledger_id)
 
     def ensemble(self, ledger_id: int, first: int = 0) -> list[ScriptedBookie]:
@@ -233,7 +233,7 @@ class Stage(Attempt):
     def expect_error(
         self, call: Callable[[], object] | PendingCall, *codes: int, timeout_s: float | None = None
     ) -> ClientError:
-        """Want a call to fail with one of these client codes, or with any if none is given."""
+        """Require that a call fails with one of these client codes, or with any if none is given."""
         error = _error_of(call, timeout_s)
         if codes and error.code not in codes:
             raise Mismatch(f"the error: {error.what}", " or ".join(map(str, codes)), error.seen)

@@ -8,7 +8,7 @@ _CHUNK = 1 << 18
 
 
 class TlsSide:
-    """Not thread-safe: what it gives for the wire has to be sent in the order in which it was made."""
+    """Not thread-safe: bytes that it gives for the wire have to be sent in the order in which it made them."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._arriving, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -16,12 +16,12 @@ class TlsSide:
         self.up = False
         """Whether the handshake is done."""
         self.ended = False
-        """Whether the peer has said that nothing more comes."""
+        """Whether the peer has announced the end of its bytes."""
 
     def receive(self, data: bytes) -> bytes:
         """Take bytes of the wire and give those inside, perhaps none; :meth:`wire` has to be sent next.
 
-        Raises ssl.SSLError when the handshake fails, and for what is no TLS.
+        Raises ssl.SSLError when the handshake fails, and for bytes that are no TLS.
         """
         self._arriving.write(data)
         try:
@@ -38,16 +38,16 @@ class TlsSide:
         return self.wire()
 
     def goodbye(self) -> bytes:
-        """The bytes that say that nothing more comes; none before the handshake is done."""
+        """The bytes of the close_notify; none before the handshake is done."""
         if self.up:
             try:
                 self._tls.unwrap()
-            except ssl.SSLError:  # the peer has not said so yet, and need not
+            except ssl.SSLError:  # the peer has not sent its own yet, and need not
                 pass
         return self.wire()
 
     def wire(self) -> bytes:
-        """What is to be sent now."""
+        """The bytes that have to be sent now."""
         return self._leaving.read()
 
     @property

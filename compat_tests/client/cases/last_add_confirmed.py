@@ -37,7 +37,7 @@ def _one_is_ahead(stage: Stage, ack: int) -> ReadableLedger:
     provenance="seen with Java's client 4.18.0",
 )
 def the_highest_last_add_confirmed_of_a_covering_set_counts(stage: Stage) -> None:
-    """A client MUST ask until fewer than A bookies of every write set are silent, and take the highest value reported."""
+    """A client MUST ask until fewer than A bookies of each write set are silent, and take the highest one reported."""
     reader = _one_is_ahead(stage, ack=1).open()
     stage.check("the last add confirmed", reader.handle.last_add_confirmed("quorum"), 4)
 
