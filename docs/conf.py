@@ -21,7 +21,7 @@ extensions = [
 ]  # myst_nb is myst_parser with notebooks
 nb_execution_mode = "off"  # tests/integration/published/test_notebook.py executes them
 nb_ipywidgets_js = {}  # by default they come from elsewhere, and there are none
-exclude_patterns = ["diagrams/*.flow", "_extra", "_extensions"]
+exclude_patterns = ["diagrams/*.flow", "_extra", "_extensions", "drawing/*.py"]
 html_extra_path = ["_extra"]
 myst_heading_anchors = 4
 

@@ -1,0 +1,1 @@
+"""The command ``bktx``: one file or room for each of its words."""

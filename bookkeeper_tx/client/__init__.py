@@ -1,0 +1,1 @@
+"""The client on Twisted: handles, one file an operation, recovery, ensemble changes."""

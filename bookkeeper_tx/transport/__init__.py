@@ -1,0 +1,1 @@
+"""What drives the protocol: Twisted connections and channels, blocking sockets."""

@@ -1,0 +1,1 @@
+"""Declarations of an entry: its metadata in two formats, its digests."""

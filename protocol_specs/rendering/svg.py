@@ -29,10 +29,11 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str = INK, dash: st
     return f"<line x1='{x1:g}' y1='{y1:g}' x2='{x2:g}' y2='{y2:g}' stroke='{stroke}'{dashes}{head}/>"
 
 
-def path(steps: str, dash: str = "") -> str:
-    """Return a path with an arrow head at its end."""
+def path(steps: str, dash: str = "", head: bool = True) -> str:
+    """Return a path, dashed or with an arrow head at its end."""
     dashes = f" stroke-dasharray='{dash}'" if dash else ""
-    return f"<path d='{steps}' fill='none' stroke='{INK}'{dashes} marker-end='url(#head)'/>"
+    end = " marker-end='url(#head)'" if head else ""
+    return f"<path d='{steps}' fill='none' stroke='{INK}'{dashes}{end}/>"
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:

@@ -2,9 +2,8 @@
 
 import inspect
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import bookkeeper_tx
 from bookkeeper_tx import BookKeeper, LedgerReader, LedgerWriter
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted((ROOT / "docs/api").glob("*.md"))
 SOURCES = sorted(path for room in ("bookkeeper_tx", "compat_tests") for path in (ROOT / room).rglob("*.py"))
 HANDLES = (BookKeeper, LedgerWriter, LedgerReader)
@@ -40,15 +39,6 @@ def _operations() -> list[Any]:
     return found
 
 
-def _extension() -> ModuleType:
-    spec = spec_from_file_location("docstrings", ROOT / "docs/_extensions/docstrings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", bookkeeper_tx.__all__)
 def test_every_public_name_is_on_a_page(name: str) -> None:
     if name != "BookKeeperError":  # all errors are there, as members of their module
@@ -74,24 +64,3 @@ def test_sections_stand_on_the_pages_that_docstrings_say() -> None:
 def test_the_first_page_lists_the_others() -> None:
     index = (ROOT / "docs/api/index.md").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if page.stem != "index" and f"({page.name})" not in index] == []
-
-
-def test_a_citation_becomes_a_link() -> None:
-    lines = ["Protocol: docs/protocol/v2.md, docs/protocol/add-entry.md#sec-add-entry-client."]
-    _extension().link_citations(None, "method", "", None, None, lines)
-    assert lines == ["Protocol: :doc:`/protocol/v2`, :doc:`/protocol/add-entry` (:ref:`sec-add-entry-client`)."]
-
-
-@pytest.mark.parametrize(
-    ("field", "said"),
-    [
-        ("ClientConfig.frame_size_max", "Default: ``5242880``, which is 5 MiB."),
-        ("ClientConfig.protocol", "Default: ``'v2'``."),
-        ("ClientConfig.explicit_lac_interval_s", "Default: ``0.0``."),
-        ("BookieConfig.metadata_uri", "Required."),
-    ],
-)
-def test_a_field_says_its_default(field: str, said: str) -> None:
-    lines = ["What it is.", ""]
-    _extension().add_default(None, "attribute", f"bookkeeper_tx.{field}", None, None, lines)
-    assert lines == [f"What it is.  {said}", ""]

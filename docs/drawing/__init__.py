@@ -1,0 +1,1 @@
+"""Pictures of the whole, drawn from the code: ``python -m docs.drawing [--check]``."""

@@ -1,0 +1,58 @@
+"""Writes the pictures and the tables of rooms, or with ``--check`` says which are stale.
+
+A page marks a table of rooms with two comments::
+
+    <!-- rooms bookkeeper_tx -->
+    <!-- end of rooms -->
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from docs.drawing import house, parts
+from protocol_specs.rendering import command
+
+PAGE = "docs/architecture.md"
+PART = re.compile(r"(^<!-- rooms (?P<package>\w+) -->\n)(.*?)(^<!-- end of rooms -->$)", re.M | re.S)
+
+
+def fresh(root: Path) -> dict[Path, str]:
+    """Return the pictures and the page as they ought to be."""
+    page = root / PAGE
+    return {
+        root / "docs/drawing/house.svg": house.picture(root),
+        root / "docs/drawing/parts.svg": parts.picture(),
+        page: PART.sub(
+            lambda part: f"{part[1]}\n{house.table(root, part['package'])}\n{part[4]}", page.read_text(encoding="utf-8")
+        ),
+    }
+
+
+def stale(root: Path) -> list[str]:
+    """Return what differs from the code."""
+    return [
+        f"{path.relative_to(root)} is not what the code says"
+        for path, text in fresh(root).items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def write(root: Path) -> list[Path]:
+    """Bring them up to date; return what was written."""
+    written = []
+    for path, text in fresh(root).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def main(arguments: list[str]) -> int:
+    """Write them, or with ``--check`` say which are stale; return the exit code."""
+    root = Path(__file__).parent.parent.parent
+    return command.run("docs.drawing", root, arguments, stale=stale, write=write)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
