@@ -32,7 +32,7 @@ from protocol_specs.wire import framing, v3_pb2
 from protocol_specs.wire.status import EOK, STATUSES
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(chain(ROOT.glob("docs/**/*.md"), ROOT.glob("README.md")))
+PAGES = sorted(chain(ROOT.glob("docs/**/*.md"), ROOT.glob("*.md")))
 SOURCES = sorted(
     path
     for directory in ("bookkeeper_tx", "protocol_specs", "compat_tests", "twisted", "tests")
