@@ -1,4 +1,4 @@
-"""A whole cluster for other people's tests: bookies as processes on loopback, their metadata in an SQLite file.
+"""A whole cluster for other people's tests: bookies as processes on loopback, their metadata in an SQLite file::
 
     with LocalCluster(tmp_path, bookie_count=3) as cluster:
         client = BookKeeper(cluster.metadata_uri)

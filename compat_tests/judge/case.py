@@ -52,29 +52,41 @@ class Case:
     id: str
     """``BKW-AREA-NNN``; never given to another requirement."""
     role: Role
+    """Whether bookies or clients must meet it."""
     level: Level
+    """How binding it is."""
     section: str
     """The label of the section of the reference that states the requirement."""
     title: str
+    """A few words for lists and reports."""
     requirement: str
+    """What the target must do, in one or two sentences."""
     sends: str
+    """What the case does to see that."""
     accepts: str
+    """What it takes for right."""
     script: Script
+    """The function."""
     dialects: tuple[Dialect, ...] = BOTH
     """It is run once for each."""
     since: str | None = None
     """The first BookKeeper release whose protocol has it."""
     until: str | None = None
+    """The last one."""
     provenance: str = ""
+    """Where the requirement comes from, as an issue."""
     needs: tuple[str, ...] = ()
     """Features without which it is unsupported; ``{dialect}`` in a name stands for ``v2`` or ``v3``."""
     after: tuple[str, ...] = ()
     """Cases without which it cannot be judged."""
     site: str = "plain"
+    """The kind of bookie that it wants, one of :data:`SITES`."""
     alone: bool = False
     """Whether it loads a bookie so much that this may refuse other cases: then no case is tried beside it."""
     limit_s: float = LIMIT_S
+    """Seconds within which there is a verdict."""
     module: str = ""
+    """Where the function stands."""
 
     @property
     def area(self) -> str:
@@ -112,7 +124,16 @@ def case(
 ) -> Callable[[Script], Script]:
     """Enter a function as a case: its name is the title, its docstring the requirement.
 
-    The role is that of the package of the module.  ``options`` are the further fields of :class:`Case`.
+    The role is that of the package of the module.
+
+    :param case_id: ``BKW-AREA-NNN``, never used before
+    :param level: MUST, SHOULD or MAY
+    :param section: label of the section of the reference that says it, as in docs/conformance/sections.md
+    :param sends: what the case does, in words
+    :param accepts: what it takes for right, in words
+    :param dialects: it is run once for each
+    :param options: the further fields of :class:`Case`
+    :raises ValueError: the case is not well formed, or its id is taken
     """
 
     def enter_script(script: Script) -> Script:

@@ -6,6 +6,7 @@ The picture is drawn from the imports, the tables are made of the first sentence
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -24,6 +25,7 @@ WORDS_MAX = 29
 ROOM, GROUND = "#d9e8ff", "#f6e7c8"
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """Return the rooms, and the loose files of the house, each with those that it imports."""
     modules = grimp.build_graph(HOUSE, *OUTSIDE, cache_dir=None)
