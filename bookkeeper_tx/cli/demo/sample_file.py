@@ -36,8 +36,9 @@ def standard_library_sources() -> Iterator[Path]:
     for directory, subdirectories, names in os.walk(root):
         subdirectories[:] = sorted(set(subdirectories) - {"site-packages", "dist-packages", "__pycache__"})
         for name in sorted(names):
-            if name.endswith(".py"):
-                yield Path(directory, name)
+            source = Path(directory, name)
+            if source.suffix == ".py" and source.is_file():  # a link may lead to a file of settings that is not there
+                yield source
 
 
 def _ended(source: bytes) -> bytes:

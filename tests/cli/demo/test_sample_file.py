@@ -24,3 +24,10 @@ def test_a_library_without_sources_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(sample_file, "standard_library_sources", lambda: iter([]))
     with pytest.raises(FileNotFoundError, match="--file"):
         sample_file.write_sample(tmp_path / "sample", 12)
+
+
+def test_a_link_that_leads_nowhere_is_no_source(tmp_path, monkeypatch):
+    (tmp_path / "one.py").write_bytes(b"pass")
+    (tmp_path / "sitecustomize.py").symlink_to(tmp_path / "missing.py")
+    monkeypatch.setattr(sample_file.sysconfig, "get_path", lambda name: str(tmp_path))
+    assert list(sample_file.standard_library_sources()) == [tmp_path / "one.py"]
