@@ -213,7 +213,7 @@ class Client:
         password: bytes = b"",
         **values: object,
     ) -> PendingCall:
-        """Begin to create a ledger; :meth:`opened` gives the handle."""
+        """Begin to create a ledger; :meth:`handle_of` gives the handle."""
         write = ensemble if write is None else write
         named: dict[str, object] = {f"custom.{name}": value for name, value in (custom or {}).items()}
         named.update(ensemble=ensemble, write=write, ack=write if ack is None else ack)
@@ -235,7 +235,7 @@ class Client:
     def begin_open(
         self, ledger_id: int, *, recovery: bool = True, digest: str = "CRC32C", password: bytes = b""
     ) -> PendingCall:
-        """Begin to open a ledger; :meth:`opened` gives the handle."""
+        """Begin to open a ledger; :meth:`handle_of` gives the handle."""
         return self.begin("open", ledger=ledger_id, recovery=recovery, digest=digest, password=password)
 
     def handle_of(self, pending: PendingCall, timeout_s: float | None = None) -> Handle:
