@@ -20,11 +20,11 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--metadata", metavar="URI", help="zk+hierarchical://host:port/root, to look at what it registers.")
 @click.option("--read-only-address", metavar="HOST:PORT", help="Another one that takes no writes.")
 @click.option("--tls-address", metavar="HOST:PORT", help="Another one that serves START_TLS.")
-@click.option("--tls-ca", type=_EXISTING, help="PEM: who signed its certificate.")
+@click.option("--tls-ca", type=_EXISTING, help="PEM: the authority that signed its certificate.")
 @click.option("--tls-certificate", type=_EXISTING, help="PEM: the certificate to show to it.")
-@click.option("--tls-key", type=_EXISTING, help="PEM: the key of that, without password.")
+@click.option("--tls-key", type=_EXISTING, help="PEM: the key of that certificate, without password.")
 @click.option("--auth-address", metavar="HOST:PORT", help="Another one that wants SASL DIGEST-MD5.")
-@click.option("--auth-user", default="", help="Who to log in as.")
+@click.option("--auth-user", default="", help="The user to log in as.")
 @click.option(
     "--auth-password",
     default="",
@@ -46,8 +46,8 @@ def bookie(address: str | None, target: str | None, features_path: Path | None, 
     \b
       bookkeeper-conformance bookie --address 127.0.0.1:3181 --html report.html
 
-    An address is enough to begin with; at the end it says which further options would have more checked.  The bookie
-    keeps the entries that are written to it: use one that may be thrown away.
+    An address is enough to begin with; the end of the output names the options that would have more checked.  The
+    bookie keeps the entries that are written to it: use one that may be thrown away.
 
     Exit code: 0 if it conforms, 1 if not, also where nobody listens, 2 for a mistake in the options, 3 for a fault of
     the suite, 4 if a --target could not be had, 130 if interrupted.

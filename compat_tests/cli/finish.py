@@ -1,4 +1,4 @@
-"""Run an order on a target, tell about it, write the reports, end with the right code."""
+"""Judge a target, show the run, write the reports, and exit with the code of the run."""
 
 import sys
 import threading
@@ -40,7 +40,7 @@ def judge_target(
     progress: Progress,
     stop: threading.Event,
 ) -> tuple[Run, bool]:
-    """Judge a target that is entered and left; also give whether something of it was left behind, which is said."""
+    """Open and judge a target; return the run, and whether something was left behind, which is printed."""
     run = None
     try:
         with target as open_target:

@@ -28,7 +28,7 @@ from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.target import BadTarget, TargetOptions, parse
 
 _SEED = 1
-"""The same for all: equal exchanges are then kept once."""
+"""The same for all targets, so that the page keeps equal exchanges once."""
 
 ALL = ("ours", *(f"java:{release}" for release in RELEASES))
 
@@ -52,7 +52,7 @@ def matrix(
     Written are matrix.html, and matrix.json without the exchanges.
 
     Targets are ours, java:RELEASE and docker:RELEASE.  One that cannot be had does not keep the others from being
-    judged; in the end the exit code is that of the worst.
+    judged; the exit code is that of the worst target.
     """
     check_writers({"html_path": output / "matrix.html", "json_path": output / "matrix.json"})
     chosen = [Role(role) for role in roles] or list(Role)
@@ -78,7 +78,7 @@ def matrix(
 
 
 def _check_name(name: str, roles: Sequence[Role]) -> None:
-    """Find a slip before the targets in front of it are judged."""
+    """Find a mistake in a name before any target is judged."""
     try:
         if isinstance(parse(name), AddressTarget):  # all runs have one seed, and so the ledgers of the run before
             raise BadTarget(f"{name}: judge it with `bookie --address`, and put the runs together with `report`")

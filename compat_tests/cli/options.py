@@ -1,4 +1,4 @@
-"""Options that both roles have, and what is made of them."""
+"""The options that both roles have, and the order that they make."""
 
 import shlex
 import sys
@@ -60,7 +60,7 @@ def read_features(path: Path | None) -> FeatureFile:
 
 
 def order_of(role: Role, feature_file: FeatureFile, implementation: str, chosen: dict[str, Any]) -> Order:
-    """What to run; a usage error names what is there to choose from, or of a feature file what is not."""
+    """The order to run.  Raises UsageError for a pattern, or a divergence of the feature file, without a case."""
     _demand_cases(role, feature_file)
     try:
         cases = select(load(role), chosen["only"], chosen["skip"])
@@ -79,7 +79,7 @@ def order_of(role: Role, feature_file: FeatureFile, implementation: str, chosen:
 
 
 def _demand_cases(role: Role, feature_file: FeatureFile) -> None:
-    """Want every divergence to be of a case of the role: of another one it would be of no effect."""
+    """Require that every divergence is of a case of the role: another one would have no effect."""
     ids = {case.id for case in load(role)}
     for wrong in (each.case for each in feature_file.divergences if each.case not in ids):
         where = f"{feature_file.source}: divergence of {wrong}"
@@ -91,5 +91,5 @@ def _demand_cases(role: Role, feature_file: FeatureFile) -> None:
 
 
 def command() -> str:
-    """What the person has typed."""
+    """The command line as it was typed."""
     return shlex.join(["bookkeeper-conformance", *sys.argv[1:]])

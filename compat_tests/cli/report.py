@@ -41,6 +41,6 @@ def report(runs: tuple[Path, ...], mutants_path: Path | None, **options: Any) ->
         write_reports(found, options, mutants_path)
     except NotARun as error:
         raise click.UsageError(str(error)) from None
-    except (LookupError, TypeError, AttributeError, ValueError) as error:  # the right form, with other things in it
+    except (LookupError, TypeError, AttributeError, ValueError) as error:  # JSON of the right form with other content
         names = ", ".join(map(str, runs))
         raise click.UsageError(f"{names}: what is no run, as --json writes them: {error!r}") from None

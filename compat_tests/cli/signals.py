@@ -1,4 +1,4 @@
-"""End a run in order when somebody wants it to end."""
+"""End a run in order on Ctrl-C and on signals."""
 
 import signal
 import threading
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """Give what the first Ctrl-C, SIGTERM or end of the terminal sets; a second one is not waited for.
+    """Give an event that the first Ctrl-C, SIGTERM or SIGHUP sets; a second one raises KeyboardInterrupt.
 
-    Who has it started by ``nohup`` wants it to go on when the terminal ends.
+    A run under ``nohup`` goes on when the terminal ends: there SIGHUP stays ignored.
     """
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}

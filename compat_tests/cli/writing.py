@@ -20,7 +20,7 @@ class NotWritten(click.ClickException):
 
 
 def check_writers(options: Mapping[str, Any]) -> None:
-    """Find out before anything runs whether the reports can be written: what it takes is installed, the place is there.
+    """Check before anything runs that reports can be written: the packages are installed, the places can be written.
 
     Raises UsageError.
     """
@@ -40,7 +40,7 @@ def check_writers(options: Mapping[str, Any]) -> None:
 
 
 def _check_place(option: str, path: Path) -> None:
-    """The place of a file is the nearest folder above it that is there: those between are made."""
+    """Check the file, or the nearest folder above it that exists: the folders between are made later."""
     place = path if path.exists() else next(each for each in path.absolute().parents if each.exists())
     if (place != path and not place.is_dir()) or not os.access(place, os.W_OK):
         raise click.UsageError(f"{option} {path}: nothing can be written to {place}")
@@ -66,7 +66,7 @@ def write_reports(runs: Sequence[Run], options: Mapping[str, Any], mutants_path:
 def _writers(
     options: Mapping[str, Any], mutants_path: Path | None
 ) -> dict[str, Callable[[Sequence[Run], Path], object]]:
-    """By option; each brings in what it needs, of which some may not be installed."""
+    """The writers by option; each imports its own packages, some of which may not be installed."""
 
     def json(runs: Sequence[Run], path: Path) -> None:
         from compat_tests.report.runs import write_json

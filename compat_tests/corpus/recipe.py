@@ -1,4 +1,4 @@
-"""What inputs are made of, before they are written as JSON."""
+"""The recipes of inputs, from which their JSON is made."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ class RecipeClass:
 
 
 def with_length(body: bytes) -> bytes:
-    """The body behind its length."""
+    """The body after its length."""
     return _LENGTH.pack_fixed(len(body)) + body
 
 

@@ -1,4 +1,4 @@
-"""Inputs that are wrong as protobuf, or only costly: what stands behind a good V3 request, or in it."""
+"""Inputs that are wrong as protobuf, or only costly: bytes after a good V3 request, or in it."""
 
 from compat_tests.corpus.recipe import ANY, RecipeClass, each, frame, long_frame, status_reply
 from compat_tests.corpus.recipes_v3 import HEADER_ALONE, INFO, v3_recipe

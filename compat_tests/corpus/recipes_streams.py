@@ -1,4 +1,4 @@
-"""Inputs that go wrong before any dialect does: lengths, and what other programs say."""
+"""Inputs that are wrong in any protocol version: lengths, and the first bytes of other protocols."""
 
 from compat_tests.corpus.recipe import WAITS, Recipe, RecipeClass, one, with_length
 from protocol_specs.fields import FRAME_SIZE_MAX

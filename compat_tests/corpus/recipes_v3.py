@@ -1,4 +1,4 @@
-"""Inputs that are wrong as V3: such a frame is none, and as V2 it is an operation that nobody knows."""
+"""Inputs that are wrong as V3: such a frame is not V3, and as V2 it has an unknown operation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -178,7 +178,7 @@ VALUES = RecipeClass(
         ),
         v3_recipe(
             "v3-fencing-read-without-key",
-            "Who fences has to show one.",
+            "A fencing read has to show one.",
             frame(
                 request(
                     1, v3_pb2.ReadRequest(ledger_id=LEDGER, entry_id=0, flag=v3_pb2.ReadRequest.FENCE_LEDGER)

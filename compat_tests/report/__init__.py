@@ -1,1 +1,1 @@
-"""What comes of runs, for people and for programs: console, JUnit, HTML, badge, capture, pages of the docs."""
+"""Reports of runs, for people and for programs: console, JUnit, HTML, badge, capture, pages of the docs."""

@@ -1,4 +1,4 @@
-"""An exchange frame by frame: who sent it, when, and every field beside its bytes."""
+"""An exchange frame by frame: its sender, its time, and every field beside its bytes."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ BYTES_SHOWN = 24
 """Bytes of a field that are shown; the JSON form and captures have all."""
 
 DUMP_SHOWN = 128
-"""Bytes that are shown of what cannot be decoded."""
+"""Bytes that are shown of data that cannot be decoded."""
 
 DUMP_WIDTH = 16
 
 UNSEALED = "digest_and_payload"
-"""The field of an entry of which nobody can tell where its digest ends."""
+"""The field of an entry whose digest is not known, so that it cannot be told from the payload."""
 
 TEXT_SHOWN = 60
 """Characters of a value that is text."""
@@ -37,13 +37,13 @@ class Row:
     name: str
     """Empty in a plain hexdump."""
     value: str
-    """With what it means; in a plain hexdump, the bytes as text."""
+    """The value and its meaning; in a plain hexdump, the bytes as text."""
     depth: int = 0
 
 
 @frozen
 class AnnotatedEvent:
-    """A frame, bytes that are none, or a remark."""
+    """A frame, bytes that are no frame, or a remark."""
 
     time_s: float
     """Since the case began, when it was complete."""
@@ -59,7 +59,7 @@ class AnnotatedEvent:
 
 @define
 class _SenderStream:
-    """What went one way on a connection."""
+    """The bytes of one sender on a connection."""
 
     data: bytearray
     ends: list[int]
@@ -74,8 +74,8 @@ class _SenderStream:
 def annotate(events: Sequence[Event], role: str, password: bytes | None = None) -> list[AnnotatedEvent]:
     """Return the exchange in the order in which its frames were complete.
 
-    ``role`` is what was judged, a bookie or a client: it tells which side sent requests.  With ``password``, master
-    keys and HMAC digests are checked as well.
+    ``role`` is that of the target, a bookie or a client: it decides which side sent requests.  With ``password``,
+    master keys and HMAC digests are checked as well.
     """
     found: list[tuple[int, AnnotatedEvent]] = []
     streams: dict[tuple[Connection, str], _SenderStream] = {}

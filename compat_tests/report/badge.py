@@ -1,4 +1,4 @@
-"""A badge: in a word whether a target conforms, and how many cases it passes."""
+"""A badge: whether a target conforms, and how many cases it passes."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ _GREEN, _YELLOW, _RED, _GREY = "#2e7d32", "#a86400", "#c62828", "#6b6b6b"
 
 
 def write_badge(run: Run, path: Path) -> None:
-    """Write the badge: an SVG, or for a path that ends in ``.json`` what shields.io takes from an endpoint."""
+    """Write the badge: an SVG, or for a path that ends in ``.json`` the JSON that shields.io reads."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(endpoint(run)) + "\n" if path.suffix == ".json" else svg(run)
     path.write_text(text, encoding="utf-8")
@@ -23,7 +23,7 @@ def write_badge(run: Run, path: Path) -> None:
 def message(run: Run) -> tuple[str, str]:
     """Return what the badge says and its colour.
 
-    Counted are cases, not dialects: one that fails in either dialect fails.
+    It counts cases: one that fails in either protocol version fails.
     """
     if run.not_checked is not None or not run.results:
         return "not checked", _GREY
@@ -52,6 +52,6 @@ def svg(run: Run) -> str:
 
 
 def endpoint(run: Run) -> dict[str, object]:
-    """Return the badge as shields.io wants to be told."""
+    """Return the badge as the JSON that shields.io reads from an endpoint."""
     text, colour = message(run)
     return {"schemaVersion": 1, "label": LABEL.format(role=run.role), "message": text, "color": colour.lstrip("#")}

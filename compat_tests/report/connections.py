@@ -1,4 +1,4 @@
-"""Which connection each event of an exchange belongs to: a line that was closed may have been opened again."""
+"""The connection that each event of an exchange belongs to: a line that was closed may have been opened again."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 from compat_tests.judge.recording import NOTE, Event
 
 Connection: TypeAlias = tuple[str, int]
-"""The line's name, and how often it was opened before."""
+"""The name of the line, and how often it had been opened before."""
 
 _ENDS = ("closed by", "reset by")
 

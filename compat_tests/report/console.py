@@ -1,4 +1,4 @@
-"""A run on a terminal, or in a log: progress, failures in full, and a table of what came out."""
+"""A run on a terminal, or in a log: progress, failures in full, and a table of verdicts."""
 
 import sys
 from collections import Counter
@@ -25,7 +25,7 @@ ROWS_SHOWN = 24
 """Fields of a frame that are shown."""
 
 HEX_WIDTH = 16
-"""Digits up to which what is behind the bytes of a field stands in line: those of an id."""
+"""The widest column of hex digits, those of an id; names after longer bytes do not stand in line."""
 
 LINES_SHOWN = 25
 """Results of one verdict that are shown in short."""
@@ -34,7 +34,7 @@ REASONS_SHOWN = 12
 """Reasons why cases are unsupported that are shown, the most common ones."""
 
 LOG_WIDTH = 200
-"""Where there is no terminal lines are not broken, unless they are very long."""
+"""The width where there is no terminal: only very long lines are broken."""
 
 IN_FULL = (Verdict.FAIL, Verdict.ERROR)
 
@@ -42,7 +42,7 @@ IN_SHORT = (Verdict.KNOWN_DIVERGENCE, Verdict.PASS_NONSTRICT, Verdict.NOT_REACHE
 
 
 class Console:
-    """Shows a run while it is made, and what came of it."""
+    """Shows a run while it goes on, and its outcome."""
 
     def __init__(self, verbose: bool = False, docs_url: str = "", file: TextIO | None = None) -> None:
         """
@@ -76,7 +76,7 @@ class Console:
             self._progress.start()
 
     def result(self, result: Result) -> None:
-        """Count a result, and say at once what is not as it should be."""
+        """Count a result, and show a failure at once."""
         self._counts[result.verdict] += 1
         if result.verdict in IN_FULL or self._verbose:
             self._out.print(_line(result))
@@ -100,7 +100,7 @@ class Console:
         for line in _conclusion(run):
             self._out.print(line)
 
-    # What came of it -------------------------------------------------------------------------------------------------
+    # The outcome -----------------------------------------------------------------------------------------------------
 
     def _in_full(self, run: Run, result: Result, case: Any) -> None:
         style = STYLES[result.verdict]
@@ -198,7 +198,7 @@ def _first_line(text: str) -> str:
 
 
 def _reason(result: Result, verbose: bool) -> str:
-    """Return what was looked at; where the suite itself failed, no more than a line unless it is wanted."""
+    """Return the thing that was compared; for a fault of the suite one line, or with ``verbose`` the traceback."""
     if result.verdict is not Verdict.ERROR:
         return result.message.removesuffix(f": expected {result.expected}, seen {result.seen}")
     if not result.note:
@@ -213,7 +213,7 @@ def _counts_text(counts: Counter[Verdict]) -> str:
 
 
 def _conclusion(run: Run) -> list[str]:
-    """Return the last lines: what came out, and what that means."""
+    """Return the last lines: the outcome, and its meaning."""
     sentences = []
     if run.not_checked is not None:
         sentences.append(f"not checked: {run.not_checked}")

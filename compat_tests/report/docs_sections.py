@@ -1,4 +1,4 @@
-"""Where the pages of the reference have sections with names that stay."""
+"""The sections with labels in the pages of the reference."""
 
 import re
 from collections.abc import Callable, Iterator

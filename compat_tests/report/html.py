@@ -1,4 +1,4 @@
-"""Runs as one HTML file that needs nothing else: no font, no script, no picture from anywhere."""
+"""Runs as one HTML file that loads nothing: no font, no script, no picture from anywhere."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""JSON with one item a line: small, and of two versions ``diff`` shows the items that differ."""
+"""JSON with one item a line: small, and ``diff`` shows the items in which two versions differ."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def json_rows(data: Mapping[str, Any]) -> str:
-    """Return an object whose values have a line each, and of lists and objects each item."""
+    """Return a JSON object with a line for each value, or for each item of a value that is a list or an object."""
     return f"{{\n{_join(f'{_dump(name)}: {_value(value)}' for name, value in data.items())}\n}}\n"
 
 

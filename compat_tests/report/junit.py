@@ -1,4 +1,4 @@
-"""A run as JUnit XML, which continuous integration shows: an area is a suite, a case in a dialect is a test."""
+"""A run as JUnit XML, for continuous integration: an area is a suite, a case in a protocol version is a test."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from compat_tests.report.rerun_command import rerun_command
 from compat_tests.report.verdict_style import STYLES
 
 EXCHANGE_SHOWN = 20
-"""Frames and remarks that the output of a test that failed has."""
+"""The last frames and remarks, which the output of a failed test has."""
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -23,7 +23,7 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def write_junit(run: Run, path: Path) -> None:
     """Write the file.
 
-    A target that was not there is an error, not a test left out: nobody shall take it for a success.
+    A target that was not there is an error, not a skipped test, which would pass for a success.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     document_of(run).write(str(path), pretty=True)

@@ -1,4 +1,4 @@
-"""What came of runs as a table in Markdown: for the summary of a job, and for pages."""
+"""The outcomes of runs as a table in Markdown: for the summary of a job, and for pages."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def summary(runs: Iterable[Run]) -> str:
 
 
 def verdict_table(runs: Sequence[Run]) -> list[str]:
-    """Return the lines of a table of targets by verdict; a case counts by its worse dialect."""
+    """Return the lines of a table of targets by verdict; a case counts by the worse of its protocol versions."""
     rows = []
     used = [
         verdict

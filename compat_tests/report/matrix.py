@@ -28,7 +28,7 @@ class Column:
 
     @property
     def counts(self) -> list[tuple[Verdict, int]]:
-        """How many cases have which verdict, in the order of :data:`STYLES`; a case counts by its worst dialect."""
+        """How many cases have which verdict, in the order of :data:`STYLES`; a case counts by its worst result."""
         found: dict[str, list[Verdict]] = {}
         for result in self.run.results:
             found.setdefault(result.case, []).append(result.verdict)
@@ -38,11 +38,11 @@ class Column:
 
 @frozen
 class Cell:
-    """What one target did in one case."""
+    """The verdicts on one target in one case."""
 
     column: Column
     verdicts: tuple[tuple[str, Verdict], ...]
-    """Dialect and verdict; one without a dialect if they agree, none if the case was not run."""
+    """Protocol version and verdict; one without a version if all agree, none if the case was not run."""
 
     @property
     def worst(self) -> Verdict | None:
@@ -52,7 +52,7 @@ class Cell:
 
 @frozen
 class Outcome:
-    """What some targets did in one case and dialect: the same, so it is shown once."""
+    """One outcome of a case in one protocol version; targets that share it are shown together."""
 
     dialect: str
     verdict: Verdict
@@ -95,7 +95,7 @@ class Matrix:
 
     @property
     def used(self) -> list[Verdict]:
-        """The verdicts that occur, and those that one looks for."""
+        """The verdicts that occur, and pass and fail in any case."""
         occur = {verdict for column in self.columns for verdict, count in column.counts if count}
         return [verdict for verdict in STYLES if verdict in {*occur, Verdict.PASS, Verdict.FAIL}]
 
@@ -142,7 +142,7 @@ def _row(role: str, case: Mapping[str, Any], columns: Sequence[Column], results:
 
 
 def _to_look_at(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """Return those that somebody may want to run again: that do not pass, or if all do, the first."""
+    """Return the cells that a reader may want to run again: those that do not pass, or the first if all do."""
     bad = [cell for cell in cells if cell.verdicts and cell.worst not in (Verdict.PASS, Verdict.NOT_CHECKED)]
     return bad or [cell for cell in cells if cell.verdicts][:1]
 
@@ -157,7 +157,7 @@ def _cell(column: Column, results: Sequence[Result]) -> Cell:
 
 
 def _grouping_key(result: Result) -> tuple[Any, ...]:
-    """Return what makes two outcomes the same; of those that pass the bytes may differ."""
+    """Return a key that equal outcomes share; passes are equal even if their bytes differ."""
     if result.verdict is Verdict.PASS:
         return (result.dialect, str(result.verdict))
     events = [(event.line, event.sender, event.data, event.text) for event in result.exchange]

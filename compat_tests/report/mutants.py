@@ -19,7 +19,7 @@ class Mutant:
     sentence: str
     """What it breaks."""
     origin: str
-    """Where it comes from: a row of a table of states, or somebody's head."""
+    """``table``: made from a row of the tables of answers; ``hand``: written by hand."""
     killed_by: tuple[str, ...]
     """Ids of the cases that find it."""
     seconds: float = 0.0
@@ -32,7 +32,7 @@ class Mutants:
     mutants: Sequence[Mutant]
     cases_that_kill_none: Sequence[str]
     full: bool = False
-    """Whether all cases were tried on each; else those that are about it, and the first to find it ended its trial."""
+    """Whether each met all cases; otherwise it met those about it, and the first that found it ended its trial."""
 
     @property
     def killed(self) -> int:

@@ -1,4 +1,4 @@
-"""Keeps the pages that say what the suite is made of as it is: ``python -m compat_tests.report.pages [--check]``.
+"""Keeps the generated pages about the suite up to date: ``python -m compat_tests.report.pages [--check]``.
 
 They are the cases by area, the sections of the reference with their cases, the known divergences, and the table of the
 last matrix; and with them the list of sections that an installed suite has instead of the pages.
@@ -36,7 +36,7 @@ def published_cases() -> list[Case]:
 
 
 def fresh(root: Path) -> dict[Path, str]:
-    """Return all that is made, as it ought to be."""
+    """Return the right texts of all generated files."""
     docs, cases = root / "docs", published_cases()
     sections = sections_of(docs)
     pages: dict[str, Callable[[], list[str]]] = {
@@ -52,7 +52,7 @@ def fresh(root: Path) -> dict[Path, str]:
 
 
 def stale(root: Path) -> list[str]:
-    """Return what is not as it ought to be, each with the reason."""
+    """Return the generated files that are not up to date, each with the reason."""
     wrong = []
     for path, text in fresh(root).items():
         if not path.is_file():
@@ -116,7 +116,7 @@ def _link(section: Section) -> str:
 
 def _sections(cases: Sequence[Case], sections: Sequence[Section]) -> list[str]:
     lines = [_MADE, "", "# From the reference to the cases", ""]
-    lines += ["Which cases hold targets to which section of the reference; the links lead to what they require.", ""]
+    lines += ["The cases that check each section of the reference; the links lead to their requirements.", ""]
     rows = []
     for section in sections:
         of_section = sorted((case for case in cases if case.section == section.label), key=lambda case: case.id)
@@ -143,8 +143,8 @@ def _divergences(cases: Sequence[Case], sections: Sequence[Section]) -> list[str
     by_id = {case.id: case for case in cases}
     lines = [_MADE, "", "# Known divergences", ""]
     lines += [
-        "Where an implementation is known to do something else than a case requires. Such a result is no failure of a"
-        " run; the same case failing in another way is, and so is one that passes although it is listed. The last"
+        "Where an implementation is known to deviate from the requirement of a case. Such a result does not fail a run;"
+        " the same case failing in another way does, and so does a case that passes although it is listed. The last"
         f" column names it; {_CODES}.",
         "",
     ]
@@ -185,8 +185,8 @@ def _matrix(cases: Sequence[Case], root: Path) -> list[str]:
     runs = read_json(root / RUNS)
     days = sorted({run.started[:10] for run in runs})
     lines += [
-        f"What targets do with each case, as of {' and '.join(days)}. Counted are cases: one that was run in both"
-        " dialects counts by the worse of them. [What the verdicts mean](index.md#verdicts)."
+        f"The verdicts on targets, as of {' and '.join(days)}. A case that was run in both protocol versions counts"
+        " once, by the worse verdict. [What the verdicts mean](index.md#verdicts)."
         f"{_since_then(cases, runs)}",
         "",
         *verdict_table(runs),

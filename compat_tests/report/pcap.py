@@ -1,6 +1,6 @@
 """Exchanges as a capture file: each connection is a TCP stream on the loopback, with the times of the run.
 
-The packets are made up, the bytes in them are not: Wireshark, tcpflow and ``bktx wire`` read them as they read others.
+The packets are synthetic, the bytes in them are real: Wireshark, tcpflow and ``bktx wire`` read the file as any other.
 """
 
 import datetime
@@ -31,7 +31,7 @@ class _Stream:
         self._requests_from = requests_from
         client_port = CLIENT_PORT_MIN + number % (2**16 - CLIENT_PORT_MIN)
         self._ports = {True: client_port, False: BOOKIE_PORT}
-        start = INITIAL_SEQUENCE + number  # where a port is used again, another one tells the connections apart
+        start = INITIAL_SEQUENCE + number  # connections that share a port differ in this number
         self._next = {True: start, False: start}
 
     def hello(self) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Put the matrix of the docs up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]…``.
+"""Bring the matrix of the docs up to date: ``python -m compat_tests.report.publish RUN.json… [--mutants FILE]…``.
 
 The runs are made with ``bookkeeper-conformance bookie --target … --json RUN.json`` and the same for clients, at any
 time and on any machine; ``bookkeeper-conformance matrix`` makes them all in one go.  Written are the published form of

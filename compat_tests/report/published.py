@@ -74,7 +74,7 @@ def digest(case: Mapping[str, Any]) -> str:
 
 
 def _place(run: Run) -> tuple[Any, ...]:
-    """The same whatever the order in which the files of runs are named."""
+    """A sort key: the order of runs must not depend on the order in which their files are named."""
     release = tuple(int(part) for part in run.target.release.split(".") if part.isdigit())
     return str(run.role), run.target.implementation, release, run.target.name
 

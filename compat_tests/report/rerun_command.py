@@ -6,19 +6,20 @@ from collections.abc import Iterator, Sequence
 from compat_tests.judge.result import Run
 
 _REPORTS = ("--json", "--html", "--junit", "--badge", "--pcap", "--markdown")
-"""Nobody wants them overwritten."""
+"""Options that write reports: a rerun must not overwrite them."""
 
 _CHOICE = ("--only", "--skip")
-"""They give way to the one case."""
+"""Options that select cases: a rerun selects the one case instead."""
 
 _END_OF_OPTIONS = "--"
-"""What follows is the command of a driver."""
+"""The words after it are the command of a driver."""
 
 
 def rerun_command(run: Run, case: str) -> str:
     """Return the command, empty if the run does not say how it was made.
 
-    With the seed, so that ids are the same; but at an address the bookie still has the ledgers of the run before.
+    It has the seed of the run, so that ids are the same; but not for a bookie at an address, which still has the
+    ledgers of that run.
     """
     words = shlex.split(run.command)
     if not words:

@@ -1,4 +1,4 @@
-"""How verdicts look: a sign, a word and a colour each, so that none of them has to be told by colour alone."""
+"""The sign, word and colour of each verdict, so that colour alone never tells verdicts apart."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from compat_tests.judge.verdict import Verdict
 
 @frozen
 class VerdictStyle:
-    """What stands for a verdict."""
+    """How a verdict is shown."""
 
     sign: str
     word: str
@@ -47,10 +47,10 @@ _WORST_FIRST = (
 
 
 def badness(verdict: Verdict) -> int:
-    """Return its place among all, those that need looking at first."""
+    """Return the rank of a verdict; those that need attention come first."""
     return _WORST_FIRST.index(verdict)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """Return the one that says most of a case that was run more than once; None of none."""
+    """Return the worst verdict on a case that was run more than once; None if there is none."""
     return min(verdicts, key=badness, default=None)

@@ -1,1 +1,1 @@
-"""Frames out, replies in: what the suite says on the wire, over sockets that are recorded."""
+"""Frames out, replies in: the suite's side of the wire, over sockets that are recorded."""

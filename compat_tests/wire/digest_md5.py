@@ -1,5 +1,5 @@
-"""SASL DIGEST-MD5 (RFC 2831, "auth", md5-sess): a client's response, with every value open to be wrong on purpose, and
-what a bookie needs to challenge and to judge one."""
+"""SASL DIGEST-MD5 (RFC 2831, "auth", md5-sess): a client's response, any value of which can be made wrong on purpose,
+and the challenge and the check of a bookie."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ NONCE_COUNT = "00000001"
 
 
 def parse(token: bytes) -> dict[str, str]:
-    """The directives of a token, by their names.  Raises ValueError for what is no list of them."""
+    """The directives of a token, by their names.  Raises ValueError for bytes that are no list of them."""
     text, position, found = token.decode("utf-8", "replace"), 0, {}
     while position < len(text):
         match = _DIRECTIVE.match(text, position)
@@ -28,7 +28,7 @@ def parse(token: bytes) -> dict[str, str]:
 def response(challenge: Mapping[str, str], user: str, password: str, cnonce: str, **changed: str) -> tuple[bytes, str]:
     """The answer to a challenge, and the ``rspauth`` that a bookie with the same password answers.
 
-    :param changed: directives that are to say something else than is right; the proof is computed over them
+    :param changed: directives with other values than the right ones; the proof is computed over them
     """
     values = {
         "charset": "utf-8",
@@ -51,12 +51,12 @@ def response(challenge: Mapping[str, str], user: str, password: str, cnonce: str
 
 
 def challenge(nonce: str) -> bytes:
-    """What a bookie answers a client's first token."""
+    """The token with which a bookie answers a client's first one."""
     return f'realm="{SASL_NAME}",nonce="{nonce}",qop="auth",charset=utf-8,algorithm=md5-sess'.encode()
 
 
 def proofs(response: Mapping[str, str], password: str) -> tuple[str, str]:
-    """What a response must have as ``response``, and the bookie's ``rspauth`` to it, if this is the password.
+    """The right ``response`` directive of a response, and the bookie's ``rspauth`` to it, with this password.
 
     Raises ValueError for a response that lacks a directive.
     """
@@ -69,7 +69,7 @@ def proofs(response: Mapping[str, str], password: str) -> tuple[str, str]:
 
 def _proof(values: Mapping[str, str], password: str, method: str) -> str:
     secret = _md5(f"{values['username']}:{values['realm']}:{password}".encode())
-    acting_for = f":{values['authzid']}" if values.get("authzid") else ""  # Java's client always says it
+    acting_for = f":{values['authzid']}" if values.get("authzid") else ""  # Java's client always sends it
     a1 = _md5(secret + f":{values['nonce']}:{values['cnonce']}{acting_for}".encode()).hex()
     a2 = _md5(f"{method}:{values['digest_uri']}".encode()).hex()
     chain = (a1, values["nonce"], values["nc"], values["cnonce"], values["qop"], a2)

@@ -1,4 +1,4 @@
-"""Entries as a writer seals them, and as none would."""
+"""Entries as a writer seals them, and as no writer would."""
 
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
@@ -26,7 +26,7 @@ def entry(
 ) -> bytes:
     """An entry of format V1.
 
-    :param digest: ``crc32c``, ``crc32``, ``hmac`` or ``dummy``; without one there is none, which no bookie minds
+    :param digest: ``crc32c``, ``crc32``, ``hmac`` or ``dummy``; None: the entry has no digest, which no bookie checks
     :param password: of the ledger, for ``hmac``
     :param length: payload bytes of the ledger so far; those of this entry if not given
     """

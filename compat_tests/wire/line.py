@@ -1,4 +1,4 @@
-"""One recorded connection to a target: anything can be sent, and whatever comes is told."""
+"""One recorded connection to a target: anything can be sent, and everything that comes is reported."""
 
 import socket
 import time
@@ -20,7 +20,7 @@ _CHUNK_SIZE = 1 << 18
 _FRAME_SIZE_MAX = 16 << 20
 """Three times what any bookie sends; a length above it is not waited for."""
 _WAITING_MAX, _WAITING_SIZE_MAX = 20_000, 128 << 20
-"""Replies that nobody has asked for yet, and their bytes."""
+"""The most replies that are kept for later calls, and the most bytes of them."""
 
 _LENGTH = codecs.RECORD_LENGTH
 
@@ -28,7 +28,7 @@ Outcome: TypeAlias = Reply | ConnectionClosed | Silence
 
 
 def with_length(frame: bytes) -> bytes:
-    """A frame behind its length."""
+    """A frame after its length."""
     return len(frame).to_bytes(_LENGTH.size, "big") + frame
 
 
@@ -82,12 +82,12 @@ class Line:
     # Sending ---------------------------------------------------------------------------------------------------------
 
     def send(self, *frames: bytes) -> None:
-        """Send frames, each behind its length, in one piece; what they are answered is received later."""
+        """Send frames, each after its length, in one piece; their replies are received later."""
         self._unanswered += frames
         self.send_bytes(b"".join(map(with_length, frames)))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are.  That the target has closed is told by what is received next."""
+        """Send bytes as they are.  If the target has closed the connection, the next call to receive says so."""
         self.recording.sent(self.name, data)
         try:
             self.socket.settimeout(self.left_s())
@@ -137,7 +137,7 @@ class Line:
         return outcome
 
     def receive_for(self, frame: bytes, timeout_s: float | None = None) -> Outcome:
-        """The reply to this request, whatever comes before it; that is kept for its own requests."""
+        """The reply to this request; replies that come before it are kept for their own requests."""
         for index, reply in enumerate(self._waiting):
             if mismatch_of(frame, reply) is None:
                 return self._take(index)
@@ -152,7 +152,7 @@ class Line:
             self._keep(outcome)
 
     def ask(self, frame: bytes) -> Outcome:
-        """Send a request and return what comes of it; a reply to another request is a Mismatch."""
+        """Send a request and return its outcome.  Raises Mismatch for a reply to another request."""
         alone = not self._unanswered and not self._waiting
         self.send(frame)
         outcome = self._next(None) if alone else self.receive_for(frame)
@@ -165,7 +165,7 @@ class Line:
         return outcome
 
     def receive_bytes(self, timeout_s: float) -> bytes | ConnectionClosed:
-        """Whatever bytes are there, at most so many seconds waited for; empty if none came."""
+        """The bytes that have come, or come within ``timeout_s``; empty if there are none."""
         if self._buffer:
             data, self._buffer = bytes(self._buffer), bytearray()
             return data
@@ -176,13 +176,13 @@ class Line:
 
     @property
     def unread(self) -> bytes:
-        """What came of a frame that is not whole."""
+        """The bytes that have come of an incomplete frame."""
         return bytes(self._buffer)
 
     # ---------------------------------------------------------------------------------------------------------------
 
     def _keep(self, reply: Reply) -> None:
-        """For whoever asks for it; a flood must not fill the memory."""
+        """Keep a reply for a later call.  Raises Mismatch for a flood, which must not fill the memory."""
         self._waiting.append(reply)
         self._waiting_size += len(reply.raw)
         if len(self._waiting) > _WAITING_MAX or self._waiting_size > _WAITING_SIZE_MAX:

@@ -1,4 +1,4 @@
-"""Replies of both dialects, taken apart, and whether they answer a request."""
+"""Replies of both protocol versions: parsing them, and matching them with requests."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -101,7 +101,7 @@ def name_of(dialect: Dialect, operation: int) -> str:
 
 
 def parse(frame: bytes) -> Reply:
-    """Take a frame apart.  Raises Unreadable if it is a reply of neither dialect."""
+    """Parse a frame.  Raises Unreadable if it is a reply of neither protocol version."""
     try:
         return _v3(frame) if _is_v3(frame) and not _refuses_version(frame) else _v2(frame)
     except (Malformed, ConstructError, DecodeError, KeyError, ValueError) as error:
@@ -114,7 +114,7 @@ def answers(request: bytes, reply: Reply) -> bool:
 
 
 def mismatch_of(request: bytes, reply: Reply) -> tuple[str, str, str] | None:
-    """What the reply does not have from its request: name, expected, seen; None if it answers it."""
+    """The first field in which a reply differs from its request: name, expected, seen; None if it answers it."""
     txn_id = txn_id_of(request)
     if txn_id is not None and reply.dialect is Dialect.V3:
         return _v3_mismatch_of(request, reply)
@@ -196,7 +196,7 @@ def _v2(frame: bytes) -> Reply:
 
 
 def _v2_echo(request: bytes) -> dict[str, object]:
-    """What a V2 reply has from its request."""
+    """The fields that a V2 reply repeats from its request."""
     (header,) = _HEADER.unpack_from(request, 0)
     version, operation, _ = framing.split_header(header)
     if operation == Operation.AUTH:

@@ -1,4 +1,4 @@
-"""The requests that both dialects have, under one set of names; every one with a number of its own."""
+"""The requests that both protocol versions have, under one set of names; each has a number of its own."""
 
 import itertools
 from typing import Any
@@ -14,7 +14,7 @@ _FIRST_NUMBER = 1000
 
 
 class Requests:
-    """Builds frames of one dialect, without their length.
+    """Builds frames of one protocol version, without their length.
 
     ``key`` is the ledger's master key. A read or batch read carries one only if it fences or is given one.
     """
@@ -54,7 +54,7 @@ class Requests:
         key: bytes | None = None,
         high_priority: bool = False,
     ) -> bytes:
-        """A read of an entry, of the last one if not told which."""
+        """A read of an entry, by default of the last one."""
         if self.dialect is Dialect.V2:
             flags = (Flag.FENCING if fencing else 0) | (Flag.HIGH_PRIORITY if high_priority else 0)
             return v2_requests.read(ledger_id, entry_id, flags=flags, key=key or b"")

@@ -1,4 +1,4 @@
-"""TLS on a recorded line: what is recorded afterwards are the bytes inside."""
+"""TLS on a recorded line: from then on the recording has the bytes inside."""
 
 import datetime
 import ssl
@@ -59,7 +59,7 @@ def bookie_context(
 def shake_hands(line: Line, context: ssl.SSLContext) -> str | None:
     """Do the handshake; give why it failed, or None.
 
-    With TLS 1.3 a client's certificate is refused behind the handshake: what is received next is the end.
+    With TLS 1.3 a client's certificate is refused after the handshake: then the next call to receive gives the end.
     """
     line.socket.settimeout(line.left_s())
     try:

@@ -1,4 +1,4 @@
-"""V2 replies told in a word."""
+"""V2 replies in a few words."""
 
 from protocol_specs import codecs, tails
 from protocol_specs.wire import framing, v2

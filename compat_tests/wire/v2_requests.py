@@ -27,7 +27,7 @@ def add(
 
 
 def read(ledger_id: int, entry_id: int, *, version: int = 2, flags: int = 0, key: bytes = b"") -> bytes:
-    """A read, with whatever key behind it."""
+    """A read, followed by any key."""
     return _READ.pack_fixed(framing.join_header(version, Operation.READ_ENTRY, flags), ledger_id, entry_id) + key
 
 
@@ -42,7 +42,7 @@ def batch_read(
     key: bytes = b"",
     request_id: int = REQUEST_ID,
 ) -> bytes:
-    """A batch read, with whatever key behind it."""
+    """A batch read, followed by any key."""
     header = framing.join_header(version, Operation.BATCH_READ_ENTRY, flags)
     return _BATCH.pack_fixed(header, ledger_id, start, request_id, count, size) + key
 

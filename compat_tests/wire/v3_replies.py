@@ -1,4 +1,4 @@
-"""V3 replies told in a word, and held against each other."""
+"""V3 replies in a few words, and in a form in which those of two bookies can be compared."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.status import BY_V3_CODE
 
-#: What no two bookies agree on, and so is only compared for being there.
+#: Fields in which no two bookies agree: only their presence is compared.
 VOLATILE = ("lac_update_timestamp", "total_disk_capacity", "free_disk_space")
 
 
@@ -21,7 +21,7 @@ def txn_id_of_reply(reply: bytes) -> int | None:
 
 
 def without_volatile_values(reply: bytes) -> bytes:
-    """The reply with 1 in place of what differs from one bookie, or moment, to the next."""
+    """The reply with 1 in each field whose value differs from one bookie, or moment, to the next."""
     message = v3_pb2.Response.FromString(reply)
     part = part_of(message)
     volatile = [name for name in VOLATILE if part is not None and name in part.DESCRIPTOR.fields_by_name]

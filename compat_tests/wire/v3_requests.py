@@ -15,7 +15,7 @@ TXN_ID = 5
 def request(
     operation: int, part: Message | None = None, *, txn_id: int = TXN_ID, version: int = v3.VERSION, priority: int = 0
 ) -> bytes:
-    """The frame of a request without its length; without ``part``, or with one of another operation, as given."""
+    """The frame of a request, without its length; None for ``part`` leaves the part out."""
     header = v3_pb2.PacketHeader(version=version, operation=operation, txn_id=txn_id)  # type: ignore[arg-type]
     if priority:
         header.priority = priority
@@ -60,7 +60,7 @@ def fence(ledger_id: int, entry_id: int = fields.LAST_ENTRY, key: bytes = KEY, *
 
 
 def poll(ledger_id: int, previous_lac: int, time_out: int | None = None, **options: Any) -> bytes:
-    """A long poll that wants the next entry brought home, unless told otherwise."""
+    """A long poll that wants the next entry in its reply, unless ``options`` say otherwise."""
     options = {"flag": v3_pb2.ReadRequest.ENTRY_PIGGYBACK, "entry_id": fields.LAST_ENTRY, **options}
     if time_out is not None:
         options["time_out"] = time_out
@@ -99,7 +99,7 @@ def info(requested: int | None = None, **options: Any) -> bytes:
 
 
 def start_tls(**options: Any) -> bytes:
-    """What a client says before its ClientHello."""
+    """The request that a client sends before its ClientHello."""
     return request(V3Operation.START_TLS, v3_pb2.StartTlsRequest(), **options)
 
 
