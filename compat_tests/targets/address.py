@@ -1,4 +1,4 @@
-"""Whatever listens at an address, as what is judged: it is the user who runs it, and says what it offers."""
+"""A bookie at an address as a target: the user runs it, and says what it offers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compat_tests.targets.unavailable import Unavailable
 
 
 class AddressTarget:
-    """Nothing is started or stopped here but by the user's own ``--control`` command."""
+    """Starts and stops nothing, except by the user's own ``--control`` command."""
 
     how = "running already"
 
@@ -85,7 +85,7 @@ class AddressTarget:
             host, port = self._lifetime.run(controlled.start)
             yield OwnBookie(host, port, cluster=controlled.cluster, bookie_id=f"{host}:{port}", instance=controlled)
         except BaseException:
-            with suppress(Unavailable):  # what went wrong first says more
+            with suppress(Unavailable):  # the first error says more
                 controlled.remove()
             raise
         controlled.remove()

@@ -41,7 +41,7 @@ _KEY_USAGES = (
 
 @attrs.frozen
 class Secrets:
-    """One authority, which both sides trust; a bookie's and a client's identity; who may log in."""
+    """One authority, which both sides trust; a bookie's and a client's identity; the login of a user."""
 
     directory: Path
 

@@ -22,7 +22,7 @@ _AWAY_AT_MOST_S = 20.0
 def new_session(hosts: str) -> Any:
     """A kazoo session, not started.
 
-    Requests have no time-out; those that wait for a server that is gone for good are to fail, and not to wait for ever.
+    Requests have no time-out of their own; the retry limit makes those fail that wait for a server gone for good.
     """
     retry = {"max_tries": -1, "max_delay": 1.0, "deadline": _AWAY_AT_MOST_S}
     return KazooClient(hosts=hosts, timeout=10, connection_retry=retry)
@@ -94,7 +94,7 @@ class Cluster:
                 return []
 
     def registration(self, bookie_id: str) -> bytes | None:
-        """What a bookie has published of itself, whether it takes writes or not; None if it is not registered."""
+        """The data of a bookie's registration, writable or read-only; None if it is not registered."""
         with session(self.zookeeper) as client:
             for folder in ("available", "available/readonly"):
                 try:

@@ -49,7 +49,7 @@ _numbers = itertools.count(1)
 
 
 class ControlledBookie:
-    """One bookie behind the user's command."""
+    """One bookie that the user's command starts and stops."""
 
     def __init__(self, command: str) -> None:
         self._words = shlex.split(command)

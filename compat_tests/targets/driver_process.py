@@ -28,7 +28,7 @@ _LINE_MAX = 256 << 20
 
 @attrs.define(eq=False)
 class JavaError(Exception):
-    """The client failed; Java's threw."""
+    """The client reports an error; for Java's client, an exception."""
 
     code: int | None
     """BookKeeper's client code (-7 no such ledger, -101 fenced, ...); ``None`` for any other exception."""
@@ -36,7 +36,7 @@ class JavaError(Exception):
     """The class of the exception, without its package."""
     message: str
     fields: Reply = attrs.field(factory=dict, repr=False)
-    """What else the driver reported, as how many adds were acknowledged all the same."""
+    """Further values of the driver's reply, as the number of adds that were acknowledged nevertheless."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.code}): {self.message}"
@@ -76,7 +76,7 @@ def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
 def java_driver_command(
     release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
 ) -> list[str]:
-    """The command line of the driver of one release; what it logs is set up in ``work_dir``."""
+    """The command line of the driver of one release; the configuration of its log is written to ``work_dir``."""
     temporary = work_dir / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     return find_jvm().command(
@@ -144,7 +144,7 @@ class LineDriver:
         return self.submit_values(verb, values).result(timeout_s)
 
     def end(self, timeout_s: float = 10) -> None:
-        """Close its standard input, upon which it halts without closing a ledger."""
+        """Close its standard input: it then halts without closing a ledger."""
         self._to_write.put(None)
         try:
             self._popen.wait(timeout_s)
@@ -165,7 +165,7 @@ class LineDriver:
         return tail_of(self.log, lines)
 
     def _write(self) -> None:
-        """On a thread of its own: a driver that does not read must not hold up those who ask it."""
+        """Write requests, on a thread of its own: a driver that does not read must not block its callers."""
         requests = self._popen.stdin
         with contextlib.suppress(OSError, ValueError):  # the end of its output tells why
             while requests is not None and (line := self._to_write.get()) is not None:
@@ -185,7 +185,7 @@ class LineDriver:
             try:
                 number, outcome = parse_reply(line.decode())
             except (ValueError, KeyError):
-                self._kill()  # not a driver: nobody can tell what it will say next
+                self._kill()  # not a driver: its further output means nothing
                 why = f"wrote a line that is no reply, {line[:80]!r}"
                 break
             future = self._waiting.pop(number, None)

@@ -1,7 +1,7 @@
-"""Ends what we have started and removes our directories should we be killed: SIGKILL leaves no time for it.
+"""Ends our processes and removes our directories if we are killed: SIGKILL leaves us no time for that.
 
-Beside us runs a process that reads from a pipe of ours what there is. However we end, it sees the end of the pipe; what
-is still there then it ends and removes. It is this same file, run as a program.
+A second process, this same file run as a program, reads from a pipe of ours which processes and directories there are.
+However we end, it sees the end of the pipe; then it ends the processes and removes the directories that are left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 _PROCESS, _DIRECTORY, _DOCKER = "process", "directory", "docker"
 
-#: What an orderly end of a server may take, when nobody waits for it.
+#: How long an orderly end of a server may take, when nobody waits for it.
 _END_WITHIN_S = 10.0
 _POLL_S = 0.05
 _DAEMON_TIMEOUT_S = 20.0
@@ -29,26 +29,26 @@ _guardian: subprocess.Popen[bytes] | None = None
 
 
 def watch_process(pid: int) -> None:
-    """Have this child of ours ended should we be killed before it."""
+    """Have this child of ours ended if we are killed before it ends."""
     started = start_time(pid)
     if started is not None:
         _tell(f"{_PROCESS} {pid} {started}")
 
 
 def watch_directory(path: Path) -> None:
-    """Have this directory removed should we be killed before we do it."""
+    """Have this directory removed if we are killed before we do it."""
     _tell(f"{_DIRECTORY} {path}")
 
 
 def watch_docker(url: str, resource: str) -> None:
-    """Have this container or image removed should we be killed before we do it; ``/containers/…`` or ``/images/…``."""
+    """Have this container or image removed if we are killed before we do it; ``/containers/…`` or ``/images/…``."""
     scheme, _, path = url.partition("://")
     if scheme == "unix":
         _tell(f"{_DOCKER} {resource} {path}")
 
 
 def start_time(pid: int) -> int | None:
-    """When a process was started, in the system's ticks: with its number that names it for ever. None if it is gone."""
+    """When a process was started, in the system's ticks; with its id this names it for good. None if it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -75,7 +75,7 @@ def _tell(line: str) -> None:
 
 
 def clean(lines: list[str]) -> None:
-    """End the processes and remove the directories that were told of, those that are there still."""
+    """End the processes and remove the directories that the lines name, if they are still there."""
     words = [line.rstrip("\n").split(" ", 1) for line in lines]
     for kind, rest in reversed(words):  # the containers before their image
         if kind == _DOCKER:

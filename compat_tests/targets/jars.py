@@ -1,7 +1,7 @@
 """Fetch the jars of a lock file from Maven Central, in Python, and check each against its sha256.
 
-The JVM never downloads anything: its trust store is its own, so it fails behind a site's certificate authority, where
-Python's ``requests`` follows the usual environment variables. No jar is used unless its hash is the locked one.
+The JVM never downloads anything: its trust store is its own, so it fails at sites with an own certificate authority;
+Python's ``requests`` follows the usual environment variables there. No jar is used unless its hash is the locked one.
 """
 
 from __future__ import annotations

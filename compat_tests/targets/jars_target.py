@@ -1,4 +1,4 @@
-"""A Java bookie as what is judged: its locked jars on a local JVM, one process a site."""
+"""A Java bookie as a target: its locked jars on a local JVM, one process a site."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.started_target import Recipe, StartedTarget
 from compat_tests.targets.unavailable import Unavailable
 
-#: Name on the command line to the class of Java's.
+#: Java's class, by the name on the command line.
 STORAGES = {"sorted": "SortedLedgerStorage", "interleaved": "InterleavedLedgerStorage", "db": "DbLedgerStorage"}
 
 

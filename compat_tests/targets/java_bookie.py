@@ -161,7 +161,7 @@ class JavaBookie:
         return self.start(timeout_s)
 
     def configuration(self) -> dict[str, object]:
-        """What is written to ``bk_server.conf``."""
+        """The keys and values of ``bk_server.conf``."""
         values: dict[str, object] = {
             "bookiePort": self.port,
             "metadataServiceUri": self.cluster.uri,

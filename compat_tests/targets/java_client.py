@@ -115,7 +115,7 @@ class JavaClient:
             self._driver.end()
 
     def kill(self) -> None:
-        """SIGKILL: a writer that is gone without a word."""
+        """End the process with SIGKILL, as when a writer is lost."""
         self.driver.kill()
 
     def call(self, verb: str, timeout_s: float | None = None, **values: object) -> Reply:

@@ -11,13 +11,13 @@ from compat_tests.targets.driver_process import DriverProcess
 
 @attrs.frozen
 class Question:
-    """A list, and what Java is asked about it."""
+    """A list, and the ids that Java looks for in it."""
 
     data: bytes
     probed: Sequence[int]
     """Ids to be looked for one by one."""
     expected: Sequence[int]
-    """Ids, ascending, that should be there: Java tells which it takes for missing.
+    """Ids, ascending, that should be there: Java reports those that it takes for missing.
 
     Java walks from the first to the last, so they lie close together.
     """
@@ -25,7 +25,7 @@ class Question:
 
 @attrs.frozen
 class Answer:
-    """What Java finds in a list."""
+    """Java's findings in a list."""
 
     count: int
     found: list[int]
@@ -35,13 +35,13 @@ class Answer:
 
 
 def encode(driver: DriverProcess, sets: Iterable[Iterable[int]]) -> list[bytes]:
-    """What Java makes of each set of entry ids; raises :class:`JavaError`."""
+    """The bytes of Java's list for each set of entry ids; raises :class:`JavaError`."""
     texts = driver.call("encode_entry_lists", sets=";".join(map(_ids, sets)))["lists"]
     return [bytes.fromhex(text) for text in texts.split(";")]
 
 
 def decode(driver: DriverProcess, questions: Sequence[Question]) -> list[Answer]:
-    """What Java finds in each list; raises :class:`JavaError` if it cannot read one."""
+    """Java's findings in each list; raises :class:`JavaError` if it cannot read one."""
     reply = driver.call(
         "decode_entry_lists",
         lists=";".join(each.data.hex() for each in questions),

@@ -1,4 +1,4 @@
-"""A Java bookie in the words that every target's instances understand."""
+"""A Java bookie with the methods that the instances of every target have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from compat_tests.targets.java_bookie import JavaBookie
 
 
 class JavaInstance:
-    """A :class:`JavaBookie` in the words of :class:`compat_tests.targets.sites.Instance`."""
+    """A :class:`JavaBookie` as a :class:`compat_tests.targets.sites.Instance`."""
 
     def __init__(self, bookie: JavaBookie, read_only: bool) -> None:
         self.bookie = bookie
@@ -22,6 +22,6 @@ class JavaInstance:
         self.bookie.stop()
 
     def kill(self) -> None:
-        """End it with SIGKILL; its registration goes at once, or it would wait for that when it starts again."""
+        """End it with SIGKILL, and remove its registration: its next start would wait until that expires."""
         if self.bookie.process.running:
             self.bookie.kill(expire=True)

@@ -23,7 +23,7 @@ class DriverCalls(Protocol):
 
 @attrs.frozen
 class AppendResult:
-    """What became of many adds that all succeeded."""
+    """The result of many adds that all succeeded."""
 
     first: int
     last: int
@@ -102,7 +102,7 @@ class JavaLedger:
         return _bodies(reply, start)
 
     def last_add_confirmed(self) -> int:
-        """What the handle knows, without asking any bookie."""
+        """The last add confirmed that the handle knows, without asking any bookie."""
         return self._last_add_confirmed("handle")
 
     def read_last_add_confirmed(self, how: str = "quorum") -> int:

@@ -1,4 +1,4 @@
-"""Whatever a target starts lives as long as this: servers, the last things of all, and a directory for their files."""
+"""The lifetime of all that a target starts: servers, final actions, and a directory for their files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from compat_tests.targets.unavailable import Unavailable
 
 T = TypeVar("T")
 
-#: These end a program without a word to its ``finally`` clauses; while a target lives they are exceptions.
+#: These end a program without running its ``finally`` clauses; while a target lives they raise SystemExit instead.
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 #: As many starts at once as a small machine can bear: a Java bookie takes a core for two seconds.
 _STARTS_AT_ONCE = 2
 
-#: How long the end waits for a start that was under way; its server is stopped, so that it fails soon.
+#: How long the end waits for a start that is under way; its server is stopped, so the start fails soon.
 _START_ENDS_WITHIN_S = 30.0
 
 
@@ -39,7 +39,7 @@ class CleanupFailed(Exception):
 
 
 class Lifetime:
-    """A context manager: what was launched or made within is stopped and removed at the end, whatever ends it.
+    """A context manager: whatever ends it, the servers and directories that were made within are then removed.
 
     Ctrl-C and SIGTERM reach the main thread only. Starts are made in other threads, so that no signal comes between a
     process and the note that it exists.
@@ -69,7 +69,7 @@ class Lifetime:
         return path
 
     def launch(self, server: Stoppable, start: Callable[[], T]) -> T:
-        """Run ``start`` and return what it returns; ``server`` is stopped at the end, or when that comes meanwhile."""
+        """Run ``start`` and return its result; ``server`` is stopped at the end, even if the end comes meanwhile."""
         with self._changed:
             self._refuse_if_closed()
             self._servers.append(server)
@@ -83,13 +83,13 @@ class Lifetime:
         return self._threads.submit(self._run_start, start).result()
 
     def forget(self, server: Stoppable) -> None:
-        """It has been stopped, and will not be started again."""
+        """Drop a server that has been stopped and will not be started again."""
         with self._changed:
             if server in self._servers:
                 self._servers.remove(server)
 
     def finally_do(self, action: Callable[[], None]) -> None:
-        """Do this at the end, after the servers have been stopped; the last one said comes first."""
+        """Do this at the end, after the servers have been stopped; the last action that was given comes first."""
         with self._changed:
             self._refuse_if_closed()
             self._last.append(action)
@@ -102,7 +102,7 @@ class Lifetime:
             troubles = self._stop_servers()
             with self._changed:
                 self._changed.wait_for(lambda: self._starting == 0, _START_ENDS_WITHIN_S)
-            troubles += self._stop_servers()  # those whose process came after they were told to stop
+            troubles += self._stop_servers()  # servers whose process came up only after the first stop
             self._threads.shutdown(wait=False)
             while self._last:
                 troubles += _errors_of(self._last.pop())

@@ -1,4 +1,4 @@
-"""What the user says of a target beyond its name."""
+"""The options of a target beyond its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BadTarget(ValueError):
 
 @attrs.frozen(kw_only=True)
 class TargetOptions:
-    """What else the user said of the target; each kind of target takes what is for it."""
+    """The user's options for a target; each kind of target takes those that are for it."""
 
     metadata: str | None = None
     """For an address: the ``zk+hierarchical://…`` URI of its cluster."""

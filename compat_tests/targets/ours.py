@@ -1,4 +1,4 @@
-"""Our bookie as what is judged: one process a site, over SQLite or a ZooKeeper."""
+"""Our bookie as a target: one process a site, over SQLite or a ZooKeeper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DISTRIBUTION = "bookkeeper_tx"
 
 
 class RegisteredBookie(TwistdBookie):
-    """One in a ZooKeeper: after a kill its registration goes at once, or its next start would wait for that."""
+    """A bookie in a ZooKeeper: a kill also removes its registration, else its next start would wait until it expires."""
 
     def __init__(self, cluster: Cluster, work_dir: Path, **options: Any) -> None:
         super().__init__(cluster.uri, work_dir, **options)

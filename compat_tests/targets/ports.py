@@ -1,4 +1,4 @@
-"""Choose a TCP port for a server that cannot be told to choose one itself."""
+"""Choose a TCP port for a server that cannot choose one itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import IO
 
 from compat_tests.targets.cache import cache_directory
 
-#: Below the range from which Linux takes the ports of outgoing connections: a port in that range can be free when
-#: we look and be some client's when the server starts.
+#: Below the range from which Linux takes the ports of outgoing connections: a port in that range may be free when
+#: it is chosen, and belong to some client when the server starts.
 LOWEST, HIGHEST = 16000, 32000
 
 _TRIES = 200
@@ -21,7 +21,7 @@ _choosing = threading.Lock()
 
 
 class _PortLocks:
-    """The ports that processes of this project have chosen: each holds a lock on a byte of one file while it lives."""
+    """The ports that this process has chosen: it holds a lock on one byte of a shared file for each while it lives."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None

@@ -23,7 +23,7 @@ class StartFailed(Exception):
 
 
 class ServerProcess:
-    """A process that serves until it is told to stop.
+    """A process that serves until it is stopped.
 
     It gets a session of its own, so that Ctrl-C reaches the tests first and they stop it in order.
 
@@ -152,7 +152,7 @@ def tail_of(log: Path, lines: int) -> str:
 
 
 def register(popen: subprocess.Popen[bytes]) -> None:
-    """Have a process ended when Python exits, or is killed, should nobody have ended it."""
+    """Have a process ended when Python exits, or is killed, if it has not ended before."""
     _alive.add(popen)
     guardian.watch_process(popen.pid)
 

@@ -39,7 +39,7 @@ _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release
 _selection = pytest.StashKey[ReleaseSelection]()
 _table = pytest.StashKey["Table"]()
 
-#: What a report and a worker bring to the table.
+#: The names under which a report has a row of the table, and a worker the tests that it left out.
 _ROW = "bookkeeper_row"
 _LEFT_OUT = "bookkeeper_left_out"
 

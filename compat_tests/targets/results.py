@@ -15,7 +15,7 @@ NOT_CHECKED = "not checked"
 #: The column of cases that are about no release.
 NO_RELEASE = "any"
 
-#: A case is what its worst part was.
+#: Of the outcomes of a case's parts, the worst counts.
 _WORSE = {PASSED: 0, NOT_CHECKED: 1, FAILED: 2}
 
 
@@ -36,7 +36,7 @@ class Results:
                 places.append(f"{case} on {release}")
 
     def expect(self, case: str, releases: Iterable[str], reason: str) -> None:
-        """Say which releases a case is for as well; those nobody records are *not checked here*."""
+        """Name releases that a case is also for; those without a record are *not checked here*."""
         for release in releases:
             if (case, release) not in self._cells:
                 self.record(case, release, NOT_CHECKED, reason)

@@ -1,4 +1,4 @@
-"""Which releases a case is for, and on which of these it runs this time."""
+"""The releases that a case is for, and those of them on which it runs this time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAIN_RELEASES = ("4.16.6", "4.18.0")
 
 
 class DefaultReleases(Enum):
-    """On which of the releases it is for a case runs when nothing else is asked for."""
+    """The releases on which a case runs by default, out of those that it is for."""
 
     NEWEST = "newest"
     """On the newest of them."""
@@ -24,7 +24,7 @@ class DefaultReleases(Enum):
 
 @attrs.frozen
 class ReleaseSelection:
-    """What was asked for on the command line or in the environment."""
+    """The releases that the command line or the environment asks for."""
 
     full: bool = False
     """Every case on every release it is for."""

@@ -1,4 +1,4 @@
-"""Where a target can be talked to: its sites, and an instance of one's own that may be stopped and killed."""
+"""The bookies of a target: its shared sites, and a bookie of a case's own, which may be stopped and killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TLS = "tls"
 AUTH = "auth"
 TLS_AUTH = "tls+auth"
 
-#: What :meth:`Target.site` may be asked for; an instance of one's own comes from :meth:`Target.own`.
+#: The kinds of site that :meth:`Target.site` gives; a bookie of a case's own comes from :meth:`Target.own`.
 SHARED_KINDS = (PLAIN, READ_ONLY, TLS, AUTH, TLS_AUTH)
 
 
@@ -29,7 +29,7 @@ class NotOffered(Exception):
 
 @attrs.frozen
 class TlsFiles:
-    """What a client needs to talk TLS to a site, as PEM files."""
+    """The PEM files that a client needs to speak TLS with a site."""
 
     ca: Path
     """The authority that signed the site's certificate."""
@@ -41,7 +41,7 @@ class TlsFiles:
 
 @attrs.define
 class Site:
-    """An address where bookie requests are answered, and what it takes to be let in."""
+    """The address of a bookie, and the files and credentials that it wants of its clients."""
 
     host: str
     port: int
@@ -70,7 +70,7 @@ class Instance(Protocol):
 
 @attrs.define(kw_only=True, eq=False)
 class OwnBookie(Site):
-    """A bookie of one's own, with directories that were empty when it came, and a cluster of its own.
+    """A bookie of a case's own, with directories that were empty at first, and a cluster of its own.
 
     ``start`` raises ``StartFailed`` (compat_tests.targets.process) when the bookie ends instead of serving; that may be
     what a case wants to see.

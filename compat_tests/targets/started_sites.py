@@ -1,4 +1,4 @@
-"""Sites that are started when they are first asked for, each once, whoever asks."""
+"""Sites that are started when they are first asked for, each once for all callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets that start their own bookies have in common: sites on demand, bookies of one's own, an end."""
+"""The base of targets that start their own bookies: sites on demand, bookies of a case's own, and the end of all."""
 
 from __future__ import annotations
 

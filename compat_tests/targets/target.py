@@ -1,4 +1,4 @@
-"""What is judged: our bookie, a Java bookie by jars or in Docker, or whatever listens at an address.
+"""Targets, which are judged: our bookie, a Java bookie by jars or in Docker, or a bookie at an address.
 
     with parse("java:4.18.0", TargetOptions()) as target:
         site = target.site("plain")            # host and port; starts what is needed, once
@@ -44,7 +44,7 @@ class Target(Protocol):
 
     @property
     def implementation(self) -> str:
-        """Whose it is: ``java``, ``bookkeeper_tx``, or what the user says of an address."""
+        """Its implementation: ``java``, ``bookkeeper_tx``, or the user's word for an address."""
 
     @property
     def release(self) -> str:

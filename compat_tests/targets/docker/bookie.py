@@ -15,7 +15,7 @@ from compat_tests.targets.process import ServerProcess
 
 
 class ContainerProcess(ServerProcess):
-    """A container in the words of a process. It is made when first started, and kept until :meth:`remove`."""
+    """A container with the methods of a process. It is made when first started, and kept until :meth:`remove`."""
 
     def __init__(self, name: str, daemon: Daemon, image: Image, arguments: list[str], folder: Path) -> None:
         super().__init__(name, arguments, folder / "bookie.log")

@@ -36,7 +36,7 @@ _APT = ("apt-get", "-y", "-q", "--no-install-recommends")
 
 @attrs.frozen
 class Daemon:
-    """One that answers."""
+    """A daemon that answers."""
 
     url: str
     origin: str
@@ -46,7 +46,7 @@ class Daemon:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes Docker's own library find it."""
+        """The environment in which Docker's own library finds it."""
         return {"DOCKER_HOST": self.url}
 
 
@@ -136,7 +136,7 @@ class PrivateDaemon:
         self._process.wait_until(lambda: _connect(self.url, "") is not None, _START_TIMEOUT_S, "answering")
 
     def remove(self) -> None:
-        """End it with its containers, and remove what one that was killed leaves too: its containerd, its mounts."""
+        """End it with its containers; also remove the containerd and the mounts that a killed daemon leaves."""
         self._process.stop(timeout_s=30)
         self._end_containerd()
         for directory in (self._directory, self._sockets):

@@ -1,4 +1,4 @@
-"""A Java bookie as what is judged, in containers."""
+"""A Java bookie in containers as a target."""
 
 from __future__ import annotations
 
