@@ -17,7 +17,7 @@ DISTRIBUTION = "bookkeeper_tx"
 
 
 class RegisteredBookie(TwistdBookie):
-    """A bookie in a ZooKeeper: a kill also removes its registration, else its next start would wait until it expires."""
+    """A bookie in a ZooKeeper: a kill also removes its registration, or its next start would wait until it expires."""
 
     def __init__(self, cluster: Cluster, work_dir: Path, **options: Any) -> None:
         super().__init__(cluster.uri, work_dir, **options)
