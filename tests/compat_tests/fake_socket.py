@@ -5,7 +5,7 @@ import os
 
 
 class FakeSocket:
-    """Gives what it was filled with, piece by piece, then silence; or its end."""
+    """Gives the pieces that it was made with, one by one; then silence, or its end."""
 
     def __init__(self, *pieces: bytes | type[OSError] | str) -> None:
         self.pieces = list(pieces)

@@ -16,7 +16,7 @@ DATA = tomllib.loads(PATH.read_text(encoding="utf-8"))
 NUMBERS = {number: [number] for number in DATA["defects"]} | {
     number: lesson["issues"] for number, lesson in DATA["lessons"].items()
 }
-"""Under which names a case may say that it shows a defect."""
+"""The names under which a case may say that it shows a defect."""
 
 ERRATA = Path(__file__).parent.parent.parent / "docs/protocol/errata.md"
 LEGEND = [

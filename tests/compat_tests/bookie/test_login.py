@@ -1,4 +1,4 @@
-"""Tokens of a bookie: those that make no sense are its fault."""
+"""Tokens of a bookie: one that makes no sense is the bookie's fault."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_any_other_token_may_lack_a_nonce() -> None:
 
 
 def line(outcome: Reply | ConnectionClosed | Silence) -> Any:
-    """A connection on which this comes of any request."""
+    """A connection on which any request has this outcome."""
 
     class FakeLine:
         def ask(self, frame: bytes) -> Reply | ConnectionClosed | Silence:

@@ -1,4 +1,4 @@
-"""Many requests at once: what comes of those that the bookie does not take."""
+"""Many requests at once: those that the bookie refuses as too many are sent again."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What a bookie is found to have, and that it cannot be broken enough to be let off."""
+"""The features that probing finds; a broken bookie does not escape its cases."""
 
 import threading
 

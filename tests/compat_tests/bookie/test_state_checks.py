@@ -1,4 +1,4 @@
-"""What the cases of the tables of answers want, and what they let pass."""
+"""The cases of the tables of answers: the replies that they require, and those that they tolerate."""
 
 import pytest
 

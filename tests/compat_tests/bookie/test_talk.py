@@ -1,4 +1,4 @@
-"""What a reply must have, and what counts as the end of a connection."""
+"""Checks of replies, and of the end of a connection."""
 
 import time
 

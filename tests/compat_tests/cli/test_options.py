@@ -1,4 +1,4 @@
-"""What is made of the options: usage errors that say what to change."""
+"""Mistakes in the options: the usage errors say what to change."""
 
 import re
 from pathlib import Path

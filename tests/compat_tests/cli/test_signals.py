@@ -1,4 +1,4 @@
-"""A run ends in order when it is told to."""
+"""A run ends in order on a signal."""
 
 import signal
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether the reports can be written is found out before a run, and said in a word after it."""
+"""Reports that cannot be written: found before a run, and named in one line after it."""
 
 import os
 

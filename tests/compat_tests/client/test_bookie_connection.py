@@ -53,7 +53,7 @@ def secrets(tmp_path):
 
 
 def served(bookie, peer):
-    """Let the client say what it has to say, and wait for its end."""
+    """Let the client send all that it has, and wait for its end."""
     BookieConnection(bookie, peer, "bookie 1, connection 1").start()
     assert peer.ended.wait(10)
     assert bookie.troubles == []

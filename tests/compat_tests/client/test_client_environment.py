@@ -1,4 +1,4 @@
-"""What the client role leaves in a ZooKeeper of somebody else's: nothing, or a word about it."""
+"""The client role leaves nothing in a ZooKeeper that it did not start, or reports what is left."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a case sees of the client: values, errors, and the lack of an answer."""
+"""The judged client as a case sees it: values, errors, and the lack of an answer."""
 
 from concurrent.futures import Future
 
@@ -21,7 +21,7 @@ class Stage:
 
 
 class Driver:
-    """Answers with what it was given."""
+    """Answers with the values that it was made with."""
 
     def __init__(self, *outcomes):
         self.outcomes, self.requests = list(outcomes), []

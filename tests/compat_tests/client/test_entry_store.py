@@ -1,4 +1,4 @@
-"""The honest half of a scripted bookie, in both dialects: what it understands, keeps and answers."""
+"""The honest answers of a scripted bookie, in both protocol versions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is called damaged differs in exactly one place."""
+"""Damaged copies differ in exactly one place."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The ledgers' records of one case, when the client that is judged has done away with them."""
+"""The records of a case's ledgers, when the judged client has deleted them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from compat_tests.judge.verdict import Mismatch
 
 
 class Empty:
-    """A session of a ZooKeeper in which nothing is."""
+    """A session with an empty ZooKeeper."""
 
     def get(self, path: str) -> Any:
         raise NoNodeError

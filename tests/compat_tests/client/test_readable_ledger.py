@@ -1,4 +1,4 @@
-"""What cases about reading look at, and what they tolerate."""
+"""Checks that the cases about reading share, and the reads that they tolerate."""
 
 import pytest
 

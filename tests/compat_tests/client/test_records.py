@@ -1,4 +1,4 @@
-"""Ledger metadata as the suite writes and reads them, held against what our own code makes of the same bytes."""
+"""Ledger metadata as the suite writes and reads them, compared with our own code on the same bytes."""
 
 import attrs
 import pytest

@@ -1,4 +1,4 @@
-"""What a case needs of a client, and what it does without."""
+"""A client that sends requests one after the other makes a case unsupported; one that sends none fails it."""
 
 import pytest
 

@@ -16,7 +16,7 @@ def side_of(secrets: Secrets, clients: bool = False) -> TlsSide:
 
 
 def shake_hands(side: TlsSide, peer: TlsPeer) -> bytes:
-    """Pass bytes to and fro while the client has some; gives what came inside."""
+    """Pass bytes to and fro while the client has some; gives the bytes that came inside TLS."""
     inside = b""
     while data := peer.answer():
         inside += side.receive(data)

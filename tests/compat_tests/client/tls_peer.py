@@ -9,9 +9,9 @@ from compat_tests.wire.tls import client_context
 
 
 class TlsPeer:
-    """What a bookie sends goes in; what the client says comes out.
+    """Bytes of a bookie go in; bytes of the client come out.
 
-    As a socket it first says ``clear``, then carries out the handshake, then says ``inside`` in one record, and ends.
+    As a socket it first sends ``clear``, then carries out the handshake, then sends ``inside`` in one record, and ends.
     """
 
     def __init__(self, secrets: Secrets, clear: bytes = b"", inside: bytes = b"", shows: bool = False) -> None:
@@ -21,12 +21,12 @@ class TlsPeer:
         self.clear, self.inside = clear, inside
         self.heard_in_clear = b""
         self.wire = b""
-        """All that came behind the agreement."""
+        """All bytes that came after the agreement to TLS."""
         self.ended = threading.Event()
         self._begun = self._up = False
 
     def answer(self) -> bytes:
-        """What the client says next in the handshake; nothing if it is done and all was said."""
+        """The next bytes of the client; none if the handshake is done and all are sent."""
         self._begun = True
         try:
             if not self._up:
@@ -40,7 +40,7 @@ class TlsPeer:
         return self.leaving.read()
 
     def heard(self) -> bytes:
-        """What came inside TLS."""
+        """The bytes that came inside TLS."""
         found = b""
         try:
             while data := self.tls.read(1 << 16):

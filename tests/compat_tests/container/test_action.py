@@ -1,4 +1,4 @@
-"""What other projects use in their continuous integration: the action, the workflow of the guide, the container."""
+"""For the continuous integration of other projects: the action, the workflow of the guide, the container."""
 
 import os
 import re

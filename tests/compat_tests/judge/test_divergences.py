@@ -88,7 +88,7 @@ def test_every_record_is_of_releases_that_the_case_is_for():
 
 
 _A_STATUS_ALONE = ("BKW-CRASH-029",)
-"""Cases that look at nothing but this status."""
+"""Cases that check nothing but this status."""
 
 
 def test_words_on_record_say_more_than_a_status_or_a_number():

@@ -1,4 +1,4 @@
-"""The file in which a user says what a target is."""
+"""The file in which a user declares the features of a target."""
 
 import pytest
 

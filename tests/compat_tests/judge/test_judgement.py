@@ -1,4 +1,4 @@
-"""Which verdict comes of what a case does."""
+"""The verdict on each way in which a case can end."""
 
 import pytest
 from attrs import evolve

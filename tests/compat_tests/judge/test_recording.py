@@ -1,4 +1,4 @@
-"""What is kept of an exchange."""
+"""The part of an exchange that is kept."""
 
 from compat_tests.judge.recording import BYTES_MAX, EVENTS_MAX, Recording
 

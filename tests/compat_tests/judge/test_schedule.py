@@ -1,4 +1,4 @@
-"""In which order cases are tried, and which are not."""
+"""The order in which cases are tried, and the cases that are not."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Runs made up for the tests of reports, with frames of the vectors."""
+"""Sample runs for the tests of reports, with frames of the vectors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ EXCHANGES = [name for name, vector in _VECTORS.items() if "request" in vector]
 
 
 def exchange(*names: str, offset_s: float = 0.0) -> list[Event]:
-    """Return the requests and replies of vectors, and what happened in the end."""
+    """Return the requests and replies of vectors, and a remark on the end."""
     events, at = [], offset_s
     for vector in map(_VECTORS.__getitem__, names):
         for side, sender in (("request", SUITE), ("reply", TARGET)):

@@ -1,4 +1,4 @@
-"""What a person sees of a run."""
+"""A run on the console."""
 
 import io
 

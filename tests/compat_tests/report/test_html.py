@@ -19,7 +19,7 @@ VOID = {"meta", "link", "input", "br", "img"}
 
 
 class Balance(HTMLParser):
-    """Looks that every tag is closed."""
+    """Checks that every tag is closed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""JSON of which people read the differences."""
+"""JSON whose differences people read."""
 
 import json
 

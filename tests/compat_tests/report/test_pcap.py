@@ -1,4 +1,4 @@
-"""Captures of runs, read back as anybody's are."""
+"""Captures of runs, read back as any other capture."""
 
 from pathlib import Path
 

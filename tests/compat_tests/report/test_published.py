@@ -158,7 +158,7 @@ def test_a_case_that_requires_something_else_by_now_says_so(fields: dict[str, An
     now = {**SUITE, "BKW-READ-001": in_suite(1, **fields)}
     (after,) = from_file(run_of(SUITE.values()), suite=now)
     assert [each.get(REMARK) for each in after.cases] == [CHANGED, None]
-    (later,) = from_file(after, suite=now)  # the text of now is not that of the run either
+    (later,) = from_file(after, suite=now)  # the present text is not that of the run either
     assert [each.get(REMARK) for each in later.cases] == [CHANGED, None]
 
 

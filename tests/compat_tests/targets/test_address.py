@@ -1,4 +1,4 @@
-"""What an address offers is what its user says."""
+"""A target at an address offers the sites that its user names."""
 
 from pathlib import Path
 

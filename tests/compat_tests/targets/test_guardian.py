@@ -1,4 +1,4 @@
-"""What is ended and removed when nobody else can."""
+"""Processes and directories that are ended and removed after our own end."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from compat_tests.targets import guardian
 
 
 class Machine:
-    """Processes by number, with the time of their start; those of ``deaf`` do not end when they are asked."""
+    """Processes by number, with the time of their start; those of ``deaf`` ignore SIGTERM."""
 
     def __init__(self, processes: dict[int, int], deaf: set[int]) -> None:
         self.processes, self.deaf = processes, deaf

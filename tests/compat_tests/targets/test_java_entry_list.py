@@ -1,4 +1,4 @@
-"""What the Java driver is asked about lists of entries, and how its answers are read."""
+"""Questions to the Java driver about lists of entries, and the parsing of its answers."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from compat_tests.targets.java_entry_list import Answer, Question, decode, encod
 
 
 class Driver:
-    """Answers what it was told to, and keeps what it was asked."""
+    """Gives the answer that it was made with, and keeps the request."""
 
     def __init__(self, **reply: str) -> None:
         self.reply = reply

@@ -1,4 +1,4 @@
-"""What a target starts ends with it."""
+"""Everything that a target starts ends with it."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ from compat_tests.targets.unavailable import Unavailable
 
 
 class Server:
-    """One that runs between start and stop, and says so."""
+    """A server that knows whether it runs: between start and stop."""
 
     def __init__(self, journal: list[str], name: str = "server") -> None:
         self.journal = journal
@@ -23,7 +23,7 @@ class Server:
         return self.name
 
     def start_slowly(self) -> str:
-        """Until it is stopped; and it is running all the same."""
+        """Start until it is stopped; it runs all the same."""
         self.released.wait(10)
         return self.start()
 

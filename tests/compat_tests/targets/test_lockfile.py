@@ -1,4 +1,4 @@
-"""Lock files: what a line may be, and that the checked-in ones are whole."""
+"""Lock files: the form of a line, and the checked-in files."""
 
 import pytest
 

@@ -12,7 +12,7 @@ from compat_tests.targets.ports import choose_port
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody else chooses ports: other tests, of this process or another, have theirs locked."""
+    """A cache of its own: in the common one other tests, of this process or another, have locked their ports."""
     monkeypatch.setenv("BKTX_CACHE", str(tmp_path))
     monkeypatch.setattr(ports, "_port_locks", ports._PortLocks())
     monkeypatch.setattr(ports, "_own_ports", set())

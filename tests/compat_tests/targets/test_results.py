@@ -1,4 +1,4 @@
-"""The table, and which releases a case runs on."""
+"""The table, and the releases that a case runs on."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The suite's own DIGEST-MD5 against the example that RFC 2831 has."""
+"""The suite's own DIGEST-MD5 against the example of RFC 2831."""
 
 import pytest
 

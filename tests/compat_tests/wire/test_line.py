@@ -1,4 +1,4 @@
-"""What a line makes of the bytes, ends and silences of a target."""
+"""The outcomes that a line makes of the bytes, ends and silences of a target."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Contexts of clients, and certificates that nobody has signed."""
+"""Contexts of clients, and certificates that no authority has signed."""
 
 import ssl
 from pathlib import Path

@@ -57,7 +57,7 @@ def test_what_is_sent_and_accepted_is_told_in_words() -> None:
 
 
 def test_how_much_a_request_without_its_part_binds_is_said_once() -> None:
-    """Java 4.18 closes on it, and no client sends one: it binds no more here than there."""
+    """Java 4.18 closes the connection on such a request, and no client sends one: the levels of its cases agree."""
     rows = [row for row in REACHABLE if row.request.body is Body.WITHOUT_PART]
     ids = ["BKW-DETECT-010", "BKW-LIST-014", *(states.case_id(row) for row in rows)]
     assert len(rows) == 2

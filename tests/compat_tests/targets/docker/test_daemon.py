@@ -1,4 +1,4 @@
-"""Which daemon is used, and what is said where there is none."""
+"""The choice of a daemon, and the message where there is none."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which image a release runs in, and what the local one is made of."""
+"""The image that a release runs in, and the contents of the local one."""
 
 import io
 import tarfile
@@ -16,7 +16,7 @@ docker_errors = pytest.importorskip("docker.errors")
 
 
 class Images:
-    """What a daemon has, and what a registry has."""
+    """The images of a daemon, and those of a registry."""
 
     def __init__(self, here: set[str], elsewhere: set[str]) -> None:
         self.here, self.elsewhere = here, elsewhere
