@@ -31,7 +31,7 @@ class InvalidInput:
     about: str
     streams: tuple[bytes, ...]
     connection: str
-    """What becomes of the connection: ``closed``, ``open``, ``waits`` or ``any``."""
+    """How the connection goes on: ``closed``, ``open``, ``waits`` or ``any``."""
     status: str
     """The name of the status that is answered; empty if nothing is."""
 

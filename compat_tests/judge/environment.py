@@ -19,7 +19,7 @@ class Environment(Protocol):
 
     @property
     def info(self) -> TargetInfo:
-        """What is judged."""
+        """The target that is judged."""
 
     @property
     def base(self) -> str:

@@ -101,7 +101,7 @@ class Matrix:
 
     @property
     def features(self) -> dict[str, list[str]]:
-        """What each target has, by feature."""
+        """Whether each target has a feature, by feature."""
         names = sorted({name for column in self.columns for name in column.run.features})
         return {name: [column.run.features.get(name, "") for column in self.columns] for name in names}
 

@@ -1,4 +1,4 @@
-"""Who watches the watchman: which deliberate defects of a target the cases find."""
+"""Who watches the watchman: the deliberate defects of a target that the cases find."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Mutant:
     name: str
     role: str
     sentence: str
-    """What it breaks."""
+    """The behaviour that it breaks."""
     origin: str
     """``table``: made from a row of the tables of answers; ``hand``: written by hand."""
     killed_by: tuple[str, ...]

@@ -27,7 +27,7 @@ STYLES = {
     Verdict.KNOWN_DIVERGENCE: VerdictStyle(
         "◆", "known", "magenta", "fails in the way that is on record for this release"
     ),
-    Verdict.UNSUPPORTED: VerdictStyle("○", "unsupported", "dim", "does not have what the case is about"),
+    Verdict.UNSUPPORTED: VerdictStyle("○", "unsupported", "dim", "lacks the feature that the case is about"),
     Verdict.NOT_REACHED: VerdictStyle("↷", "not reached", "cyan", "a case that this one depends on did not pass"),
     Verdict.ERROR: VerdictStyle("!", "ERROR", "bold red reverse", "the suite itself failed"),
     Verdict.NOT_CHECKED: VerdictStyle("?", "not checked", "cyan", "the target could not be had"),

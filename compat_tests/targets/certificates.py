@@ -59,7 +59,7 @@ class Secrets:
 
     @property
     def client_files(self) -> TlsFiles:
-        """What a client needs."""
+        """The files that a client needs."""
         return TlsFiles(self.directory / "authority.pem", self.directory / "client.pem", self.directory / "client.key")
 
     @property

@@ -100,9 +100,9 @@ def the_numbers_are_bytes_and_agree(talk: Talk) -> None:
     """The numbers MUST be those of the ledger disks in bytes, the same to whoever asks and however: clients place
     ledgers by them."""
     both = talk.expect(_info(talk, _BOTH), EOK).part
-    told = f"{both.total_disk_capacity} in all, {both.free_disk_space} free"
+    seen = f"{both.total_disk_capacity} in all, {both.free_disk_space} free"
     sensible = 0 < both.free_disk_space <= both.total_disk_capacity and both.total_disk_capacity >= 1 << 20
-    talk.check_that(sensible, "the numbers", "some bytes free, of 1 MiB or more", told)
+    talk.check_that(sensible, "the numbers", "some bytes free, of 1 MiB or more", seen)
     total = talk.expect(_info(talk, BookieInfo.TOTAL_DISK_CAPACITY), EOK, talk.line("other")).part.total_disk_capacity
     free = talk.expect(_info(talk, BookieInfo.FREE_DISK_SPACE), EOK, talk.line("other")).part.free_disk_space
     talk.check("total, asked for alone", total, both.total_disk_capacity)

@@ -1,4 +1,4 @@
-"""Fencing reads: what a fence does, to whom, and what leaves it in place."""
+"""Fencing reads: what a fence changes, for which requests, and what leaves it in place."""
 
 from compat_tests.bookie.expected_replies import expect_exactly_read
 from compat_tests.bookie.stored_entries import expect_absent, expect_stored, fill, make_entry

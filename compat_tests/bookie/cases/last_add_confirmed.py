@@ -191,12 +191,12 @@ def reads_tell_the_highest_of_both(talk: Talk) -> None:
     ledger = talk.new_ledger()
     steps = (("add", 0, -1), ("write", 0, 0), ("add", 1, 0), ("add", 2, 1), ("write", 2, 2), ("add", 3, 0))
     highest = -1
-    for step, entry_id, told in (*steps, ("write", 0, 7), ("add", 4, 3), ("add", 9, 20), ("write", 0, 12)):
+    for step, entry_id, lac in (*steps, ("write", 0, 7), ("add", 4, 3), ("add", 9, 20), ("write", 0, 12)):
         if step == "add":
-            store(talk, ledger, {entry_id: entry(ledger, entry_id, told)})
+            store(talk, ledger, {entry_id: entry(ledger, entry_id, lac)})
         else:
-            expect_written(talk, ledger, told)
-        highest = max(highest, told)
+            expect_written(talk, ledger, lac)
+        highest = max(highest, lac)
         talk.expect(talk.requests.read(ledger, 0), EOK, max_lac=highest)
 
 
@@ -257,7 +257,7 @@ def several_in_flight_are_told_apart(talk: Talk) -> None:
 )
 def the_last_entry_never_goes_back(talk: Talk) -> None:
     """While entries are added, READ_LAC MUST bring one that is not before the last that was acknowledged."""
-    ledger, step, told = talk.new_ledger(), 20, -1
+    ledger, step, newest = talk.new_ledger(), 20, -1
     bodies = [entry(ledger, entry_id, entry_id - 1, b"%d" % entry_id) for entry_id in range(200)]
     writer = talk.line("writer")
     for first in range(0, len(bodies), step):
@@ -269,9 +269,9 @@ def the_last_entry_never_goes_back(talk: Talk) -> None:
             last = reply.part.last_entry_body
             talk.check_that(last in bodies, "the last entry", "one that was added", last)
             talk.check_that(
-                bodies.index(last) >= max(told, first - 1), "the last entry", f"{first - 1} or behind", last
+                bodies.index(last) >= max(newest, first - 1), "the last entry", f"{first - 1} or behind", last
             )
-            told = bodies.index(last)
+            newest = bodies.index(last)
         for frame in adds:
             talk.expect_answer(frame, EOK, writer)
     expect_lac(talk, ledger, last=bodies[-1])

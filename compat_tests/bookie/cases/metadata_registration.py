@@ -1,4 +1,4 @@
-"""What a bookie registers: that it is there, where to connect, what it can."""
+"""The registration of a bookie: that it is there, where to connect, and the features that it publishes."""
 
 from contextlib import closing
 
