@@ -30,7 +30,7 @@ from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.threads.worker import Worker
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
-from bookkeeper_tx.transport.bookie_protocol import Security
+from bookkeeper_tx.transport.bookie_security import Security
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
 READ_THREADS = 2

@@ -6,7 +6,8 @@ from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.transport.bookie_protocol import OPEN, BookieProtocol, Security, Serve
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol, Serve
+from bookkeeper_tx.transport.bookie_security import OPEN, Security
 
 
 class BookieFactory(Factory):

@@ -3,14 +3,11 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any
 
-from attrs import frozen
 from twisted.internet.interfaces import (
     IDelayedCall,
     IHandshakeListener,
     IPushProducer,
-    IReactorTime,
     ITCPTransport,
 )
 from twisted.internet.protocol import Protocol, connectionDone
@@ -29,8 +26,9 @@ from bookkeeper_tx.protocol.bookie.messages import (
     Request,
     StartTls,
 )
-from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
+from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport import eager_send
+from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.tls_reasons import reason_of
 
 RECEIVE_SIZE = 256 * 1024
@@ -41,23 +39,6 @@ HELD_SIZE_MIN = 32 * 1024
 
 Serve = Callable[[Request, "BookieProtocol"], None]
 
-
-@frozen
-class Security:
-    """The authentication that a bookie asks of its clients, and the TLS that it offers them."""
-
-    auth: BookieAuthProviderFactory | None = None
-    """The plugin that they have to authenticate with."""
-    tls: Any = None
-    """The ``transport.tls.ServerTls`` for clients that ask for TLS."""
-    clock: IReactorTime | None = None
-    """Measures ``timeout_s``; needed with either."""
-    timeout_s: float = 30.0
-    """How long a client may take for both together."""
-
-
-OPEN = Security()
-"""No authentication, and no TLS."""
 
 _CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
 """The classes of :data:`ConnectionEvent` in a tuple: ``isinstance``, called for every request, is slower on a union."""

@@ -1,4 +1,4 @@
-"""Every published defect is shown by a case, or it is said why none can show it; the errata explain its code."""
+"""Every published defect is shown by a case, or has a reason why none can show it; the errata explain its code."""
 
 import re
 import tomllib

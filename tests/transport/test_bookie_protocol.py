@@ -11,7 +11,8 @@ from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
-from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol, Security
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol
+from bookkeeper_tx.transport.bookie_security import Security
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
