@@ -72,9 +72,9 @@ class _Bookie:
         raise error
 
     def add(self, ledger_id: int, first: int, count: int) -> None:
-        _, records = self.keys.open(ledger_id, DIGEST.master_key)
+        ledger, records = self.keys.open(ledger_id, DIGEST.master_key)
         run = EntryRun.of_entries(ledger_id, first, [sealed(ledger_id, first + at) for at in range(count)])
-        self.storage.add(run)
+        self.storage.add(ledger, run)
         self.journal.append([*records, run.records(first, count)], lambda _: self.keys.recorded(ledger_id))
 
     def fence(self, ledger_id: int) -> None:

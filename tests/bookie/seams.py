@@ -99,17 +99,15 @@ class MemoryStorage:
         found = [range(run.first_entry_id, run.last_entry_id + 1) for run in runs if run.ledger_id == ledger_id]
         return sorted(found, key=lambda each: each.start)
 
-    def add(self, run: EntryRun) -> None:
+    def add(self, ledger: StoredLedger, run: EntryRun) -> None:
         self.runs.append(run)
-        ledger = self.ledgers[run.ledger_id]
         ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, run.last_entry_id - 1)
 
     def store(self, *runs: EntryRun, cold: bool = False) -> None:
         """Have ``runs``, in memory or on disk."""
         for run in runs:
-            self.ledgers.setdefault(run.ledger_id, StoredLedger(run.ledger_id, KEY))
-            self.add(run)
+            self.add(self.ledgers.setdefault(run.ledger_id, StoredLedger(run.ledger_id, KEY)), run)
             if cold:
                 self.cold.append(self.runs.pop())
 

@@ -80,7 +80,7 @@ def test_scoped_ledgers_come_beside_it(directory: str) -> None:
     ledger, _ = storage.open_for(SCOPED, golden.DIGEST.master_key)
     for entry_id in range(10):
         run = golden.EntryRun.of_entries(SCOPED, entry_id, [entry(entry_id, 100, SCOPED)])
-        storage.add(run)
+        storage.add(ledger, run)
     storage.set_explicit_lac(ledger, explicit_lac(SCOPED, 4, 4))
     flush(storage)
     again = new_storage(Disk(), directory)

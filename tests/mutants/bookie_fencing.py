@@ -217,7 +217,7 @@ def an_acknowledged_add_is_not_stored() -> None:
     """An add is acknowledged and journaled, but reads do not find it."""
 
     @instead_of(LedgerStorage, "add")
-    def add(original: Any, self: Any, run: Any) -> None:
+    def add(original: Any, self: Any, ledger: Any, run: Any) -> None:
         pass
 
 
@@ -245,7 +245,7 @@ def a_refused_add_is_stored() -> None:
     def add(original: Any, self: Any, request: Any, connection: Any) -> Any:
         answer = original(self, request, connection)
         if answer is status.EFENCED:
-            self._storage.add(request.entries)
+            self._storage.add(self._storage.ledger(request.entries.ledger_id), request.entries)
         return answer
 
 

@@ -70,7 +70,7 @@ class AddEntry:
             ledger, records = self._keys.open(run.ledger_id, request.master_key)
             if ledger.fenced and not request.recovery:
                 return statuses.EFENCED
-            self._storage.add(run)
+            self._storage.add(ledger, run)
         except BookKeeperError as error:
             return status_of(error)
         records.append(run.records(run.first_entry_id, run.count))

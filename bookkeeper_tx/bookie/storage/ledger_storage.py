@@ -133,20 +133,24 @@ class LedgerStorage:
 
     # Entries ---------------------------------------------------------------------------------------------------------
 
-    def add(self, run: EntryRun) -> None:
-        """Take the entries of a ledger that was opened; of an entry that is here already the first copy stays.
+    def add(self, ledger: Ledger, run: EntryRun) -> None:
+        """Take entries of ``ledger``, which was just opened; of an entry that is here already the first copy stays.
 
-        Raises BadRequest for what cannot be stored, NoSuchLedger, StorageFailed if the index cannot be read.
+        Raises BadRequest for what cannot be stored, StorageFailed if the index cannot be read.
         """
-        ledger = self._ledgers.find(run.ledger_id)
-        if ledger is None:
-            raise NoSuchLedger(f"ledger {ledger_name(run.ledger_id)} was not opened")
         if run.ledger_id >= SCOPED_MIN:
             check_scoped(run)
-        self.add_to(ledger, run, self._is_indexed)
+        self._add(ledger, run, self._is_indexed)
 
-    def add_to(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
-        """Do what :meth:`add` does; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
+    def replay(self, ledger: Ledger, run: EntryRun) -> None:
+        """Take entries that were in the journal, in the place of those that this process has not written itself.
+
+        Raises as :meth:`add`, but what is in the journal was accepted once, so its format is not looked at.
+        """
+        self._add(ledger, run, self._has_written)
+
+    def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
+        """Take entries; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
         first, last = run.first_entry_id, run.last_entry_id
         if first < 0 or last > ENTRY_ID_MAX:
             raise BadRequest(
@@ -217,11 +221,6 @@ class LedgerStorage:
         starts with the same snapshot; so its mark is that of the first attempt.
         """
         return self._flushing.run(self._flush, mark_of)
-
-    def has_written(self, ledger_id: int, entry_id: int) -> bool:
-        """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
-        location = self._loader.location(ledger_id, entry_id)
-        return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
 
     def replayed(self) -> None:
         """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""
@@ -303,6 +302,11 @@ class LedgerStorage:
 
     def _is_indexed(self, ledger_id: int, entry_id: int) -> bool:
         return self._loader.location(ledger_id, entry_id) != NO_LOCATION
+
+    def _has_written(self, ledger_id: int, entry_id: int) -> bool:
+        """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
+        location = self._loader.location(ledger_id, entry_id)
+        return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
 
     def _in_use(self, ledger_id: int) -> bool:
         """Tell whether the handle of a ledger has state that is not in its index file."""

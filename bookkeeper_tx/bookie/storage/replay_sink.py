@@ -50,7 +50,7 @@ class StorageSink:
         ledger = self._known(run.ledger_id)
         if ledger is None:
             return
-        self._storage.add_to(ledger, run, self._storage.has_written)
+        self._storage.replay(ledger, run)
         if self._storage.full:
             self._storage.flush_now()
 

@@ -33,6 +33,13 @@ def new_storage(
     return storage
 
 
+def add(storage: LedgerStorage, run: EntryRun) -> None:
+    """Add a run to its ledger, which was made before."""
+    ledger = storage.ledger(run.ledger_id)
+    assert ledger is not None
+    storage.add(ledger, run)
+
+
 def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
     """Return an entry; raises the error of the storage."""
     run = storage.cached_run(ledger_id, entry_id)

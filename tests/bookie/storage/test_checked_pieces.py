@@ -16,7 +16,7 @@ from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, entry, run_of
-from tests.bookie.storage.storages import flush, new_storage, read
+from tests.bookie.storage.storages import add, flush, new_storage, read
 from tests.conftest import result_of
 
 BASE = (3 << 32) + 1028
@@ -73,7 +73,7 @@ def storage_with(disk: CrashingDisk, run: EntryRun) -> LedgerStorage:
     disk.make_directories(DIRECTORY)
     storage = new_storage(disk, DIRECTORY)
     ledger, _ = storage.open_for(7, KEY)
-    storage.add(run)
+    add(storage, run)
     flush(storage)
     ledger.next_read_id, ledger.read_ahead_bytes = 0, PIECE_SIZE_MAX
     return storage

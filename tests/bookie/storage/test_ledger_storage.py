@@ -13,7 +13,7 @@ from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry, run_of
-from tests.bookie.storage.storages import MARK, flush, new_storage, read
+from tests.bookie.storage.storages import MARK, add, flush, new_storage, read
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
 
@@ -36,7 +36,7 @@ def lac_body(last_add_confirmed: int, digest_size: int = 4) -> bytes:
 def test_the_files_are_those_of_java(tmp_path: Path) -> None:
     storage = new_storage(Disk(), str(tmp_path))
     storage.open_for(0x12345, KEY)
-    storage.add(run_of(0, 41, 50, ledger_id=0x12345))
+    add(storage, run_of(0, 41, 50, ledger_id=0x12345))
     flush(storage)
     result_of(storage.stop())
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
@@ -82,9 +82,7 @@ def test_what_no_index_can_hold_is_refused(storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
     for first in (-4096, -1, ENTRY_ID_MAX + 1):
         with pytest.raises(BadRequest):
-            storage.add(EntryRun(7, first, run_of(0, 30).buffer, [0, 34]))
-    with pytest.raises(NoSuchLedger):
-        storage.add(run_of(0, 30, ledger_id=8))
+            add(storage, EntryRun(7, first, run_of(0, 30).buffer, [0, 34]))
 
 
 def test_a_fence_alone_is_flushed(disk: CrashingDisk, storage: LedgerStorage) -> None:
@@ -132,7 +130,7 @@ def test_the_last_add_confirmed_is_there_right_after_a_restart(
     disk: CrashingDisk, storage: LedgerStorage, explicit: int | None, expected: int
 ) -> None:
     ledger, _ = storage.open_for(7, KEY)
-    storage.add(run_of(0, *[30] * 10))
+    add(storage, run_of(0, *[30] * 10))
     if explicit is not None:
         storage.set_explicit_lac(ledger, lac_body(explicit))
     assert (ledger.last_entry_id, ledger.last_add_confirmed) == (9, expected)
@@ -143,7 +141,7 @@ def test_the_last_add_confirmed_is_there_right_after_a_restart(
 
 def test_a_damaged_last_entry_does_not_hide_the_others(disk: CrashingDisk, storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 30, 30))
+    add(storage, run_of(0, 30, 30))
     flush(storage)
     disk.open(f"{DIRECTORY}/0.log", writable=True).write(b"x" * 20, 1024 + 34)
     again = restarted(disk, storage)
@@ -173,10 +171,10 @@ def test_nothing_is_loaded_of_an_unknown_ledger(storage: LedgerStorage) -> None:
 @pytest.mark.parametrize("flushed", [False, True])
 def test_of_an_entry_added_twice_the_first_copy_stays(storage: LedgerStorage, flushed: bool) -> None:
     storage.open_for(7, KEY)
-    storage.add(run_of(2, 30, 31))
+    add(storage, run_of(2, 30, 31))
     if flushed:
         flush(storage)
-    storage.add(run_of(0, *[50] * 6))
+    add(storage, run_of(0, *[50] * 6))
     for _ in range(2):
         assert [len(read(storage, 7, entry_id)) for entry_id in range(6)] == [50, 50, 30, 31, 50, 50]
         flush(storage)
@@ -192,7 +190,7 @@ def test_a_flush_asks_for_the_mark_before_it_takes_what_is_there(disk: CrashingD
         return MARK
 
     flushing = storage.flush(mark_of)
-    storage.add(run_of(0, 30))
+    add(storage, run_of(0, 30))
     worker.run_all()
     assert result_of(flushing) == MARK
     assert storage.dirty
@@ -206,9 +204,9 @@ def test_entries_are_readable_at_every_moment_of_a_flush(disk: CrashingDisk) -> 
     worker = SteppedWorker()
     storage = new_storage(disk, DIRECTORY, flush_worker=worker)
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 30))
+    add(storage, run_of(0, 30))
     first = storage.flush(lambda: MARK)
-    storage.add(run_of(1, 31))
+    add(storage, run_of(1, 31))
     second = storage.flush(lambda: LogMark(2, 0))
     for _ in range(2):
         for step in (lambda: None, worker.execute, worker.deliver):
@@ -220,10 +218,10 @@ def test_entries_are_readable_at_every_moment_of_a_flush(disk: CrashingDisk) -> 
 
 def test_a_failed_flush_keeps_all_and_its_mark(disk: CrashingDisk, storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 30))
+    add(storage, run_of(0, 30))
     disk.fail_syncs(1)
     failure_of(storage.flush(lambda: MARK), OSError)
-    storage.add(run_of(1, 31))
+    add(storage, run_of(1, 31))
     assert [read(storage, 7, entry_id) for entry_id in (0, 1)] == [entry(0, 30), entry(1, 31)]
     assert result_of(storage.flush(lambda: LogMark(9, 9))) == MARK
     assert storage.dirty
@@ -233,7 +231,7 @@ def test_a_failed_flush_keeps_all_and_its_mark(disk: CrashingDisk, storage: Ledg
 
 def test_an_index_that_cannot_be_written_does_not_grow_the_log(disk: CrashingDisk, storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 5000))
+    add(storage, run_of(0, 5000))
     disk.capacity = 7000
     for _ in range(3):
         failure_of(storage.flush(lambda: MARK), OSError)
@@ -247,14 +245,14 @@ def test_it_says_when_it_cannot_write_and_when_it_can_again(disk: CrashingDisk, 
     said: list[bool] = []
     storage.on_flush_failed_changed = lambda: said.append(storage.flush_failed)
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 5000))
+    add(storage, run_of(0, 5000))
     disk.capacity = 3000
     for _ in range(2):
         failure_of(storage.flush(lambda: MARK), OSError)
     disk.capacity = None
     flush(storage)
     assert said == [True, False]
-    storage.add(run_of(1, 5000))
+    add(storage, run_of(1, 5000))
     disk.fail_writes(1, errno.EIO)
     failure_of(storage.flush(lambda: MARK), OSError)
     assert said == [True, False, True]
@@ -267,16 +265,16 @@ def test_the_write_cache_asks_for_a_flush_and_says_when_it_is_full(disk: Crashin
     storage.on_flush_wanted = lambda: said.append("wanted")
     storage.on_drained = lambda: said.append("drained")
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 5000))
+    add(storage, run_of(0, 5000))
     assert said == []
-    storage.add(run_of(1, 5000))
-    storage.add(run_of(2, 5000))
+    add(storage, run_of(1, 5000))
+    add(storage, run_of(2, 5000))
     assert said == ["wanted"]
     storage.flush(lambda: MARK)
-    storage.add(run_of(3, 15_000))
+    add(storage, run_of(3, 15_000))
     assert said == ["wanted", "wanted"]
     assert not storage.full
-    storage.add(run_of(4, 5000))
+    add(storage, run_of(4, 5000))
     assert storage.full
     second = storage.flush(lambda: MARK)
     assert storage.full
@@ -300,7 +298,7 @@ def test_stop_waits_for_the_flush(disk: CrashingDisk) -> None:
 
 def test_absent_entries_of_a_known_ledger_are_no_entry(storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
-    storage.add(run_of(5, 30))
+    add(storage, run_of(5, 30))
     flush(storage)
     for entry_id in (0, 4, 6):
         with pytest.raises(NoSuchEntry):
@@ -315,9 +313,9 @@ def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: L
     scoped, plain = join(1, 7), 7
     for ledger_id in (scoped, plain):
         storage.open_for(ledger_id, KEY)
-        storage.add(run_of(0, *[40] * 200, ledger_id=ledger_id))
+        add(storage, run_of(0, *[40] * 200, ledger_id=ledger_id))
     flush(storage)
-    storage.add(run_of(200, 50, ledger_id=scoped))
+    add(storage, run_of(200, 50, ledger_id=scoped))
     for served in (storage, new_storage(disk, DIRECTORY)):
         for ledger_id in (scoped, plain):
             for entry_id in (0, 5, 199):
@@ -334,8 +332,8 @@ def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: L
 def test_entries_that_are_not_of_the_scoped_ledger_are_refused(storage: LedgerStorage, bad: bytes) -> None:
     storage.open_for(SCOPED, KEY)
     with pytest.raises(BadRequest, match="format V2"):
-        storage.add(EntryRun.of_entries(SCOPED, 0, [bad]))
-    storage.add(run_of(0, 33, ledger_id=SCOPED))
+        add(storage, EntryRun.of_entries(SCOPED, 0, [bad]))
+    add(storage, run_of(0, 33, ledger_id=SCOPED))
 
 
 @pytest.mark.parametrize(
@@ -353,11 +351,11 @@ def test_every_entry_is_in_memory_or_in_the_index_also_while_it_is_flushed(disk:
     worker = SteppedWorker()
     storage = new_storage(disk, DIRECTORY, flush_worker=worker)
     storage.open_for(7, KEY)
-    storage.add(run_of(0, 41, 41))
+    add(storage, run_of(0, 41, 41))
     storage.flush(lambda: MARK)
-    storage.add(run_of(5, 41))
+    add(storage, run_of(5, 41))
     storage.open_for(8, KEY)
-    storage.add(run_of(6, 41, ledger_id=8))
+    add(storage, run_of(6, 41, ledger_id=8))
     assert storage.unflushed_ranges(7) == [range(2), range(5, 6)]
     assert storage.indexed_ranges(7, 0, 1) == []
     worker.run_all()

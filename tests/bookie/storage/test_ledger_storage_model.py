@@ -58,11 +58,11 @@ class Bookie:
         return ledger
 
     def add(self, ledger_id: int, first: int, sizes: list[int]) -> None:
-        self.open(ledger_id)
+        ledger = self.open(ledger_id)
         entries = [entry(first + at, size, ledger_id) for at, size in enumerate(sizes)]
         entries = [self.entries.get((ledger_id, first + at), each) for at, each in enumerate(entries)]
         run = EntryRun.of_entries(ledger_id, first, entries)
-        self.storage.add(run)
+        self.storage.add(ledger, run)
         self.journal.append(("entries", (run,)))
         self.entries.update({(ledger_id, first + at): each for at, each in enumerate(entries)})
 

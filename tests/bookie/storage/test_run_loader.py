@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.storage.run_loader import READ_AHEAD_BYTES_MIN
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import KEY, entry, run_of
-from tests.bookie.storage.storages import flush, new_storage
+from tests.bookie.storage.storages import add, flush, new_storage
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
 
@@ -21,7 +21,7 @@ class Cold:
         self.worker = SteppedWorker()
         self.storage: LedgerStorage = new_storage(self.disk, DIRECTORY, read_worker=self.worker, **limits)
         self.storage.open_for(7, KEY)
-        self.storage.add(run_of(0, *sizes))
+        add(self.storage, run_of(0, *sizes))
         flush(self.storage)
 
     def load(self, entry_id: int) -> Any:
@@ -87,7 +87,7 @@ def test_there_is_nothing_to_load_behind_the_last_entry(entry_id: int) -> None:
 
 def test_a_gap_has_no_entry() -> None:
     cold = Cold(*[50] * 10)
-    cold.storage.add(run_of(20, 50))
+    add(cold.storage, run_of(20, 50))
     flush(cold.storage)
     loading = cold.storage.load_run(7, 15)
     cold.worker.run_all()
@@ -98,7 +98,7 @@ def test_a_page_read_during_a_flush_is_read_again_after_it() -> None:
     cold = Cold(*[50] * 10)
     early = cold.storage.load_run(7, 0)
     cold.worker.execute()
-    cold.storage.add(run_of(10, 50))
+    add(cold.storage, run_of(10, 50))
     flush(cold.storage)
     cold.worker.run_all()
     result_of(early)
@@ -107,10 +107,10 @@ def test_a_page_read_during_a_flush_is_read_again_after_it() -> None:
 
 def test_a_late_entry_is_found_after_its_page_was_cached() -> None:
     cold = Cold(*[50] * 10)
-    cold.storage.add(run_of(20, 50))
+    add(cold.storage, run_of(20, 50))
     flush(cold.storage)
     cold.load(20)
-    cold.storage.add(run_of(15, 60))
+    add(cold.storage, run_of(15, 60))
     assert cold.load(15).entry(15) == entry(15, 60)
     flush(cold.storage)
     assert cold.load(15).entry(15) == entry(15, 60)
@@ -146,7 +146,7 @@ def test_what_is_wrong_in_memory_is_told_by_the_thread() -> None:
 
 def test_a_gap_in_memory_has_no_entry() -> None:
     cold = Cold(*[50] * 10)
-    cold.storage.add(run_of(20, 50))
+    add(cold.storage, run_of(20, 50))
     flush(cold.storage)
     cold.disk.caches = True
     cold.load(20)
