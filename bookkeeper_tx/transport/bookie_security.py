@@ -1,4 +1,4 @@
-"""What a bookie asks of its clients before it serves them."""
+"""The security that a bookie asks of its clients before it serves them."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from bookkeeper_tx.security.authentication import BookieAuthProviderFactory
 
 @frozen
 class Security:
-    """What a bookie asks of its clients, and offers them."""
+    """The authentication that a bookie asks of its clients, and the TLS that it offers them."""
 
     auth: BookieAuthProviderFactory | None = None
     """The plugin that they have to authenticate with."""
     tls: Any = None
-    """The ``transport.tls.ServerTls`` of those that ask for it."""
+    """The ``transport.tls.ServerTls`` for clients that ask for TLS."""
     clock: IReactorTime | None = None
-    """What measures the time; needed with either."""
+    """Measures ``timeout_s``; needed with either."""
     timeout_s: float = 30.0
-    """How long both together may take a client."""
+    """How long a client may take for both together."""
 
 
 OPEN = Security()
-"""Nothing is asked, and nothing offered."""
+"""No authentication, and no TLS."""

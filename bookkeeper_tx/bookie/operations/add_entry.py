@@ -8,24 +8,19 @@ adds with deferred sync, which FORCE_LEDGER makes durable.
 
 from collections.abc import Callable
 from functools import partial
-from operator import sub
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
+from bookkeeper_tx.bookie.storage import acceptable
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.entry.entry_format import V1
-from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import AddRequests
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
-from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
-
-_RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + V1.entry_size_min
 
 
 class AddEntry:
@@ -64,7 +59,7 @@ class AddEntry:
         if self._availability.refuses_add(request.high_priority):
             return statuses.EREADONLY
         run = request.entries
-        if not acceptable(run):
+        if not acceptable.is_whole(run):
             return statuses.EBADREQ
         try:
             ledger, records = self._keys.open(run.ledger_id, request.master_key)
@@ -109,17 +104,3 @@ class AddEntry:
             # A full journal disk.  What storage has of the run may be read later: an add that failed may have happened.
             connection.send([request.replies(statuses.EIO)])
         self._settled()
-
-
-def acceptable(run: EntryRun) -> bool:
-    """Tell whether every entry may be stored; those outside scope 0 are looked at by the storage as well.
-
-    A negative id would be read as a special record at replay; a shorter entry has no last add confirmed.
-    """
-    if run.first_entry_id < 0 or run.last_entry_id > fields.ENTRY_ID_MAX:
-        return False
-    offsets = run.offsets
-    if type(offsets) is range:
-        return offsets.step >= _RECORD_SIZE_MIN
-    smallest: int = min(map(sub, offsets[1:], offsets))
-    return smallest >= _RECORD_SIZE_MIN

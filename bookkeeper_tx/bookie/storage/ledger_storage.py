@@ -5,7 +5,6 @@ read by the read worker; all other work is done on the reactor thread, so that n
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.logger import Logger
@@ -13,7 +12,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.acceptable import check_scoped, explicit_last_add_confirmed
+from bookkeeper_tx.bookie.storage import acceptable
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, split_location
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
@@ -27,17 +26,13 @@ from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
-from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
-from protocol_specs.ledger_id import SCOPED_MIN
 
-__all__ = ["ENTRY_ID_MAX", "Ledger", "LedgerStorage"]
-
-ENTRY_ID_MAX: Final = 2**40 - 1
-"""The location of a higher entry would lie beyond what file systems let a file grow to (ext4: 16 TiB)."""
+__all__ = ["Ledger", "LedgerStorage"]
 
 log = Logger()
 
@@ -124,7 +119,7 @@ class LedgerStorage:
 
         Raises BadRequest if it is another ledger's, or does not fit the header of the index.
         """
-        last_add_confirmed = explicit_last_add_confirmed(ledger, body)
+        last_add_confirmed = acceptable.explicit_last_add_confirmed(ledger, body)
         if ledger.explicit_lac is not None and last_add_confirmed < explicit_lac_of(ledger.explicit_lac)[1]:
             return
         ledger.explicit_lac = bytes(body)
@@ -138,8 +133,7 @@ class LedgerStorage:
 
         Raises BadRequest for what cannot be stored, StorageFailed if the index cannot be read.
         """
-        if run.ledger_id >= SCOPED_MIN:
-            check_scoped(run)
+        acceptable.check_format(run)
         self._add(ledger, run, self._is_indexed)
 
     def replay(self, ledger: Ledger, run: EntryRun) -> None:
@@ -151,12 +145,9 @@ class LedgerStorage:
 
     def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
         """Take entries; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
-        first, last = run.first_entry_id, run.last_entry_id
-        if first < 0 or last > ENTRY_ID_MAX:
-            raise BadRequest(
-                f"entry ids {first} to {last} of ledger {ledger_name(run.ledger_id)}; 0 to {ENTRY_ID_MAX} can be stored"
-            )
-        if first > ledger.last_entry_id:
+        acceptable.check_ids(run)
+        last = run.last_entry_id
+        if run.first_entry_id > ledger.last_entry_id:
             self._active.add(run)
         else:
             for part in absent_parts(run, lambda entry_id: self._is_stored(ledger.ledger_id, entry_id, is_indexed)):

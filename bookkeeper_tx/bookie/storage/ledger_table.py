@@ -6,12 +6,12 @@ from weakref import WeakValueDictionary
 
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.storage import acceptable
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
-from bookkeeper_tx.errors import BadRequest, StorageFailed
+from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
-from protocol_specs import fields
 from protocol_specs.entry import version
 from protocol_specs.fields import NO_ENTRY
 
@@ -59,10 +59,7 @@ class LedgerTable:
 
     def create(self, ledger_id: int, master_key: bytes) -> Ledger:
         """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for a bad id or key."""
-        if ledger_id < 0:
-            raise BadRequest(f"ledger id {ledger_id} is negative")
-        if len(master_key) > fields.MASTER_KEY_SIZE:
-            raise BadRequest(f"a master key has {fields.MASTER_KEY_SIZE} bytes, not {len(master_key)}")
+        acceptable.check_ledger(ledger_id, master_key)
         ledger = Ledger(ledger_id, master_key)
         self._keep(ledger)
         return ledger

@@ -3,12 +3,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.availability import Availability
-from bookkeeper_tx.bookie.operations.add_entry import AddEntry, acceptable
+from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
@@ -145,22 +143,6 @@ def test_an_entry_without_room_for_its_last_add_confirmed_is_refused() -> None:
     bench = Bench()
     assert bench.add(EntryRun(LEDGER, 0, bytes(27), (0, 27))) == [statuses.EBADREQ]
     assert bench.add(run_of(0, 24)) == []
-
-
-@given(st.integers(-3, 3), st.lists(st.integers(16, 40), min_size=1, max_size=8))
-def test_a_run_is_acceptable_when_each_entry_is(first: int, sizes: list[int]) -> None:
-    offsets = [0]
-    for size in sizes:
-        offsets.append(offsets[-1] + 4 + size)
-    run = EntryRun(LEDGER, first, bytes(offsets[-1]), offsets)
-    assert acceptable(run) == (first >= 0 and all(size >= 24 for size in sizes))
-
-
-@given(st.integers(16, 40), st.integers(1, 5))
-def test_a_run_of_equal_entries_is_judged_by_one(size: int, count: int) -> None:
-    step = size + 4
-    run = EntryRun(LEDGER, 0, bytes(step * count), range(0, step * count + 1, step))
-    assert acceptable(run) == (size >= 24)
 
 
 def test_a_read_only_bookie_takes_high_priority_adds_only_and_says_so_before_anything_else() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.availability import Availability
-from bookkeeper_tx.bookie.operations.last_add_confirmed import BODY_SIZE_MAX, ReadLac, WriteLac
+from bookkeeper_tx.bookie.operations.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
+from bookkeeper_tx.bookie.storage.acceptable import EXPLICIT_LAC_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from tests.bookie import seams
 from tests.bookie.seams import EIO, KEY, KEY_RECORD, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, run_of
@@ -62,7 +63,7 @@ def test_a_body_names_its_ledger() -> None:
 
 def test_a_body_that_is_too_long_is_a_bad_request() -> None:
     bench = Bench()
-    assert bench.write(body(1, BODY_SIZE_MAX)) == [statuses.EBADREQ]
+    assert bench.write(body(1, EXPLICIT_LAC_SIZE_MAX)) == [statuses.EBADREQ]
     assert bench.storage.ledgers == {}
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.ledger_storage import ENTRY_ID_MAX, LedgerStorage
+from bookkeeper_tx.bookie.storage.acceptable import INDEXED_ENTRY_ID_MAX
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, StorageFailed, Unauthorized
 from protocol_specs.fields import NO_ENTRY
@@ -80,7 +81,7 @@ def test_what_no_index_can_hold_is_refused(storage: LedgerStorage) -> None:
         storage.open_for(7, b"k" * 21)
     assert storage.ledger(-1) is None
     storage.open_for(7, KEY)
-    for first in (-4096, -1, ENTRY_ID_MAX + 1):
+    for first in (-4096, -1, INDEXED_ENTRY_ID_MAX + 1):
         with pytest.raises(BadRequest):
             add(storage, EntryRun(7, first, run_of(0, 30).buffer, [0, 34]))
 
