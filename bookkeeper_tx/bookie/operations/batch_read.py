@@ -5,6 +5,7 @@ A stored run is laid out as the reply is, so the entries of one run leave as one
 
 from bisect import bisect_right
 from functools import partial
+from typing import Final
 
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
@@ -25,6 +26,9 @@ RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + fields.ENTRY_SIZE_MIN
 REPLY_SIZE = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME).size
 """What a reply takes of the size budget before its first entry: the frame without entries."""
 
+UNLIMITED: Final = 2**63 - 1
+"""As a size in bytes or a count of entries: more than any ledger has."""
+
 
 class BatchRead:
     """Serves batch reads.
@@ -40,7 +44,7 @@ class BatchRead:
         fencing: Fencing,
         watch: LacWatch,
         size_max: int,
-        entry_size_max: int = fields.ENTRY_ID_MAX,
+        entry_size_max: int = UNLIMITED,
     ) -> None:
         self._storage = storage
         self._runs = runs
@@ -118,7 +122,7 @@ class _Batch:
         self.updated_at_ms: int | None = None
         """When the last add confirmed passed the reader's, if it has waited for that."""
         self._next_id = request.start_entry_id
-        self._count_left = request.max_count if request.max_count > 0 else fields.ENTRY_ID_MAX
+        self._count_left = request.max_count if request.max_count > 0 else UNLIMITED
         self._size_left = min(request.max_size, size_max) - REPLY_SIZE
         self._entry_size_max = entry_size_max
 
