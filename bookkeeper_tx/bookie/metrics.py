@@ -5,14 +5,12 @@ Counting costs a bisection and two additions; the families that Prometheus wants
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
 
-from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
-from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest, Buffer
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
+from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest
 
 BATCH_READ_REQUEST = "bookkeeper_server_BATCH_READ_ENTRY_REQUEST"
 BATCH_READ_RESPONSE_SIZE = "bookkeeper_server_BATCH_READ_ENTRY_RESPONSE_SIZE"
@@ -25,7 +23,7 @@ RESPONSE_SIZE_BOUNDS = (128, 512, 1024, 2048, 4096, 16 * 1024, 128 * 1024, 1024 
 
 MILLISECONDS_PER_SECOND = 1000
 
-Serve = Callable[[BatchReadRequest, Any], None]
+Serve = Callable[[BatchReadRequest, Connection], None]
 
 
 class Histogram:
@@ -70,8 +68,10 @@ class Metrics:
     def measured(self, serve: Serve) -> Serve:
         """Return ``serve`` with its batch reads counted, whatever they are answered."""
 
-        def serve_and_measure(request: BatchReadRequest, connection: BookieProtocol) -> None:
-            serve(request, _Measured(connection, self, self._seconds()))
+        def serve_and_measure(request: BatchReadRequest, connection: Connection) -> None:
+            started = self._seconds()
+            connection.observe(request, lambda request, status, size: self.replied(started, size))
+            serve(request, connection)
 
         return serve_and_measure
 
@@ -79,18 +79,3 @@ class Metrics:
         """Count a reply of ``size`` bytes to a request that came at ``started``."""
         self._requests.observe((self._seconds() - started) * MILLISECONDS_PER_SECOND)
         self._response_sizes.observe(size)
-
-
-class _Measured(ObservedConnection):
-    """A client's connection for one batch read."""
-
-    __slots__ = ("_metrics", "_started")
-
-    def __init__(self, connection: BookieProtocol, metrics: Metrics, started: float) -> None:
-        super().__init__(connection)
-        self._metrics = metrics
-        self._started = started
-
-    def look(self, reply: Sequence[Buffer]) -> None:
-        """Count the reply."""
-        self._metrics.replied(self._started, sum(map(len, reply)))

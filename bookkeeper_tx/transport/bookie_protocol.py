@@ -23,6 +23,7 @@ from bookkeeper_tx.protocol.bookie.messages import (
     Buffer,
     ConnectionBroken,
     ConnectionEvent,
+    Replied,
     Request,
     StartTls,
 )
@@ -30,6 +31,7 @@ from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.tls_reasons import reason_of
+from protocol_specs.wire.status import Status
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once: several frames in one system call make runs."""
@@ -81,6 +83,8 @@ class BookieProtocol(Protocol):
         self._held: list[Buffer] = []
         """Replies to requests that were read together, to be sent together."""
         self._held_size = 0
+        self._observers: dict[Request, list[Replied]] = {}
+        """What is called when a request is answered; few requests have any."""
         self._client_is_slow = False
         self._when_lost: list[Callable[[], None]] | None = []
         """The functions to call when the connection is lost; None afterwards."""
@@ -159,7 +163,7 @@ class BookieProtocol(Protocol):
 
     def _handle(self, event: ConnectionEvent) -> None:
         if isinstance(event, Answered):
-            self.send([event.reply])
+            self._hold([event.reply])
         elif isinstance(event, ConnectionBroken):
             self._break(event.error)
         elif isinstance(event, StartTls):
@@ -193,16 +197,27 @@ class BookieProtocol(Protocol):
         if self._gate is not None:
             self._gate.secured()
             if self._gate.refused:
-                self.send([self._start_tls_failed])
+                self._send([self._start_tls_failed])
         self._send_held()
 
-    def send(self, reply: Sequence[Buffer]) -> None:
-        """Send the parts of one reply, or of several; do nothing when the client has gone."""
-        if not self._serving:
+    def observe(self, request: Request, replied: Replied) -> None:
+        """Call ``replied`` when ``request`` is answered."""
+        self._observers.setdefault(request, []).append(replied)
+
+    def reply(self, request: Request, status: Status, reply: Sequence[Buffer]) -> None:
+        """Send the parts of the reply to ``request``; do nothing when the client has gone."""
+        if self._observers:
+            for replied in self._observers.pop(request, ()):
+                replied(request, status, sum(map(len, reply)))
+        if self._serving:
+            self._hold(reply)
+        else:
             self._send(reply)
-            return
-        self._held += reply
-        self._held_size += sum(map(len, reply))
+
+    def _hold(self, parts: Sequence[Buffer]) -> None:
+        """Keep a reply until all requests that are being served are answered, or until there is enough to send."""
+        self._held += parts
+        self._held_size += sum(map(len, parts))
         if self._held_size >= HELD_SIZE_MIN:
             self._send_held()
 

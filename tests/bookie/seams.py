@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_reco
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
-from bookkeeper_tx.protocol.bookie.messages import Continuation
+from bookkeeper_tx.protocol.bookie.messages import Continuation, Replied
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, join
@@ -162,9 +162,11 @@ class MemoryJournal:
 
 @define(eq=False)
 class Client:
-    """A client's connection: keeps the replies."""
+    """A client's connection: keeps the replies, and what the operations say of them."""
 
     replies: list[Any] = field(factory=list)
+    statuses: list[Status] = field(factory=list)
+    observers: list[tuple[Any, Replied]] = field(factory=list)
     pauses: int = 0
     rests: list[Any] = field(factory=list)
     """Requests to be served on when the client has taken its replies."""
@@ -186,8 +188,15 @@ class Client:
         for function in self.when_lost:
             function()
 
-    def send(self, reply: Sequence[Any]) -> None:
+    def observe(self, request: Any, replied: Replied) -> None:
+        self.observers.append((request, replied))
+
+    def reply(self, request: Any, status: Status, reply: Sequence[Any]) -> None:
         self.replies.extend(reply)
+        self.statuses.append(status)
+        for observed, replied in self.observers:
+            if observed is request:
+                replied(request, status, sum(map(len, reply)))
 
     def pause(self) -> None:
         self.pauses += 1

@@ -77,7 +77,7 @@ def a_batch_count_of_0_is_refused() -> None:
     @instead_of(batch_read.BatchRead, "serve")
     def serve(original: Any, self: Any, request: Any, connection: Any) -> None:
         if request.max_count <= 0:
-            connection.send([request.error(status.EBADREQ)])
+            connection.reply(request, status.EBADREQ, [request.error(status.EBADREQ)])
         else:
             original(self, request, connection)
 

@@ -198,7 +198,8 @@ def a_plain_read_wants_the_key() -> None:
     def serve(original: Any, self: Any, request: Any, connection: Any) -> None:
         ledger = self._storage.ledger(request.ledger_id)
         if ledger is not None and request.master_key not in (None, ledger.master_key):
-            connection.send(request.replies([status.EUA] * len(request.entry_ids), -1))
+            replies = request.replies([status.EUA] * len(request.entry_ids), -1)
+            connection.reply(request, status.EUA, replies)
         else:
             original(self, request, connection)
 

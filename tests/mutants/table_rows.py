@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
-from bookkeeper_tx.bookie.operations.observed_connection import ObservedConnection
 from bookkeeper_tx.bookie.storage.ledger import Ledger as Handle
 from bookkeeper_tx.protocol.bookie import v2, v3
+from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from compat_tests.bookie.cases.states import case_id
 from protocol_specs import fields
 from protocol_specs.entry import v1
@@ -18,7 +18,7 @@ from protocol_specs.wire import status
 from protocol_specs.wire.answers.row import V2, V3, Body, Bookie, Entry, Key, Ledger, Operation, Row, Version
 from protocol_specs.wire.answers.tables import ROWS
 from protocol_specs.wire.status import Status
-from tests.mutants.mutant import BOOKIE, TABLE, Mutant
+from tests.mutants.mutant import BOOKIE, TABLE, Mutant, instead_of
 
 AREAS = {
     Operation.ADD: ("STATE", "ADD", "FENCE"),
@@ -107,14 +107,21 @@ def _is_seen(row: Row) -> bool:
 
 
 def _patch(row: Row, other: Status) -> None:
-    original = Dispatch.serve
+    restated: set[Any] = set()
+    """Requests that are answered ``other``, whatever the operation says."""
 
-    def serve(self: Any, request: Any, connection: Any) -> None:
+    @instead_of(Dispatch, "serve")
+    def serve(original: Any, self: Any, request: Any, connection: Any) -> None:
         if _meets(row, request, self._storage, self._availability):
-            connection = _Restated(connection, request, other)
+            restated.add(request)
         original(self, request, connection)
 
-    Dispatch.serve = serve  # type: ignore[method-assign]
+    @instead_of(BookieProtocol, "reply")
+    def reply(original: Any, self: Any, request: Any, said: Status, parts: Any) -> None:
+        if request in restated:
+            restated.discard(request)
+            said, parts = other, _reply(request, other)
+        original(self, request, said, parts)
 
 
 def _meets(row: Row, request: Any, storage: Any, availability: Any) -> bool:
@@ -201,19 +208,6 @@ def _poll_fits(wanted: Entry, request: Any, storage: Any, ledger: Handle | None)
         return wanted in (Entry.BEYOND, Entry.STORED) if ledger.last_entry_id == -1 else wanted is Entry.BEYOND
     there = storage._is_stored(ledger.ledger_id, previous + 1, storage._is_indexed)
     return wanted is (Entry.STORED if there else Entry.HOLE)
-
-
-class _Restated(ObservedConnection):
-    """Sends a reply of another status in place of the one that is made."""
-
-    __slots__ = ("_other", "_request")
-
-    def __init__(self, connection: Any, request: Any, other: Status) -> None:
-        super().__init__(connection)
-        self._request, self._other = request, other
-
-    def send(self, reply: Sequence[Any]) -> None:
-        self._connection.send(_reply(self._request, self._other))
 
 
 def _reply(request: Any, other: Status) -> Sequence[Any]:

@@ -74,7 +74,7 @@ class _Reply(Client):
         super().__init__()
         self._then = then
 
-    def send(self, reply: Any) -> None:
+    def reply(self, request: Any, status: Any, reply: Any) -> None:
         self._then(list(reply))
 
 

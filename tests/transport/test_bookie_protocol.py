@@ -21,6 +21,8 @@ from tests.plain_auth import PlainBookie
 READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
 UNKNOWN_OPERATION = bytes.fromhex("000000140209000000000000000000010000000000000002")
 AUTH = bytes.fromhex("0000000e020300000a03666f6f1203616263")
+ANY: Any = object()
+"""A request that nobody observes."""
 
 
 class Transport(StringTransport):
@@ -55,8 +57,24 @@ def test_requests_are_served_and_replies_sent() -> None:
     protocol.dataReceived(READ[10:])
     (request,) = served
     assert isinstance(request, ReadRequests)
-    protocol.send(request.replies([statuses.ENOENTRY], fields.NO_ENTRY))
+    protocol.reply(request, statuses.ENOENTRY, request.replies([statuses.ENOENTRY], fields.NO_ENTRY))
     assert transport.value().hex() == "00000018020200000000000200000000000000010000000000000002"
+
+
+def test_who_observes_a_request_is_shown_its_answer_once() -> None:
+    served: list[Any] = []
+    _, protocol, transport = connected(served)
+    protocol.dataReceived(READ + READ[:15] + b"\2" + READ[16:])
+    first, second = served
+    seen: list[Any] = []
+    protocol.observe(first, lambda *shown: seen.append(shown))
+    protocol.observe(first, lambda *shown: seen.append(transport.value()))
+    protocol.reply(second, statuses.EOK, [b"of another"])
+    assert seen == []
+    protocol.reply(first, statuses.EIO, [b"of", memoryview(b" it")])
+    protocol.reply(first, statuses.EOK, [b" and more"])
+    assert seen == [(first, statuses.EIO, 5), b"of another"]
+    assert transport.value() == b"of anotherof it and more"
 
 
 def test_what_needs_no_bookie_is_answered_at_once() -> None:
@@ -71,7 +89,7 @@ def test_a_broken_protocol_aborts_and_later_replies_are_dropped() -> None:
     _, protocol, transport = connected(served)
     protocol.dataReceived(READ + UNKNOWN_OPERATION + READ)
     assert (len(served), transport.aborted) == (1, True)
-    protocol.send([b"late"])
+    protocol.reply(ANY, statuses.EOK, [b"late"])
     assert transport.value() == b""
 
 
@@ -118,7 +136,7 @@ def test_a_lost_client_is_forgotten() -> None:
     factory, protocol, transport = connected([])
     protocol.connectionLost()
     factory.pause()
-    protocol.send([b"late"])
+    protocol.reply(ANY, statuses.EOK, [b"late"])
     assert (transport.producerState, transport.value()) == ("producing", b"")
 
 
@@ -181,7 +199,9 @@ class CountingTransport(Transport):
 def answering(*replies: bytes) -> tuple[BookieProtocol, CountingTransport]:
     """Return a connection whose requests are answered with these, one after the other."""
     left = iter(replies)
-    factory = BookieFactory(ServerConnection, lambda _, connection: connection.send([next(left)]))
+    factory = BookieFactory(
+        ServerConnection, lambda request, connection: connection.reply(request, statuses.EOK, [next(left)])
+    )
     protocol, transport = factory.buildProtocol(None), CountingTransport()
     protocol.makeConnection(transport)
     return protocol, transport
@@ -247,7 +267,7 @@ def test_the_reply_to_start_tls_goes_out_in_clear_and_others_wait_for_the_handsh
     protocol, transport = secure(served, security(tls="the bookie's"))
     protocol.dataReceived(START_TLS)
     assert (transport.value(), transport.creator) == (TLS_STARTED, "the bookie's")
-    protocol.send([b"answer to an earlier request"])
+    protocol.reply(ANY, statuses.EOK, [b"answer to an earlier request"])
     assert transport.value() == TLS_STARTED
     protocol.handshakeCompleted()
     assert transport.value() == TLS_STARTED + b"answer to an earlier request"

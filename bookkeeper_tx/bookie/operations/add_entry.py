@@ -11,6 +11,7 @@ from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
@@ -18,7 +19,6 @@ from bookkeeper_tx.bookie.storage import acceptable
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import AddRequests
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -49,13 +49,13 @@ class AddEntry:
         self._watch = watch
         self._watched = watch.ledgers
 
-    def serve(self, request: AddRequests, connection: BookieProtocol) -> None:
+    def serve(self, request: AddRequests, connection: Connection) -> None:
         """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
         status = self._add(request, connection)
         if status is not statuses.EOK:
-            connection.send([request.replies(status)])
+            connection.reply(request, status, [request.replies(status)])
 
-    def _add(self, request: AddRequests, connection: BookieProtocol) -> Status:
+    def _add(self, request: AddRequests, connection: Connection) -> Status:
         if self._availability.refuses_add(request.high_priority):
             return statuses.EREADONLY
         run = request.entries
@@ -77,7 +77,7 @@ class AddEntry:
             self._watch.advanced(ledger)
         return statuses.EOK
 
-    def _defer(self, request: AddRequests, connection: BookieProtocol, records: list[bytes | memoryview]) -> None:
+    def _defer(self, request: AddRequests, connection: Connection, records: list[bytes | memoryview]) -> None:
         """Journal the run and reply without waiting for the sync, unless the journal refuses it at once."""
         refused = False
         acknowledged = False
@@ -94,13 +94,15 @@ class AddEntry:
 
         self._journal.append(records, synced)
         acknowledged = not refused
-        connection.send([request.replies(statuses.EIO if refused else statuses.EOK)])
+        status = statuses.EIO if refused else statuses.EOK
+        connection.reply(request, status, [request.replies(status)])
 
-    def _synced(self, request: AddRequests, connection: BookieProtocol, error: BaseException | None) -> None:
+    def _synced(self, request: AddRequests, connection: Connection, error: BaseException | None) -> None:
         if error is None:
             self._keys.recorded(request.entries.ledger_id)
-            connection.send([request.replies(statuses.EOK)])
+            status = statuses.EOK
         else:
             # A full journal disk.  What storage has of the run may be read later: an add that failed may have happened.
-            connection.send([request.replies(statuses.EIO)])
+            status = statuses.EIO
+        connection.reply(request, status, [request.replies(status)])
         self._settled()

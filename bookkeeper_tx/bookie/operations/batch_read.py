@@ -7,6 +7,7 @@ from bisect import bisect_right
 from functools import partial
 from typing import Final
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
@@ -15,7 +16,6 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest, Buffer
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import codecs, fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v2
@@ -53,7 +53,7 @@ class BatchRead:
         self._size_max = size_max
         self._entry_size_max = entry_size_max
 
-    def serve(self, request: BatchReadRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: BatchReadRequest, connection: Connection) -> None:
         if request.fencing:
             self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
         elif request.previous_last_add_confirmed is not None:
@@ -61,7 +61,7 @@ class BatchRead:
         else:
             self._read(request, connection, statuses.EOK)
 
-    def _wait(self, request: BatchReadRequest, connection: BookieProtocol, previous: int) -> None:
+    def _wait(self, request: BatchReadRequest, connection: Connection, previous: int) -> None:
         """Read once the last add confirmed has passed ``previous``, or the time that the client gives is over."""
         ledger, status = known_ledger(self._storage, request.ledger_id)
 
@@ -69,20 +69,20 @@ class BatchRead:
             self._read(request, connection, statuses.EOK, updated_at_ms)
 
         if ledger is None:
-            connection.send([request.error(status)])
+            _refuse(request, connection, status)
         elif request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
             read(None)
         elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, read):
-            connection.send([request.error(statuses.ETOOMANYREQUESTS)])
+            _refuse(request, connection, statuses.ETOOMANYREQUESTS)
 
     def _read(
-        self, request: BatchReadRequest, connection: BookieProtocol, fenced: Status, updated_at_ms: int | None = None
+        self, request: BatchReadRequest, connection: Connection, fenced: Status, updated_at_ms: int | None = None
     ) -> None:
         ledger, status = None, fenced
         if fenced is statuses.EOK:
             ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
-            connection.send([request.error(status)])
+            _refuse(request, connection, status)
             return
         batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max)
         batch.updated_at_ms = updated_at_ms
@@ -109,7 +109,7 @@ class _Batch:
         self,
         runs: StoredRuns,
         request: BatchReadRequest,
-        connection: BookieProtocol,
+        connection: Connection,
         ledger: Ledger,
         size_max: int,
         entry_size_max: int,
@@ -180,8 +180,11 @@ class _Batch:
     def _reply(self, status: Status) -> None:
         """Send what there is; an error after the first entry only ends the batch."""
         if self._slices:
-            self._connection.send(
-                self._request.reply(self._slices, self._ledger.last_add_confirmed, self.updated_at_ms)
-            )
+            reply = self._request.reply(self._slices, self._ledger.last_add_confirmed, self.updated_at_ms)
+            self._connection.reply(self._request, statuses.EOK, reply)
         else:
-            self._connection.send([self._request.error(status)])
+            _refuse(self._request, self._connection, status)
+
+
+def _refuse(request: BatchReadRequest, connection: Connection, status: Status) -> None:
+    connection.reply(request, status, [request.error(status)])

@@ -3,8 +3,8 @@
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.protocol.bookie.messages import BookieInfoRequest
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 
 log = Logger()
@@ -17,11 +17,11 @@ class BookieInfo:
         self._disk = disk
         self._directory = ledger_directory
 
-    def serve(self, request: BookieInfoRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: BookieInfoRequest, connection: Connection) -> None:
+        status, total, free = statuses.EOK, 0, 0
         try:
             total, free = self._disk.total_bytes(self._directory), self._disk.free_bytes(self._directory)
         except OSError as error:
             log.error("cannot tell the space of {directory}: {error}", directory=self._directory, error=error)
-            connection.send([request.reply(statuses.EIO, 0, 0)])
-        else:
-            connection.send([request.reply(statuses.EOK, total, free)])
+            status = statuses.EIO
+        connection.reply(request, status, [request.reply(status, total, free)])

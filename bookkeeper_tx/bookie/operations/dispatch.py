@@ -9,9 +9,11 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations import request_context
 from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.batch_read import BatchRead
 from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
@@ -20,16 +22,14 @@ from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.list_entries import ListEntries
 from bookkeeper_tx.bookie.operations.long_poll import LongPoll
 from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
-from bookkeeper_tx.bookie.operations.request_context import ContextConnection
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie import v2, v3, v3_batch_read
 from bookkeeper_tx.protocol.bookie.messages import Continuation, InContext, Request
 from bookkeeper_tx.threads.worker import Threads
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
-Serve = Callable[[Any, BookieProtocol], None]
+Serve = Callable[[Any, Connection], None]
 
 log = Logger()
 
@@ -97,14 +97,14 @@ class Dispatch:
         self.brake: Brake | None = None
         """Set once there are clients to stop."""
 
-    def serve(self, request: Request, connection: BookieProtocol) -> None:
+    def serve(self, request: Request, connection: Connection) -> None:
         """Serve one request or run of requests."""
         self._operations[type(request)](request, connection)
 
-    def _serve_in_context(self, request: InContext, connection: BookieProtocol) -> None:
-        in_context: Any = ContextConnection(connection, request.context)
+    def _serve_in_context(self, request: InContext, connection: Connection) -> None:
+        connection.observe(request.request, request_context.logged(connection, request.context))
         try:
-            self.serve(request.request, in_context)
+            self.serve(request.request, connection)
         except Exception:
             log.error("a request was not served; its context: {context!r}", context=request.context)
             raise
@@ -120,7 +120,7 @@ class Dispatch:
     def _braked(self, serve: Serve) -> Serve:
         """Return ``serve`` with a look at the load after each request."""
 
-        def serve_and_look(request: Any, connection: BookieProtocol) -> None:
+        def serve_and_look(request: Any, connection: Connection) -> None:
             serve(request, connection)
             if not self._braking and self._overloaded(self._queued_bytes_max):
                 self._braking = True

@@ -7,9 +7,10 @@ the disk.  No ledger has to exist for that, and none is made.
 from functools import partial
 
 from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.protocol.bookie.messages import ForceLedgerRequest
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
 
 FORCES_MAX = 10_000
 """Requests of all clients that may wait for the journal; more are answered ETOOMANYREQUESTS."""
@@ -28,15 +29,19 @@ class ForceLedger:
         """Note that an acknowledged add of this ledger is not in the journal: nobody may be told that it is safe."""
         self._lost.add(ledger_id)
 
-    def serve(self, request: ForceLedgerRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: ForceLedgerRequest, connection: Connection) -> None:
         """Reply when everything that was queued for the journal before is on the disk."""
         if self._waiting >= FORCES_MAX:
-            connection.send([request.reply(statuses.ETOOMANYREQUESTS)])
+            _reply(request, connection, statuses.ETOOMANYREQUESTS)
             return
         self._waiting += 1
         self._journal.append([], partial(self._synced, request, connection))
 
-    def _synced(self, request: ForceLedgerRequest, connection: BookieProtocol, error: BaseException | None) -> None:
+    def _synced(self, request: ForceLedgerRequest, connection: Connection, error: BaseException | None) -> None:
         self._waiting -= 1
         failed = error is not None or request.ledger_id in self._lost
-        connection.send([request.reply(statuses.EIO if failed else statuses.EOK)])
+        _reply(request, connection, statuses.EIO if failed else statuses.EOK)
+
+
+def _reply(request: ForceLedgerRequest, connection: Connection, status: Status) -> None:
+    connection.reply(request, status, [request.reply(status)])

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.protocol.bookie.messages import Continuation
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 
 MILLISECONDS_PER_SECOND = 1000
 
@@ -26,7 +26,7 @@ class _Wait:
 
     __slots__ = ("connection", "ledger_id", "previous", "then", "timer")
 
-    def __init__(self, ledger_id: int, previous: int, connection: BookieProtocol, then: Then) -> None:
+    def __init__(self, ledger_id: int, previous: int, connection: Connection, then: Then) -> None:
         self.ledger_id = ledger_id
         self.previous = previous
         self.connection = connection
@@ -47,14 +47,14 @@ class LacWatch:
         self._per_connection_max = per_connection_max
         self.ledgers: dict[int, set[_Wait]] = {}
         """The waits for each ledger that has any: adds look here, and go on if their ledger is not in it."""
-        self._connections: dict[BookieProtocol, set[_Wait]] = {}
+        self._connections: dict[Connection, set[_Wait]] = {}
 
     @property
     def count(self) -> int:
         """How many wait."""
         return sum(map(len, self.ledgers.values()))
 
-    def wait(self, ledger_id: int, previous: int, timeout_ms: int, connection: BookieProtocol, then: Then) -> bool:
+    def wait(self, ledger_id: int, previous: int, timeout_ms: int, connection: Connection, then: Then) -> bool:
         """Call ``then`` when the wait is over, unless the client goes before; returns False if it has too many."""
         waits = self._connections.get(connection)
         if waits is None:
@@ -91,7 +91,7 @@ class LacWatch:
         # When the client takes its replies: what its polls bring may be thousands of times their own size.
         wait.connection.serve_next(Continuation(partial(wait.then, updated_at_ms)))
 
-    def _forget(self, connection: BookieProtocol) -> None:
+    def _forget(self, connection: Connection) -> None:
         for wait in self._connections.pop(connection):
             self._take_out(wait)
 

@@ -6,6 +6,7 @@ from functools import partial
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
@@ -16,7 +17,6 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import ReadLacRequest, WriteLacRequest
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -41,13 +41,13 @@ class WriteLac:
         self._settled = settled
         self._watch = watch
 
-    def serve(self, request: WriteLacRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: WriteLacRequest, connection: Connection) -> None:
         """Store the body; replies when it is durable, or at once when it is refused."""
         status = self._write(request, connection)
         if status is not statuses.EOK:
-            connection.send([request.reply(status)])
+            connection.reply(request, status, [request.reply(status)])
 
-    def _write(self, request: WriteLacRequest, connection: BookieProtocol) -> Status:
+    def _write(self, request: WriteLacRequest, connection: Connection) -> Status:
         if self._availability.read_only:
             return statuses.EREADONLY
         body, ledger_id = request.body, request.ledger_id
@@ -64,11 +64,13 @@ class WriteLac:
         return statuses.EOK
 
     def _synced(
-        self, ledger_id: int, request: WriteLacRequest, connection: BookieProtocol, error: BaseException | None
+        self, ledger_id: int, request: WriteLacRequest, connection: Connection, error: BaseException | None
     ) -> None:
+        status = statuses.EIO
         if error is None:
             self._keys.recorded(ledger_id)
-        connection.send([request.reply(statuses.EOK if error is None else statuses.EIO)])
+            status = statuses.EOK
+        connection.reply(request, status, [request.reply(status)])
         self._settled()
 
 
@@ -79,30 +81,40 @@ class ReadLac:
         self._storage = storage
         self._runs = runs
 
-    def serve(self, request: ReadLacRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: ReadLacRequest, connection: Connection) -> None:
         """Reply with what there is."""
         ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
-            connection.send([request.reply(_without_entry(status, None), None, None)])
+            _reply(request, connection, _without_entry(status, None), None, None)
             return
         last = ledger.last_entry_id
         found: EntryRun | Status | None = statuses.ENOENTRY
         if last != fields.NO_ENTRY:
             found = self._runs.find(
-                ledger.ledger_id, last, connection, partial(_reply, request, connection, ledger, last)
+                ledger.ledger_id, last, connection, partial(_reply_with, request, connection, ledger, last)
             )
         if found is not None:
-            _reply(request, connection, ledger, last, found)
+            _reply_with(request, connection, ledger, last, found)
 
 
-def _reply(
-    request: ReadLacRequest, connection: BookieProtocol, ledger: Ledger, last: int, found: EntryRun | Status
+def _reply_with(
+    request: ReadLacRequest, connection: Connection, ledger: Ledger, last: int, found: EntryRun | Status
 ) -> None:
     explicit_lac = ledger.explicit_lac
     if isinstance(found, Status):
-        connection.send([request.reply(_without_entry(found, explicit_lac), explicit_lac, None)])
+        _reply(request, connection, _without_entry(found, explicit_lac), explicit_lac, None)
     else:
-        connection.send([request.reply(statuses.EOK, explicit_lac, found.entry(last))])
+        _reply(request, connection, statuses.EOK, explicit_lac, found.entry(last))
+
+
+def _reply(
+    request: ReadLacRequest,
+    connection: Connection,
+    status: Status,
+    explicit_lac: bytes | None,
+    last_entry: bytes | None,
+) -> None:
+    connection.reply(request, status, [request.reply(status, explicit_lac, last_entry)])
 
 
 def _without_entry(why: Status, explicit_lac: bytes | None) -> Status:

@@ -11,6 +11,7 @@ from typing import Final
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
@@ -18,7 +19,6 @@ from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import ListEntriesRequest
 from bookkeeper_tx.threads.worker import Threads
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -62,15 +62,15 @@ class ListEntries:
         self._list_size_max = frame_size_max - REPLY_OVERHEAD
         self._turns = DeferredSemaphore(LISTS_AT_ONCE)
 
-    def serve(self, request: ListEntriesRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: ListEntriesRequest, connection: Connection) -> None:
         """Reply when the index was read."""
         if len(self._turns.waiting) >= LISTS_WAITING_MAX:
-            connection.send([request.reply(statuses.ETOOMANYREQUESTS, None)])
+            _reply(request, connection, statuses.ETOOMANYREQUESTS, None)
             return
         serving: Deferred[None] = self._turns.run(lambda: Deferred.fromCoroutine(self._serve(request, connection)))
         serving.addErrback(lambda failure: log.failure("a list of entries was not answered", failure))
 
-    async def _serve(self, request: ListEntriesRequest, connection: BookieProtocol) -> None:
+    async def _serve(self, request: ListEntriesRequest, connection: Connection) -> None:
         ledger, status = known_ledger(self._storage, request.ledger_id)
         availability = None
         if ledger is not None:
@@ -81,9 +81,9 @@ class ListEntries:
             except (_TooLarge, BookKeeperError, OSError) as error:
                 status = _status_of(error)
                 log.error("cannot list the entries of {ledger}: {error!r}", ledger=ledger, error=error)
-        connection.send([request.reply(status, availability)])
+        _reply(request, connection, status, availability)
 
-    async def _list(self, ledger: Ledger, connection: BookieProtocol) -> bytes:
+    async def _list(self, ledger: Ledger, connection: Connection) -> bytes:
         """Return the list as it is sent; raises _TooLarge, _ClientGone, StorageFailed."""
         stretches = _Stretches()
         unflushed = self._storage.unflushed_ranges(ledger.ledger_id)
@@ -139,6 +139,10 @@ def united(*several: Iterable[range]) -> Iterator[range]:
             stop = max(stop, stretch.stop)
     if stop > start:
         yield range(start, stop)
+
+
+def _reply(request: ListEntriesRequest, connection: Connection, status: Status, availability: bytes | None) -> None:
+    connection.reply(request, status, [request.reply(status, availability)])
 
 
 def _status_of(error: Exception) -> Status:

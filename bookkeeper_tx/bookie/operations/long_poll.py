@@ -5,6 +5,7 @@ When the wait is over it is answered with what there is; that its time was over 
 
 from functools import partial
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
@@ -12,7 +13,6 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie.messages import LongPollRequest
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -26,7 +26,7 @@ class LongPoll:
         self._runs = runs
         self._watch = watch
 
-    def serve(self, request: LongPollRequest, connection: BookieProtocol) -> None:
+    def serve(self, request: LongPollRequest, connection: Connection) -> None:
         """Answer ``request``: at once if there is something to tell, or if it does not want to wait."""
         ledger, status = known_ledger(self._storage, request.ledger_id)
         previous = request.previous_last_add_confirmed
@@ -43,7 +43,7 @@ class LongPoll:
         elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, answer):
             _refuse(request, connection, statuses.ETOOMANYREQUESTS)
 
-    def _answer(self, request: LongPollRequest, connection: BookieProtocol, updated_at_ms: int | None) -> None:
+    def _answer(self, request: LongPollRequest, connection: Connection, updated_at_ms: int | None) -> None:
         ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
             _refuse(request, connection, status)
@@ -70,13 +70,13 @@ def _wanted(request: LongPollRequest, ledger: Ledger) -> int | Status:
     return previous + 1 if ledger.last_add_confirmed > previous else statuses.EOK
 
 
-def _refuse(request: LongPollRequest, connection: BookieProtocol, status: Status) -> None:
-    connection.send([request.reply(request.entry_id, status, fields.NO_ENTRY, None)])
+def _refuse(request: LongPollRequest, connection: Connection, status: Status) -> None:
+    connection.reply(request, status, [request.reply(request.entry_id, status, fields.NO_ENTRY, None)])
 
 
 def _reply(
     request: LongPollRequest,
-    connection: BookieProtocol,
+    connection: Connection,
     ledger: Ledger,
     entry_id: int,
     updated_at_ms: int | None,
@@ -85,9 +85,10 @@ def _reply(
     last_add_confirmed = ledger.last_add_confirmed
     if isinstance(found, EntryRun):
         echoed = entry_id if request.piggyback else request.entry_id
-        reply = request.reply(echoed, found.entry(entry_id), last_add_confirmed, updated_at_ms)
+        status, reply = statuses.EOK, request.reply(echoed, found.entry(entry_id), last_add_confirmed, updated_at_ms)
     else:
-        if request.piggyback and found is statuses.ENOENTRY and entry_id != fields.NO_ENTRY:
-            found = statuses.EOK  # the entry is on another bookie
-        reply = request.reply(request.entry_id, found, last_add_confirmed, updated_at_ms)
-    connection.send([reply])
+        # An entry that is not here is on another bookie.
+        elsewhere = request.piggyback and found is statuses.ENOENTRY and entry_id != fields.NO_ENTRY
+        status = statuses.EOK if elsewhere else found
+        reply = request.reply(request.entry_id, status, last_add_confirmed, updated_at_ms)
+    connection.reply(request, status, [reply])

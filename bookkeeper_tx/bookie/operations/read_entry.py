@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
@@ -10,7 +11,6 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.messages import Buffer, ReadRequests
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -33,19 +33,20 @@ class ReadEntry:
         self._runs = runs
         self._fencing = fencing
 
-    def serve(self, request: ReadRequests, connection: BookieProtocol) -> None:
+    def serve(self, request: ReadRequests, connection: Connection) -> None:
         """Answer ``request``: at once if all its entries are in memory and nothing is fenced."""
         if request.fencing:
             self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
         else:
             self._read(request, connection, statuses.EOK)
 
-    def _read(self, request: ReadRequests, connection: BookieProtocol, fenced: Status) -> None:
+    def _read(self, request: ReadRequests, connection: Connection, fenced: Status) -> None:
         ledger, status = None, fenced
         if fenced is statuses.EOK:
             ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
-            connection.send(request.replies([status] * len(request.entry_ids), fields.NO_ENTRY))
+            replies = request.replies([status] * len(request.entry_ids), fields.NO_ENTRY)
+            connection.reply(request, status, replies)
             return
         _Reading(self._runs, request, connection, ledger).go_on()
 
@@ -62,13 +63,13 @@ def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None,
 class _Reading:
     """One request on its way: the entries found so far, in the order asked for."""
 
-    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs", "_size")
+    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs", "_size", "_status")
 
     def __init__(
         self,
         runs: StoredRuns,
         request: ReadRequests,
-        connection: BookieProtocol,
+        connection: Connection,
         ledger: Ledger,
     ) -> None:
         self._runs = runs
@@ -78,6 +79,8 @@ class _Reading:
         self._ids = request.entry_ids
         self._answers: list[Buffer | Status] = []
         self._size = 0
+        self._status = statuses.EOK
+        """The first status among the answers; EOK while all are entries."""
 
     def go_on(self) -> None:
         """Collect answers until one has to come from the disk, or reply with all, or with a large part of them."""
@@ -85,7 +88,7 @@ class _Reading:
         while len(answers) < len(ids) and self._size < PART_SIZE_MIN:
             entry_id = stored_id(ids[len(answers)], ledger)
             if isinstance(entry_id, Status):
-                answers.append(entry_id)
+                self._refuse(entry_id)
                 continue
             found = self._runs.find(ledger.ledger_id, entry_id, self._connection, self._loaded)
             if found is None:
@@ -102,7 +105,7 @@ class _Reading:
     def _take(self, found: EntryRun | Status) -> None:
         answers, ids = self._answers, self._ids
         if isinstance(found, Status):
-            answers.append(found)
+            self._refuse(found)
             return
         first = len(answers)
         if type(ids) is range and ids[first] >= 0:
@@ -119,8 +122,14 @@ class _Reading:
             answers.append(entry)
             self._size += len(entry)
 
+    def _refuse(self, status: Status) -> None:
+        self._answers.append(status)
+        if self._status is statuses.EOK:
+            self._status = status
+
     def _reply(self) -> None:
-        self._connection.send(self._request.replies(self._answers, self._ledger.last_add_confirmed))
+        replies = self._request.replies(self._answers, self._ledger.last_add_confirmed)
+        self._connection.reply(self._request, self._status, replies)
 
 
 def stored_id(entry_id: int, ledger: Ledger) -> int | Status:

@@ -8,10 +8,10 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -31,10 +31,10 @@ class StoredRuns:
 
     def __init__(self, storage: LedgerStorage) -> None:
         self._storage = storage
-        self._loads: Counter[BookieProtocol] = Counter()
+        self._loads: Counter[Connection] = Counter()
         self._load_count = 0
 
-    def find(self, ledger_id: int, entry_id: int, connection: BookieProtocol, found: Found) -> EntryRun | Status | None:
+    def find(self, ledger_id: int, entry_id: int, connection: Connection, found: Found) -> EntryRun | Status | None:
         """Return the run that holds an entry, or why it cannot be had; None if ``found`` will be called with it."""
         try:
             run = self._storage.cached_run(ledger_id, entry_id)
@@ -53,13 +53,13 @@ class StoredRuns:
         loading.addErrback(lambda failure: log.failure("a read was not answered", failure))
         return None
 
-    def _start(self, connection: BookieProtocol) -> None:
+    def _start(self, connection: Connection) -> None:
         self._load_count += 1
         self._loads[connection] += 1
         if self._loads[connection] == LOADS_PER_CONNECTION_MAX:
             connection.pause()
 
-    def _finish(self, outcome: EntryRun | Status, connection: BookieProtocol, found: Found) -> None:
+    def _finish(self, outcome: EntryRun | Status, connection: Connection, found: Found) -> None:
         self._load_count -= 1
         self._loads[connection] -= 1
         if self._loads[connection] == LOADS_PER_CONNECTION_MAX - 1:

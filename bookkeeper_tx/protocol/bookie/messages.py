@@ -207,3 +207,6 @@ Request: TypeAlias = (
     | Continuation
     | ConnectionBroken
 )
+
+Replied: TypeAlias = Callable[[Request, Status, int], None]
+"""Called with a request that is being answered, the status of the reply, and its size in bytes."""

@@ -52,8 +52,3 @@ def served(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> 
 def reply(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> bytes:
     """Encode the reply that :func:`served` returns."""
     return frame(served(operation, txn_id, status, **part)[0])
-
-
-def status_in(reply: bytes) -> int:
-    """Return the V3 code at the top level of one reply, as :func:`frame` has encoded it."""
-    return int(v3_pb2.Response.FromString(reply[codecs.RECORD_LENGTH.size :]).status)

@@ -1,5 +1,6 @@
 """A bookie's operations over real storage and journal, from bytes to bytes, without a connection."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.messages import Answered
+from compat_tests.wire.replies import parse
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire.status import Status
 from tests.bookie.seams import Client
 from tests.bookie.workers import InlineWorker, SteppedWorker
 
@@ -22,6 +26,28 @@ from tests.bookie.workers import InlineWorker, SteppedWorker
 def config_of(directory: Path, **values: Any) -> BookieConfig:
     fields = {"metadata_uri": "sqlite:///x", "journal_directory": str(directory), "ledger_directory": str(directory)}
     return BookieConfig(**fields, **values)
+
+
+class CheckedClient(Client):
+    """A client's connection that looks into each reply for the status that it is said to have."""
+
+    def reply(self, request: Any, status: Status, reply: Sequence[Any]) -> None:
+        found = statuses_in(b"".join(bytes(part) for part in reply))
+        assert status is next((each for each in found if each is not statuses.EOK), statuses.EOK)
+        super().reply(request, status, reply)
+
+
+def statuses_in(replies: bytes) -> list[Status]:
+    """Return the status of each reply."""
+    found: list[Status] = []
+    at = 0
+    while at < len(replies):
+        end = at + 4 + int.from_bytes(replies[at : at + 4], "big")
+        status = parse(replies[at + 4 : end]).status
+        assert status is not None
+        found.append(status)
+        at = end
+    return found
 
 
 class Bookie:
@@ -37,13 +63,13 @@ class Bookie:
         self.journal.start()
         self.journal_worker.step()
         self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), inline)
-        self.connection, self.client = ServerConnection(), Client()
+        self.connection, self.client = ServerConnection(), CheckedClient()
 
     def receive(self, data: bytes) -> bytes:
         client: Any = self.client
         for request in self.connection.receive(data):
             if isinstance(request, Answered):
-                client.send([request.reply])
+                self.client.replies.append(request.reply)
             else:
                 self.dispatch.serve(request, client)
         return b"".join(bytes(part) for part in self.client.take())

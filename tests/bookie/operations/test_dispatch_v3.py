@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.operations.dispatch: every V3 operation, bytes to bytes, over real journal and storage."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,12 +140,32 @@ def test_a_request_with_a_context_is_served_like_any_other(bookie: V3Bookie) -> 
     assert bookie.ask(READ, context=True, entry_id=9).status == v3_pb2.ENOENTRY
 
 
-def test_the_context_is_logged_with_what_is_raised(bookie: V3Bookie) -> None:
-    events: list[Any] = []
-    globalLogPublisher.addObserver(events.append)
-    try:
-        with pytest.raises(KeyError):
-            bookie.dispatch.serve(InContext(object(), "job=4711"), bookie.client)  # type: ignore[arg-type]
-    finally:
-        globalLogPublisher.removeObserver(events.append)
-    assert [event["context"] for event in events if "context" in event] == ["job=4711"]
+@pytest.fixture
+def contexts() -> Iterator[list[str]]:
+    """Every context that was logged."""
+    found: list[str] = []
+
+    def observe(event: dict[str, Any]) -> None:
+        if "context" in event:
+            found.append(event["context"])
+
+    globalLogPublisher.addObserver(observe)
+    yield found
+    globalLogPublisher.removeObserver(observe)
+
+
+def test_the_context_is_logged_with_a_request_that_the_bookie_fails(bookie: V3Bookie, contexts: list[str]) -> None:
+    body = LEDGER.to_bytes(8, "big") + bytes(12)
+    assert bookie.ask(WRITE_LAC, context=True, lac=0, master_key=KEY, body=body) is None
+    assert bookie.answer(WRITE_LAC, bookie.sync()).status == v3_pb2.EOK
+    assert bookie.ask(READ, context=True, entry_id=9).status == v3_pb2.ENOENTRY
+    assert bookie.ask(READ_LAC).status == v3_pb2.EIO
+    assert contexts == []
+    assert bookie.ask(READ_LAC, context=True).status == v3_pb2.EIO
+    assert contexts == ["job=4711"]
+
+
+def test_the_context_is_logged_with_what_is_raised(bookie: V3Bookie, contexts: list[str]) -> None:
+    with pytest.raises(KeyError):
+        bookie.dispatch.serve(InContext(object(), "job=4711"), bookie.client)
+    assert contexts == ["job=4711"]

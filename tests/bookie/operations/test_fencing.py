@@ -177,8 +177,8 @@ class _Acknowledgements:
         self._machine = machine
         self._record = record
 
-    def send(self, replies: list[Any]) -> None:
-        if replies == [statuses.EOK]:
+    def reply(self, request: Any, status: Any, replies: list[Any]) -> None:
+        if status is statuses.EOK:
             self._machine.acknowledged.append(self._record)
 
 

@@ -41,6 +41,9 @@ def test_a_ledger_that_was_never_added_to_is_unknown() -> None:
 def test_an_entry_that_is_not_there_is_not_the_others_fault() -> None:
     bench = Bench(run_of(0, 41, 42))
     assert bench.read(1, 5, 0) == [entry(1, 42), statuses.ENOENTRY, entry(0), 0]
+    assert bench.read(1, -2, 5) == [entry(1, 42), statuses.EBADREQ, statuses.ENOENTRY, 0]
+    assert bench.read(1, 0) == [entry(1, 42), entry(0), 0]
+    assert bench.client.statuses == [statuses.ENOENTRY, statuses.EBADREQ, statuses.EOK]
 
 
 def test_the_last_entry_is_the_highest_stored_whatever_its_id() -> None:

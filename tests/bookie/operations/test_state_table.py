@@ -23,8 +23,8 @@ from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag
 from protocol_specs.wire.status import Status
-from tests.bookie.operations.served import config_of
-from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, entry
+from tests.bookie.operations.served import CheckedClient, config_of
+from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, MemoryJournal, MemoryStorage, entry
 from tests.bookie.workers import InlineWorker
 from tests.protocol.bookie.v3_frames import frame_of
 
@@ -75,7 +75,7 @@ class Bench:
     """A bookie in memory whose journal is synced after each request."""
 
     def __init__(self, read_only: bool = False) -> None:
-        self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
+        self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), CheckedClient()
         self.availability = Availability(read_only)
         parts: Any = (self.storage, self.journal, self.availability)
         self.dispatch = Dispatch(config_of(Path("/d")), Disk(), *parts, Clock(), InlineWorker())
