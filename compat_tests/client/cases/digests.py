@@ -175,10 +175,8 @@ def a_damaged_copy_weighs_more_than_absence(stage: Stage) -> None:
 def an_entry_of_another_place_is_not_returned(stage: Stage) -> None:
     """A client MUST compare the ids inside an entry with those that it asked for, whatever the digest says."""
     for digest in DIGEST_NAMES:
-        ledger, other = (
-            _sealed_ledger(stage, digest),
-            readable_ledger(stage, [b"elsewhere"] * 4, digest=digest, password=SECRET),
-        )
+        ledger = _sealed_ledger(stage, digest)
+        other = readable_ledger(stage, [b"elsewhere"] * 4, digest=digest, password=SECRET)
         reader = ledger.open(password=SECRET)
         for what, wrong in (("entry", ledger.entries[1]), ("ledger", other.entries[2])):
             in_turn(stage, ledger, names.READ, reply_with(body=wrong))
@@ -270,8 +268,7 @@ def digests_are_right_at_every_split_of_the_stream(stage: Stage) -> None:
         ledger = readable_ledger(stage, PAYLOADS, ensemble=1, digest=digest, password=SECRET)
         reader = ledger.open(password=SECRET)
         reader.read_entry(0)
-        sizes: list[int] = []
-        at = 1
+        sizes, at = list[int](), 1
         while not sizes or at < sizes[0]:
             ledger.bookies[0].on(names.READ, ledger_id=ledger.id, times=1).do(cut_at(at, sizes))
             stage.check(f"the payload of a reply cut at {at} with {digest}", reader.read_entry(2), b"two")
