@@ -1,6 +1,7 @@
 """The pages of the API: every public name is on one of them, and operations name their page of the protocol."""
 
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 from types import FunctionType
@@ -37,6 +38,23 @@ def _operations() -> list[Any]:
                     continue
                 found.append(pytest.param(value, id=value.__qualname__))
     return found
+
+
+@pytest.mark.parametrize("name", sorted(_documented()))
+def test_every_name_on_a_page_is_there(name: str) -> None:
+    assert pkgutil.resolve_name(name) is not None
+
+
+def test_every_member_that_a_page_picks_is_there() -> None:
+    picked = re.compile(
+        r"^\.\. auto\w+:: ([\w.]+).*\n(?:   :(?!members: \w).*\n)*   :members: ((?:[\w, ]|\n      )+)", re.MULTILINE
+    )
+    found = {pick for page in PAGES for pick in picked.findall(page.read_text(encoding="utf-8"))}
+    assert found
+    for name, members in sorted(found):
+        source = inspect.getsource(pkgutil.resolve_name(name))
+        defined = r"(?:def |self\.|^    ){}\b"
+        assert [each for each in re.findall(r"\w+", members) if not re.search(defined.format(each), source, re.M)] == []
 
 
 @pytest.mark.parametrize("name", bookkeeper_tx.__all__)
