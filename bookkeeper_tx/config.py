@@ -16,6 +16,10 @@ from protocol_specs.disk.entry_log import LOG_SIZE_MAX
 
 MIB = 1024 * 1024
 
+QUARANTINE_S = 30.0
+"""How long a client asks a bookie last that did not answer; long enough to spare most reads its time-out.  If one side
+did not accept the other's certificate or credentials, a client without a reactor does not connect for as long."""
+
 
 class WireProtocol(Enum):
     """The protocol version of a client."""

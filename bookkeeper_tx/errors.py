@@ -147,6 +147,10 @@ class BadVersion(RemoteError):
     """The bookie does not speak this protocol version."""
 
 
+NOT_UNDERSTOOD = (BadRequest, BadVersion)
+"""What a bookie may answer to an operation that it does not know, if it does not close the connection."""
+
+
 class LedgerFenced(RemoteError):
     """The ledger is fenced: a reader has taken it over.  The entry may exist or not; only recovery can tell."""
 

@@ -233,6 +233,16 @@ class BookieServiceInfo:
     find out on a connection of its own."""
 
 
+@frozen
+class BookieDisk:
+    """The disk space of a bookie's ledger directories, as the bookie reports it."""
+
+    total_bytes: int | None
+    """Of all of them; None if the bookie did not report it."""
+    free_bytes: int | None
+    """None if the bookie did not report it."""
+
+
 class Entry(NamedTuple):
     """One entry as a reader gets it."""
 

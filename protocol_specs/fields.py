@@ -7,6 +7,9 @@ from construct import Bytes, Int8ub, Int32sb, Int32ub, Int64sb
 NO_ENTRY = -1
 """An entry id that names no entry: the last add confirmed of an empty ledger, the last entry of an open one."""
 
+FIRST_ENTRY_ID = NO_ENTRY + 1
+"""The first entry of every ledger."""
+
 LAST_ENTRY = -1
 """An entry id in a read request: "the entry with the highest id that this bookie stores"."""
 

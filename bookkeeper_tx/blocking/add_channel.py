@@ -7,8 +7,7 @@ from bookkeeper_tx.errors import BookieUnavailable
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.client.v2_add_runs import AddReplies, AddReplyReader
 from bookkeeper_tx.transport.blocking_connect import connect_to_bookie
-
-RECEIVE_SIZE = 256 * 1024
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 
 
 class AddChannel:

@@ -8,8 +8,7 @@ shows whether the bookie is old or down.
 from collections.abc import Callable, Collection
 
 from bookkeeper_tx.errors import (
-    BadRequest,
-    BadVersion,
+    NOT_UNDERSTOOD,
     BookieUnavailable,
     ProtocolViolation,
     RemoteError,
@@ -18,7 +17,6 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 
-NOT_UNDERSTOOD = (BadRequest, BadVersion)
 _NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 
 PROBE_TIMEOUT_S = 5.0

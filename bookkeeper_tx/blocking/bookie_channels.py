@@ -8,7 +8,7 @@ from attrs import evolve
 
 from bookkeeper_tx.blocking.batch_support import BatchSupport
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
-from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.config import QUARANTINE_S, ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookieUnavailable,
@@ -22,10 +22,6 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
-
-QUARANTINE_S = 30.0
-"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out.  If one side did
-not accept the other's certificate or credentials, the bookie is not connected to for as long."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 """Errors that close the channel; the outcome of the requests on it is not known."""

@@ -2,20 +2,12 @@
 
 import math
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.model import BookieDisk
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking import BlockingChannel
-
-
-@frozen
-class BookieDisk:
-    """The disk space of a bookie's ledger directories, as the bookie reports it."""
-
-    total_bytes: int | None
-    free_bytes: int | None
-    """None, like the total, if the bookie did not report it."""
 
 
 class BookieInfoChannel(BlockingChannel):

@@ -8,9 +8,7 @@ from bookkeeper_tx.errors import LedgerExists
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, DigestType, Fragment, LedgerMetadata, Versioned
 from bookkeeper_tx.quorums.quorum import Quorum
-from protocol_specs import fields
-
-FIRST_ENTRY_ID = fields.NO_ENTRY + 1
+from protocol_specs.fields import FIRST_ENTRY_ID
 
 
 def create_ledger(

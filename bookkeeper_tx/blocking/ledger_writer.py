@@ -55,7 +55,7 @@ class LedgerWriter:
 
     def __init__(self, ledger_id: int, versioned: Versioned, digest: EntryDigest, adds: ReplicatedAdds) -> None:
         self.ledger_id = ledger_id
-        self.next_entry_id = fields.NO_ENTRY + 1
+        self.next_entry_id = fields.FIRST_ENTRY_ID
         self.length = 0
         """Payload bytes sent."""
         self._versioned = versioned

@@ -63,7 +63,7 @@ class ReplicatedAdds:
         self._timeout_s = add_timeout_s
         self._clock = clock
         self._replicas = [_Replica(index, channel) for index, channel in enumerate(channels)]
-        self._next_entry_id = fields.NO_ENTRY + 1
+        self._next_entry_id = fields.FIRST_ENTRY_ID
         self._selector = selector or selectors.DefaultSelector()
         for replica in self._replicas:
             self._selector.register(replica.channel, selectors.EVENT_READ, replica)

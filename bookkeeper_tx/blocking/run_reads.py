@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 from attrs import define, frozen
 
-from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
 from bookkeeper_tx.protocol.client.completion import joined
+from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 FIRST_COUNT = 64
@@ -24,11 +25,6 @@ SINGLES_PER_REQUEST = 64
 
 JOINED_SIZE = 64 * 1024
 """Bytes of a run that is large enough to be handled by itself."""
-
-RECORD_OVERHEAD = 4
-REPLY_OVERHEAD = 36
-"""Bytes of a batch reply beside its records that a bookie counts towards ``max_size``, as Java's
-``BatchedReadEntryProcessor``."""
 
 
 @frozen(kw_only=True)
@@ -49,13 +45,13 @@ class SizeEstimate:
     """0 while it is not known."""
 
     def learn(self, run: EntryRun) -> None:
-        self.bytes_per_entry = run.size / run.count - run.prefix + RECORD_OVERHEAD
+        self.bytes_per_entry = run.size / run.count - run.prefix + RECORD_LENGTH_SIZE
 
     def count_for(self, size: int) -> int:
         """Return how many entries are about ``size`` bytes in a batch reply."""
         if not self.bytes_per_entry:
             return FIRST_COUNT
-        return max(1, int((size - REPLY_OVERHEAD) / self.bytes_per_entry))
+        return max(1, int((size - BATCH_REPLY_SIZE) / self.bytes_per_entry))
 
     def singles_for(self, sizes: ReadSizes) -> int:
         """Return how many single reads may be in flight: together no more bytes than a few batch replies."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.bookie_watcher import SUSPICION_S
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
 from bookkeeper_tx.client.pending_add import PendingAdd, Slot
+from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookKeeperError,
@@ -182,7 +182,7 @@ class Adds:
         now, generation = self._context.clock.seconds(), self._context.bookies.generation
         if slot.broken and slot.retry_generation == generation and now < slot.retry_s:
             return False
-        slot.broken, slot.retry_generation, slot.retry_s = True, generation, now + SUSPICION_S
+        slot.broken, slot.retry_generation, slot.retry_s = True, generation, now + QUARANTINE_S
         self._avoided_until[slot.bookie_id] = slot.retry_s
         return True
 

@@ -18,8 +18,7 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
-    BadRequest,
-    BadVersion,
+    NOT_UNDERSTOOD,
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
@@ -33,13 +32,6 @@ from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
-
-RECORD_OVERHEAD = 4
-REPLY_OVERHEAD = 36
-"""What a batch reply is taken to need beside its records when it is held against ``maxSize``."""
-
-NOT_UNDERSTOOD = (BadRequest, BadVersion)
-"""What a bookie may say to an operation that it does not know, if it does not close the connection."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation, LocalError)
 """Errors that were made on this side of the connection: the bookie has not answered the request."""

@@ -2,23 +2,12 @@
 
 from typing import Any, Protocol, cast
 
-from attrs import frozen
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.channel import Done
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.errors import BookKeeperError
-from bookkeeper_tx.model import BookieId
-
-
-@frozen
-class BookieDisk:
-    """What a bookie says of its ledger directories."""
-
-    total_bytes: int | None
-    """Of all of them; None if it did not say."""
-    free_bytes: int | None
-    """None if it did not say."""
+from bookkeeper_tx.model import BookieDisk, BookieId
 
 
 class _InfoChannel(Protocol):

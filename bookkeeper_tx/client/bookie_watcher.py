@@ -7,12 +7,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from bookkeeper_tx.client.metadata_store import MetadataStore
+from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
-
-SUSPICION_S = 30.0
-"""How long a bookie that did not answer is asked last; long enough to spare most reads its time-out."""
 
 
 class BookieWatcher:
@@ -57,7 +55,7 @@ class BookieWatcher:
     def suspect(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Remember that ``bookie_id`` failed with ``error``, if that says something about the bookie."""
         if isinstance(error, (BookieUnavailable, RequestTimedOut, TooManyRequests)):
-            self.suspects[bookie_id] = self._clock.seconds() + SUSPICION_S
+            self.suspects[bookie_id] = self._clock.seconds() + QUARANTINE_S
 
     @property
     def suspected(self) -> Mapping[BookieId, float]:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.bookie_info import BookieDisk, bookie_info
+from bookkeeper_tx.client.bookie_info import bookie_info
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channels
@@ -22,7 +22,7 @@ from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recover
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
-from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata
+from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
 

@@ -18,10 +18,8 @@ from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
 from bookkeeper_tx.quorums.quorum import Quorum
-from protocol_specs import fields
+from protocol_specs.fields import FIRST_ENTRY_ID
 from protocol_specs.ledger_id import split
-
-FIRST_ENTRY_ID = fields.NO_ENTRY + 1
 
 
 async def create_ledger(

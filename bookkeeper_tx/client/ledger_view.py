@@ -6,13 +6,14 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.batch_read import RECORD_OVERHEAD, REPLY_OVERHEAD
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
+from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
@@ -96,8 +97,8 @@ class LedgerView:
 
     def single_reads_for(self, size: int) -> int:
         """Return how many single reads are worth sending for a reply of ``size`` bytes."""
-        entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_OVERHEAD
-        worth = int((size - REPLY_OVERHEAD) / entry) + 1
+        entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_LENGTH_SIZE
+        worth = int((size - BATCH_REPLY_SIZE) / entry) + 1
         return max(1, min(worth, self.context.config.outstanding_reads_max))
 
     def learn_size(self, payloads: Sequence[bytes]) -> None:

@@ -56,7 +56,7 @@ class LedgerWriter:
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
         self._outstanding_max = context.config.outstanding_adds_max
-        self._next_entry_id = fields.NO_ENTRY + 1
+        self._next_entry_id = fields.FIRST_ENTRY_ID
         self._pushed_length = 0
         self._held: deque[tuple[bytes, Deferred[Any] | None, Any]] = deque()
         self._refusal: BookKeeperError | None = None

@@ -5,11 +5,12 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any
 
-from bookkeeper_tx.client.batch_read import COUNT_MAX, RECORD_OVERHEAD, REPLY_OVERHEAD, BatchAttempt
+from bookkeeper_tx.client.batch_read import COUNT_MAX, BatchAttempt
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
-from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
+from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 
 
 class ReadStyle(Enum):
@@ -26,10 +27,10 @@ PrefixDone = Callable[[BookKeeperError | None, list[bytes], EntryRun | None], No
 
 def count_within(run: EntryRun, max_size: int) -> int:
     """Return how many entries of ``run`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
-    surplus = run.prefix - RECORD_OVERHEAD
-    if REPLY_OVERHEAD + run.size - surplus * run.count <= max_size:
+    surplus = run.prefix - RECORD_LENGTH_SIZE
+    if BATCH_REPLY_SIZE + run.size - surplus * run.count <= max_size:
         return run.count
-    used = REPLY_OVERHEAD
+    used = BATCH_REPLY_SIZE
     for count, (start, end) in enumerate(pairwise(run.offsets)):
         used += end - start - surplus
         if used > max_size and count:

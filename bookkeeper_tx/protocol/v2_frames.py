@@ -17,7 +17,10 @@ ADD_OVERHEAD = ENTRY_AT - LENGTH
 ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
 """A shorter add will be refused, and so is a run of its own."""
 REPLY_LENGTH = ADD_REPLY.size - LENGTH
-BATCH_REPLY_LENGTH = BATCH_READ_REPLY.size - LENGTH
+BATCH_REPLY_SIZE = BATCH_READ_REPLY.size
+"""Bytes of a batch reply beside its records that a bookie counts towards ``max_size``, in V3 as in V2, as Java's
+``BatchedReadEntryProcessor``."""
+BATCH_REPLY_LENGTH = BATCH_REPLY_SIZE - LENGTH
 
 RUN_MIN = 8
 """Fewer equal frames than this are faster to read one by one."""

@@ -24,9 +24,8 @@ from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking_connect import NO_CREDENTIALS, connect_to_bookie
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from protocol_specs.ledger_id import SCOPED_MIN
-
-RECEIVE_SIZE = 256 * 1024
 
 SENDING_FACTOR = 10
 """How many time-outs a request may take while the bookie keeps sending, as with large replies over a slow line."""

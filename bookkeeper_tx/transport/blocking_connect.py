@@ -8,7 +8,7 @@ from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, CannotConnect, ProtocolViolation, TlsFailed
 from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State, tells_unauthenticated
 from bookkeeper_tx.security.authentication import ConnectionPeer
-from bookkeeper_tx.transport.blocking_socket import RECEIVE_SIZE, Stream, TlsSocket, hear_reason
+from bookkeeper_tx.transport.blocking_socket import HANDSHAKE_RECEIVE_SIZE, Stream, TlsSocket, hear_reason
 from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context
 
 NO_CREDENTIALS = (
@@ -135,7 +135,7 @@ class _Connecting:
 
     def _received(self) -> bytes:
         self._socket.settimeout(self._left_s())
-        data = self._socket.recv(RECEIVE_SIZE)
+        data = self._socket.recv(HANDSHAKE_RECEIVE_SIZE)
         if not data:
             self._lost("without a reason")
         return data

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from bookkeeper_tx.transport.blocking_tls import TlsSession
 
-RECEIVE_SIZE = 64 * 1024
+HANDSHAKE_RECEIVE_SIZE = 64 * 1024
+"""Bytes asked of the socket at once before requests are sent, and after nothing can be sent any more."""
 
 SEALED_SIZE = 256 * 1024
 """Bytes in clear that are sealed at once; while a bookie does not take them, so many bytes are held twice."""
@@ -36,7 +37,7 @@ def hear_reason(sock: socket.socket, session: TlsSession) -> None:
     resets the connection, while our first request may be on its way.
     """
     try:
-        while data := sock.recv(RECEIVE_SIZE):
+        while data := sock.recv(HANDSHAKE_RECEIVE_SIZE):
             session.open(data)
     except OSError:
         return

@@ -30,11 +30,9 @@ from bookkeeper_tx.protocol.bookie.messages import (
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
 from protocol_specs.wire.status import Status
-
-RECEIVE_SIZE = 256 * 1024
-"""Bytes asked of the socket at once: several frames in one system call make runs."""
 
 HELD_SIZE_MIN = 32 * 1024
 """Bytes of replies that are worth a system call of their own; a higher limit would delay the client's first replies."""

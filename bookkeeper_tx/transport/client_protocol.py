@@ -24,10 +24,8 @@ from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
-
-RECEIVE_SIZE = 256 * 1024
-"""Bytes asked of the socket at once: several frames in one system call make runs."""
 
 SWEEP_INTERVAL_S = 0.5
 """How often overdue requests are looked for; a request times out at most this late."""

@@ -6,9 +6,9 @@ import pytest
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.client.bookie_info import BookieDisk
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import RequestTimedOut
+from bookkeeper_tx.model import BookieDisk
 from tests.client.puppets import Cluster
 from tests.conftest import failure_of, result_of
 

@@ -14,7 +14,7 @@ defect = DEFECTS.defect
 @defect("BATCH", "STATE")
 def the_batch_budget_is_one_too_large() -> None:
     """A batch may have one byte more than the size asked for."""
-    batch_read.REPLY_SIZE -= 1
+    batch_read.BATCH_REPLY_SIZE -= 1
 
 
 @defect("BATCH", "STATE")

@@ -16,15 +16,12 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest, Buffer
-from protocol_specs import codecs, fields
+from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
+from protocol_specs import fields
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire import v2
 from protocol_specs.wire.status import Status
 
 RECORD_SIZE_MIN = RECORD_LENGTH_SIZE + fields.ENTRY_SIZE_MIN
-
-REPLY_SIZE = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME).size
-"""What a reply takes of the size budget before its first entry: the frame without entries."""
 
 UNLIMITED: Final = 2**63 - 1
 """As a size in bytes or a count of entries: more than any ledger has."""
@@ -123,7 +120,7 @@ class _Batch:
         """When the last add confirmed passed the reader's, if it has waited for that."""
         self._next_id = request.start_entry_id
         self._count_left = request.max_count if request.max_count > 0 else UNLIMITED
-        self._size_left = min(request.max_size, size_max) - REPLY_SIZE
+        self._size_left = min(request.max_size, size_max) - BATCH_REPLY_SIZE
         self._entry_size_max = entry_size_max
 
     def go_on(self) -> None:

@@ -12,10 +12,9 @@ from rich.console import Console
 
 from bookkeeper_tx.cli.bench import report as bench_report
 from bookkeeper_tx.cli.bench.cluster import BenchCluster, given_cluster, own_cluster
-from bookkeeper_tx.cli.bench.payloads import MIB
 from bookkeeper_tx.cli.bench.series import Series, run_series
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
-from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.config import MIB, WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
 
 ENTRIES = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from bookkeeper_tx.cli.bench.payloads import MIB
+from bookkeeper_tx.config import MIB
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 
 SEED = 4181
-MIB = 1024 * 1024
 DIFFERENT = 1009
 """How many different payloads there are: prime, so that nothing falls into step with batches or groups."""
 

@@ -17,11 +17,11 @@ from bookkeeper_tx.cli.bench import planning, spark_report
 from bookkeeper_tx.cli.bench import report as bench_report
 from bookkeeper_tx.cli.bench.cluster import ENTRY_OVERHEAD, own_cluster
 from bookkeeper_tx.cli.bench.measurement import Stopwatch
-from bookkeeper_tx.cli.bench.payloads import MIB
 from bookkeeper_tx.cli.bench.planning_stores import planning_store
 from bookkeeper_tx.cli.bench.spark_processes import SparkRun, median_of, peak_memory_of_workers
 from bookkeeper_tx.cli.bench.spark_workloads import TASKS, SparkBench, fill
 from bookkeeper_tx.cli.run import everything_stopped_on_signals
+from bookkeeper_tx.config import MIB
 from bookkeeper_tx.errors import InvalidArgument
 
 ENTRIES = 10_000_000

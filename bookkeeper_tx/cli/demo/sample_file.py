@@ -5,7 +5,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-MIB = 1024 * 1024
+from bookkeeper_tx.config import MIB
+
 SIZE_MAX = 24 * MIB
 """Enough that a bookie can be killed in the middle and rates mean something, little enough for a minute in all."""
 

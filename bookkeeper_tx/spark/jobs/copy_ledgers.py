@@ -22,12 +22,11 @@ from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import PinnedLedgers, pin
 from bookkeeper_tx.spark.jobs.sink_ledgers import entries_of, published_ledgers, write_once
 from bookkeeper_tx.spark.jobs.steps import Progress
-from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.options.advice import without_reading_on
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 
-SHOWN = 20
 APP_PREFIX = "copy-"
 
 NAME = (

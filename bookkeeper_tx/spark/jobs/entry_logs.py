@@ -11,10 +11,8 @@ from attrs import frozen
 from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, load_entry_logs, metadata_argument, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
-from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.options.option import Use
-
-SHOWN = 20
 
 LIVE, BEHIND, ORPHAN = "live", "behind the end", "orphan"
 """What the entries of a ledger in a log are: of a ledger that there is; behind its last entry, as recovery leaves them;

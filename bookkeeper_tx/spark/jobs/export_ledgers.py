@@ -12,10 +12,7 @@ from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, cluster_argument
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import PinnedLedgers, pin
 from bookkeeper_tx.spark.jobs.steps import Progress
-from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
-
-SHOWN = 20
-"""Ledgers that differ that the summary names."""
+from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
 
 
 @frozen

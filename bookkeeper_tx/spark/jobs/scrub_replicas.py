@@ -24,12 +24,10 @@ from bookkeeper_tx.spark.jobs.arguments import (
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
 from bookkeeper_tx.spark.jobs.steps import Progress
-from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.options.entry_ranges import EntryRanges
 from bookkeeper_tx.spark.options.id_ranges import IdRanges
 from bookkeeper_tx.spark.options.option import LEDGERS, Use
-
-SHOWN = 20
 
 RANGES_MAX = 10_000
 """About so many ranges are looked at entry by entry in one go; they are named in an option."""

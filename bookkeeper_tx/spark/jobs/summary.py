@@ -10,6 +10,9 @@ from rich.table import Table
 
 from bookkeeper_tx.text.tables import print_table
 
+SHOWN = 20
+"""Rows of what is wrong that a summary has; of the others it has the number."""
+
 
 class ExitCode(IntEnum):
     """How a job ended."""

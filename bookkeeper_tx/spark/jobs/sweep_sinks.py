@@ -14,11 +14,9 @@ from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Output, metadata_argument, output_arguments
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
-from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, counted, first_rows
+from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
 from bookkeeper_tx.spark.sink.sweep import GRACE_S, Leftover, SweepReport, sweep
 from protocol_specs.ledger_id import split
-
-SHOWN = 20
 
 SCHEMA = (
     "scope_id BIGINT, ledger_id BIGINT, sink_id STRING, query_id STRING, epoch BIGINT, partition BIGINT,"

@@ -11,6 +11,7 @@ from enum import Enum
 
 from attrs import frozen
 
+from bookkeeper_tx.config import MIB
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.options.entry_ranges import ENTRY_RANGES, EntryRanges
 from bookkeeper_tx.spark.options.offsets import ENDS, STARTS, Offsets
@@ -35,8 +36,6 @@ from bookkeeper_tx.spark.options.option import (
     option,
 )
 from bookkeeper_tx.spark.options.option_parsing import parse
-
-MIB = 1024 * 1024
 
 _TABLES = Use.LEDGERS | Use.REPLICAS
 _READERS = Use.ENTRIES | Use.REPLICAS

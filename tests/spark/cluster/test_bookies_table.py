@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from attrs import define
 
-from bookkeeper_tx.blocking.bookie_info import BookieDisk
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
@@ -16,7 +15,7 @@ from bookkeeper_tx.errors import (
     TlsFailed,
     Unauthorized,
 )
-from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.model import BookieDisk, BookieServiceInfo
 from bookkeeper_tx.spark.cluster import bookies_table
 from bookkeeper_tx.spark.cluster.bookies_table import DOWN, READ_ONLY, WRITABLE, FoundBookie, find_bookies, row_of
 
