@@ -1,7 +1,6 @@
 """The registration of a bookie with the metadata store: clients find its address there, and whether it is writable."""
 
 from collections.abc import Callable
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -11,6 +10,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookieIdInUse
+from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata import bookie as spec
 
@@ -38,7 +38,7 @@ class Registration:
     def __init__(
         self,
         clock: IReactorTime,
-        store: Any,
+        store: MetadataStore,
         bookie_id: BookieId,
         info: BookieServiceInfo,
         availability: Availability,

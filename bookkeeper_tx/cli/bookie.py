@@ -12,6 +12,7 @@ from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
+from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.text.tables import print_table
 
@@ -110,7 +111,7 @@ def _extensions(bookie: Bookie) -> str:
     return "?" if bookie.extensions is None else ", ".join(bookie.extensions)
 
 
-async def _registered(store: Any, mode: str) -> list[Bookie]:
+async def _registered(store: MetadataStore, mode: str) -> list[Bookie]:
     bookie_ids = await (store.writable_bookies() if mode == "writable" else store.read_only_bookies())
     found = []
     for bookie_id in sorted(bookie_ids):

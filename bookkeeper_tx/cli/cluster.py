@@ -24,10 +24,9 @@ def init(metadata_uri: str) -> None:
     bktx cluster init --metadata "zk+hierarchical://127.0.0.1:2181/ledgers"
     """
 
-    async def operation(reactor: Any) -> tuple[bool, str]:
+    async def operation(reactor: Any) -> tuple[bool, str | None]:
         async with open_store(reactor, metadata_uri) as store:
-            made: bool = await store.initialize()
-            return made, await store.instance_id()
+            return await store.initialize(), await store.instance_id()
 
     made, instance_id = run(operation)
     click.echo(f"{'made a new cluster' if made else 'there is a cluster already'}: instance {instance_id}")

@@ -11,6 +11,7 @@ from bookkeeper_tx.cli.main import Session
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.config_file import read_client_config_file
 from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.metadata.store import open_metadata_store
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -43,8 +44,8 @@ async def connected(reactor: Any, metadata_uri: str, config: ClientConfig | None
 
 
 @asynccontextmanager
-async def open_store(reactor: Any, metadata_uri: str) -> AsyncIterator[Any]:
-    """Yield the started IMetadataStore at ``metadata_uri``; stop it afterwards."""
+async def open_store(reactor: Any, metadata_uri: str) -> AsyncIterator[MetadataStore]:
+    """Yield the started store at ``metadata_uri``; stop it afterwards."""
     store = open_metadata_store(metadata_uri, reactor)
     try:
         await store.start()

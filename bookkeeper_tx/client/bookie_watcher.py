@@ -6,9 +6,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
 
@@ -16,7 +16,7 @@ from bookkeeper_tx.quorums.placement import Placement
 class BookieWatcher:
     """Keeps the set of writable bookies as the metadata store tells it, and chooses among them."""
 
-    def __init__(self, store: MetadataStore, clock: IReactorTime, placement: Placement) -> None:
+    def __init__(self, store: ClientMetadataStore, clock: IReactorTime, placement: Placement) -> None:
         self._store = store
         self._clock = clock
         self._placement = placement

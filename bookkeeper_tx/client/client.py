@@ -17,11 +17,11 @@ from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
-from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
@@ -52,7 +52,7 @@ class BookKeeper:
 
     def __init__(
         self,
-        metadata: str | MetadataStore,
+        metadata: str | ClientMetadataStore,
         config: ClientConfig | None = None,
         reactor: Any = None,
         *,
@@ -80,7 +80,7 @@ class BookKeeper:
         return self._context.config
 
     @property
-    def metadata(self) -> MetadataStore:
+    def metadata(self) -> ClientMetadataStore:
         """The metadata store, for what has no method here."""
         return self._context.store
 
@@ -280,12 +280,11 @@ async def _nothing() -> None:
     """The client is closed already."""
 
 
-def _store_of(uri: str, reactor: Any, config: ClientConfig) -> MetadataStore:
+def _store_of(uri: str, reactor: Any, config: ClientConfig) -> ClientMetadataStore:
     # Only now: a test that brings its own store needs none of ours.
     from bookkeeper_tx.metadata.store import open_metadata_store
 
-    store: MetadataStore = open_metadata_store(uri, reactor, config.metadata_timeout_s)
-    return store
+    return open_metadata_store(uri, reactor, config.metadata_timeout_s)
 
 
 def _pool(reactor: Any, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:

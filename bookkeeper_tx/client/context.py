@@ -6,9 +6,9 @@ from twisted.internet.interfaces import IReactorTime
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channel, Channels
-from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.client.scoped_channel import ScopedChannel
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -17,7 +17,7 @@ from protocol_specs.ledger_id import SCOPED_MIN
 class ClientContext:
     """What every handle of one client shares."""
 
-    store: MetadataStore
+    store: ClientMetadataStore
     channels: Channels
     config: ClientConfig
     clock: IReactorTime

@@ -14,7 +14,6 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.client.capability import Capabilities, Capability
 from bookkeeper_tx.client.channel import Channel, Done
-from bookkeeper_tx.client.metadata_store import MetadataStore
 from bookkeeper_tx.errors import (
     BookKeeperError,
     LedgerScopeNotSupported,
@@ -22,6 +21,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
     StorageFailed,
 )
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
@@ -35,7 +35,7 @@ class ScopedChannel:
     def __init__(
         self,
         scopes: Capabilities,
-        store: MetadataStore,
+        store: ClientMetadataStore,
         clock: IReactorTime,
         bookie_id: BookieId,
         channel: Channel,

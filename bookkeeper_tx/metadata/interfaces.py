@@ -1,83 +1,99 @@
-"""Interfaces that have more than one implementation."""
+"""What a metadata store can do: said once, for the stores that there are and for those of others."""
 
-from zope.interface import Interface
+from collections.abc import Callable
+from typing import Protocol
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
 
 
-class IMetadataStore(Interface):
-    """A cluster's metadata: ledgers, bookie registration, cookies.  Methods that ask the store return a Deferred.
+class ClientMetadataStore(Protocol):
+    """The part of a store that a client needs: ledgers, and where bookies are.
 
-    Errors of all methods: :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within
-    its timeout, :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  After a failure
-    with MetadataUnavailable a change may have been made or not.
+    Methods that ask the store return a Deferred.  Errors of all of them:
+    :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within its timeout,
+    :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  After a failure with
+    MetadataUnavailable a change may have been made or not.
 
     A ledger id may be of any scope (:class:`~bookkeeper_tx.model.LedgerId`).  Only :meth:`new_ledger_id` is for scope 0
     alone, since ids of other scopes need no generator.
     """
 
-    def start():  # type: ignore[no-untyped-def]
+    def start(self) -> Deferred[None]:
         """Connect.  Fires when connected; fails with MetadataUnavailable after the store's timeout."""
 
-    def stop():  # type: ignore[no-untyped-def]
+    def stop(self) -> Deferred[None]:
         """Give up registrations, disconnect, fail pending requests.  Fires when no thread of ours is left."""
 
-    def initialize():  # type: ignore[no-untyped-def]
-        """Create an empty cluster (root, layout, instance id) unless there is one.  Fires with True if it made one."""
-
-    def instance_id():  # type: ignore[no-untyped-def]
-        """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
-
-    def new_ledger_id():  # type: ignore[no-untyped-def]
+    def new_ledger_id(self) -> Deferred[int]:
         """Fire with a ledger id that was never given before."""
 
-    def create_ledger(ledger_id, metadata):  # type: ignore[no-untyped-def]
-        """Store new metadata; fires with Versioned.  Fails with LedgerExists (but not for our own retried create)."""
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
+        """Store new metadata.  Fails with LedgerExists (but not for our own retried create)."""
 
-    def read_ledger(ledger_id):  # type: ignore[no-untyped-def]
-        """Fire with Versioned; fails with NoSuchLedger."""
+    def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        """Fails with NoSuchLedger."""
 
-    def write_ledger(ledger_id, metadata, version):  # type: ignore[no-untyped-def]
-        """Compare and set; fires with Versioned.  Fails with MetadataConflict or NoSuchLedger."""
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
+        """Compare and set.  Fails with MetadataConflict or NoSuchLedger."""
 
-    def delete_ledger(ledger_id):  # type: ignore[no-untyped-def]
-        """Delete the metadata; fires with None.  Fails with NoSuchLedger."""
+    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+        """Delete the metadata.  Fails with NoSuchLedger."""
 
-    def list_ledgers(scope_id=0):  # type: ignore[no-untyped-def]
+    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
         """Fire with the ids of all ledgers of a scope, of all scopes for None, ascending."""
 
-    def watch_ledger(ledger_id, changed):  # type: ignore[no-untyped-def]
+    def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed()`` after each change until the returned callable is called; read again to see what changed.
 
         Returns that callable, at once.  Watch first, then read: no change after that read is missed.  Several changes
         in quick succession may be one call.
         """
 
-    def register_bookie(bookie_id, info, read_only=False, lost=None):  # type: ignore[no-untyped-def]
+    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
+        """Fire with the ids of registered writable bookies."""
+
+    def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
+        """Fire with what a registered bookie publishes; fails with BookieUnavailable."""
+
+    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed()`` whenever registrations change, until the returned callable is called."""
+
+
+class MetadataStore(ClientMetadataStore, Protocol):
+    """All of a cluster's metadata: what clients need, and the cluster itself, bookie registration and cookies."""
+
+    def initialize(self) -> Deferred[bool]:
+        """Create an empty cluster (root, layout, instance id) unless there is one.  Fires with True if it made one."""
+
+    def instance_id(self) -> Deferred[str | None]:
+        """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
+
+    def register_bookie(
+        self,
+        bookie_id: BookieId,
+        info: BookieServiceInfo,
+        read_only: bool = False,
+        lost: Callable[[BaseException], None] | None = None,
+    ) -> Deferred[None]:
         """Make a bookie visible to clients, and keep it so over lost sessions; call again to change ``read_only``.
 
         Fails with BookieIdInUse when another process has registered this id.  ``lost(error)`` is called when a session
         was lost and the registration could not be made again, because another process has taken the id.
         """
 
-    def unregister_bookie(bookie_id):  # type: ignore[no-untyped-def]
-        """Take the registration back; fires with None."""
+    def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
+        """Take the registration back."""
 
-    def writable_bookies():  # type: ignore[no-untyped-def]
-        """Fire with the frozenset of the ids of registered writable bookies."""
+    def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
+        """Fire with the ids of registered read-only bookies."""
 
-    def read_only_bookies():  # type: ignore[no-untyped-def]
-        """Fire with the frozenset of the ids of registered read-only bookies."""
+    def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
+        """Fire with cookie and version, or None."""
 
-    def bookie_info(bookie_id):  # type: ignore[no-untyped-def]
-        """Fire with the BookieServiceInfo of a registered bookie; fails with BookieUnavailable."""
-
-    def watch_bookies(changed):  # type: ignore[no-untyped-def]
-        """Call ``changed()`` whenever registrations change, until the returned callable is called."""
-
-    def read_cookie(bookie_id):  # type: ignore[no-untyped-def]
-        """Fire with (cookie bytes, version), or None."""
-
-    def write_cookie(bookie_id, cookie, version):  # type: ignore[no-untyped-def]
+    def write_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> Deferred[int]:
         """Create (version None) or compare and set; fires with the new version.  Fails with MetadataConflict."""
 
-    def delete_cookie(bookie_id, version):  # type: ignore[no-untyped-def]
-        """Delete a cookie; fires with None.  Fails with MetadataConflict."""
+    def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
+        """Delete a cookie.  Fails with MetadataConflict."""

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
 
 
-def open_metadata_store(uri: str, reactor: Any, timeout_s: float = 10.0) -> Any:
-    """Return the IMetadataStore of ``uri``, not yet started; raises InvalidConfig for a URI that names none.
+def open_metadata_store(uri: str, reactor: Any, timeout_s: float = 10.0) -> MetadataStore:
+    """Return the store of ``uri``, not yet started; raises InvalidConfig for a URI that names none.
 
     ``sqlite:///path/to/file``; ``zk://h1:2181;h2:2181/ledgers`` (also ``zk+null://``), which takes the cluster's own
     layout; ``zk+hierarchical://…`` and ``zk+longhierarchical://…``, which insist on that layout.  ``timeout_s`` is how

@@ -1,4 +1,4 @@
-"""The contract of every metadata store: scenarios on an IMetadataStore, run on each store by tests/integration.
+"""The contract of every metadata store: scenarios on a MetadataStore, run on each store by tests/integration.
 
 A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of store and opens the stores it needs.
 ``cluster.open()`` is another process's view as far as the store can tell.  Those about ledgers are in

@@ -7,11 +7,9 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
-from zope.interface import implementer
 
 from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
 from bookkeeper_tx.metadata import service_info
-from bookkeeper_tx.metadata.interfaces import IMetadataStore
 from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
 from bookkeeper_tx.metadata.watches import Watches
@@ -25,7 +23,6 @@ few system calls for each bookie."""
 _BOOKIES = "bookies"
 
 
-@implementer(IMetadataStore)
 class SqliteMetadataStore:
     """The store in the file at ``path``; the lock files of the bookies are in ``path + ".bookies"``.
 

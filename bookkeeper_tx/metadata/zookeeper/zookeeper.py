@@ -5,10 +5,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from zope.interface import implementer
 
 from bookkeeper_tx.metadata import service_info
-from bookkeeper_tx.metadata.interfaces import IMetadataStore
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
 from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
@@ -29,7 +27,6 @@ OPERATION_TIMEOUT_S = 10.0
 """How long an operation may take; long enough for a session to move to another server."""
 
 
-@implementer(IMetadataStore)
 class ZooKeeperMetadataStore:
     """The store of the cluster at ``uri``."""
 
