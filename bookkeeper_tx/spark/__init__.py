@@ -1,4 +1,4 @@
 """The Spark formats and jobs: ledgers as tables and streams (docs/guides/spark.md).
 
-Only here are pyspark and pyarrow used.
+No other package of bookkeeper_tx uses pyspark and pyarrow.
 """

@@ -1,6 +1,6 @@
-"""Keeps the options in the guides to Spark as the code has them: ``python -m bookkeeper_tx.spark.document [--check]``.
+"""Writes the tables of options in the guides to Spark: ``python -m bookkeeper_tx.spark.document [--check]``.
 
-A page (``docs/guides/spark*.md``) marks a table with two comments; between them stand the options of some uses::
+A page (``docs/guides/spark*.md``) marks a table with two comments, the first of which names the uses of its options::
 
     <!-- options READ STREAM -->
     <!-- end of options -->
@@ -78,7 +78,7 @@ def _made(part: re.Match[str]) -> str:
 
 
 def stale(root: Path) -> list[str]:
-    """Return what differs from the code."""
+    """Return a line for each page that differs from the code."""
     return [
         f"{page.relative_to(root)} is not what bookkeeper_tx/spark/options/options.py says"
         for page, text in fresh(root).items()
@@ -87,7 +87,7 @@ def stale(root: Path) -> list[str]:
 
 
 def write(root: Path) -> list[Path]:
-    """Bring the pages up to date; return what was written."""
+    """Bring the pages up to date; return the pages that were written."""
     written = []
     for page, text in fresh(root).items():
         if page.read_text(encoding="utf-8") != text:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 RECOMMENDED_SETTINGS = {"spark.python.unix.domain.socket.enabled": "true"}
-"""What makes any session read faster: no waits on TCP between JVM and Python."""
+"""Settings that make any session read faster: JVM and Python do not wait on TCP for each other."""
 
 LOCAL_SETTINGS = {
     **RECOMMENDED_SETTINGS,
@@ -18,14 +18,14 @@ LOCAL_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-"""Settings of a session that is all on this machine.  Filters go only to what was loaded with ``pushdown=true``."""
+"""Settings of a session that is all on this machine.  Filters go only to a DataFrame loaded with ``pushdown=true``."""
 
 
 def register_all(spark: Any) -> None:
-    """Make format ``bookkeeper`` known to a session, and each of its tables as a format, as ``bookkeeper-replicas``.
+    """Register format ``bookkeeper`` in a session, and each of its tables as a format, such as ``bookkeeper-replicas``.
 
-    The first is needed where Spark does not find it by itself: with ``--py-files``, and in packages below another
-    directory.  The others have no other way.
+    Format ``bookkeeper`` needs it only where Spark does not find it by itself: with ``--py-files``, and in packages
+    below another directory.  The tables always need it.
     """
     from bookkeeper_tx.spark.tables import TABLES, BookKeeperSource, table_class
 
@@ -39,7 +39,7 @@ def local_session(
     """Return a SparkSession on this machine whose workers run this very interpreter.
 
     ``settings`` come on top of :data:`LOCAL_SETTINGS`.  If the process has a session already, that one is returned, and
-    what only a new JVM can be told has no effect.  ``master`` says two tasks at a time, each tried three times.
+    settings that only a new JVM takes have no effect.  ``master`` says two tasks at a time, each tried three times.
     """
     from pyspark.sql import SparkSession
 

@@ -27,13 +27,13 @@ from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 class LedgerSource(DataSource):
     """Reads and writes ledgers.
 
-    Spark makes one for each ``load`` and sends it, pickled, to where queries are planned.  The snapshot that it takes
-    before is what all actions on that DataFrame read.
+    Spark makes one for each ``load`` and sends it, pickled, to the process that plans queries.  The source takes a
+    snapshot before that, and all actions on the DataFrame read this snapshot.
     """
 
     _snapshot: Snapshot | None = None
     _planned = False
-    """Whether a reader was made: nobody needs the snapshot any more."""
+    """Whether a reader was made: the snapshot is not needed any more."""
 
     @classmethod
     def name(cls) -> str:
@@ -41,7 +41,7 @@ class LedgerSource(DataSource):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The ledgers as they were when this was first asked."""
+        """The ledgers as they were when this property was first read."""
         if self._snapshot is None:
             options = Options.from_spark(self.options, Use.ENTRIES)
             with advised():
@@ -54,10 +54,10 @@ class LedgerSource(DataSource):
         return spark_schema(columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Take the snapshot along, also where the user's own schema has kept Spark from asking for ours.
+        """Take the snapshot along, also if the user gave a schema, so that Spark has not asked for ours.
 
-        For a sink Spark sends one of these, too, whose options are no read's; what is wrong with options is left to
-        whoever makes a reader or writer of them.
+        Spark pickles the source of a sink, too, and its options are not those of a read.  Wrong options raise when a
+        reader or writer is made of them.
         """
         snapshot = None
         if not self._planned and "sinkId" not in self.options:

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 ROW_SIZE = 256
-"""About how many bytes a row has besides what it says of itself."""
+"""About how many bytes a row has besides its own ``size``."""
 
 BATCH_SIZE = 8 * 1024 * 1024
 
 
 class Row(NamedTuple):
-    """A row: what is not in ``values`` is null."""
+    """A row: a column that is not in ``values`` is null."""
 
     values: Mapping[str, Any]
     size: int = 0
-    """About how many bytes its parts of variable size have."""
+    """About how many bytes its values of variable size have."""
 
 
 def batches_of(

@@ -1,4 +1,4 @@
-"""The columns of a table, declared once for Arrow; and those that a query with a schema of its own asks for."""
+"""The columns of a table, declared once for Arrow; and the columns that a query with a schema of its own asks for."""
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -7,7 +7,7 @@ from pyspark.sql.types import StructType
 from bookkeeper_tx.errors import InvalidConfig
 
 TIME = pa.timestamp("us", tz="UTC")
-"""What Spark takes for a TIMESTAMP."""
+"""The Arrow type that Spark reads as TIMESTAMP."""
 
 
 def spark_schema(columns: pa.Schema) -> StructType:
@@ -16,10 +16,10 @@ def spark_schema(columns: pa.Schema) -> StructType:
 
 
 def wanted_columns(columns: pa.Schema, requested: StructType) -> list[str]:
-    """Return the names of the columns that are to be given, in order.
+    """Return the names of the columns that rows must have, in order.
 
-    ``requested`` is the StructType that Spark hands to a reader: the table's own, or that of ``.schema(...)``, with
-    which a query can say that it needs less.  Raises InvalidConfig for columns that the table does not have.
+    ``requested`` is the StructType that Spark hands to a reader: the table's own, or that of ``.schema(...)``, by
+    which a query can ask for fewer columns.  Raises InvalidConfig for columns that the table does not have.
     """
     asked = to_arrow_schema(requested, timezone="UTC")
     for each in asked:

@@ -1,7 +1,7 @@
 """Format ``bookkeeper``: one table of a cluster, its entries unless another is named (docs/guides/spark-tables.md).
 
-This loads as little as it can, since a session imports it whatever formats its user needs.  A table is loaded when it
-is used; only then do numpy and Arrow have to be there.
+This module imports as little as it can, since every session imports it, also one that uses other formats.  A table is
+imported when it is used; only then numpy and Arrow must be installed.
 """
 
 from collections.abc import Mapping
@@ -33,21 +33,21 @@ TABLES: Final = {
     "orphans": "cluster.orphans_table.OrphansTable",
     ENTRYLOG: "entrylog.table.EntryLogTable",
 }
-"""Each table, and the class in a module of this room that it is."""
+"""The class of each table, with its module in this package."""
 
 
 def table_class(name: str) -> type[DataSource]:
-    """Return the class of a table, which is a format of its own: ``bookkeeper-<name>``."""
+    """Return the class of a table; it is also the format ``bookkeeper-<name>``."""
     module, _, kind = TABLES[name].rpartition(".")
     found: type[DataSource] = getattr(import_module(f"bookkeeper_tx.spark.{module}"), kind)
     return found
 
 
 def choose(options: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the name of the table that is meant, and the options that are for it.
+    """Return the name of the table that ``options`` choose, and the options that are for it.
 
-    It is named by option ``table``, or by ``path``, which is what ``load`` is given.  Only of ``entrylog`` the path may
-    be one of files.  Raises InvalidConfig for a table that there is not, and for two of them.
+    Option ``table`` names it, or ``path``, which is the argument of ``load``.  Only for ``entrylog`` the path may be a
+    path of files.  Raises InvalidConfig for a table that does not exist, and for two different ones.
     """
     given = {key.lower(): value for key, value in options.items()}
     rest = {key: value for key, value in options.items() if key.lower() not in ("table", "path")}
@@ -89,17 +89,17 @@ class BookKeeperSource(DataSource):
 
     @property
     def table(self) -> DataSource:
-        """What the options name, the same one each time; raises InvalidConfig if there is no such table."""
+        """The table that the options name, the same one each time; raises InvalidConfig if there is no such table."""
         if self._table is None:
             name, options = choose(self.options)
             self._table = table_class(name)(options)
         return self._table
 
     def __getstate__(self) -> dict[str, Any]:
-        """Take the table along: before it travels it may look at the cluster, which is then the same for all queries.
+        """Take the table along: before it is pickled it may look at the cluster, once for all queries.
 
-        With a schema of the user's Spark has not asked for the table before.  What is wrong with the name is raised
-        where the table is used.
+        If the user gave a schema, Spark has not asked for the table before.  A wrong name raises where the table is
+        used.
         """
         with suppress(InvalidConfig):
             return {"options": self.options, "_table": self.table}

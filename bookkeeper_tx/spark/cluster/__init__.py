@@ -1,1 +1,1 @@
-"""Tables of a cluster: its ledgers, its bookies, ledgers on bookies that no metadata names."""
+"""Tables of a cluster: its ledgers, its bookies, and the ledgers without metadata that bookies store."""

@@ -44,7 +44,7 @@ COLUMNS: Final = pa.schema(
 )
 
 ASKED = frozenset({"total_bytes", "free_bytes", "reachable", "error"})
-"""The columns for which a bookie is connected to."""
+"""The columns that need a connection to the bookie."""
 
 WRITABLE, READ_ONLY, DOWN = "writable", "read-only", "down"
 
@@ -79,7 +79,7 @@ class BookiesTable(DataSource):
 
 
 class BookiesInput(InputPartition):
-    """What one task asks."""
+    """The bookies that one task asks."""
 
     def __init__(self, bookies: list[FoundBookie]) -> None:
         super().__init__(bookies)
@@ -93,7 +93,7 @@ class BookiesReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        client_config(self._options)  # raises for a wrong key before anybody is asked
+        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             found = find_bookies(store)
         return [BookiesInput(found[first : first + TASK_MAX]) for first in range(0, len(found), TASK_MAX)]
@@ -107,7 +107,7 @@ class BookiesReader(DataSourceReader):
 
 
 def find_bookies(store: BlockingStore) -> list[FoundBookie]:
-    """Return every bookie that is registered, or has a cookie: that one was there, and may come back."""
+    """Return every bookie that is registered, and every one with a cookie: it was registered once, and may be again."""
     writable, read_only, cookies = store.writable_bookies(), store.read_only_bookies(), store.cookie_bookies()
 
     def state(bookie: BookieId) -> str:
@@ -117,7 +117,7 @@ def find_bookies(store: BlockingStore) -> list[FoundBookie]:
 
 
 def row_of(store: BlockingStore, found: FoundBookie, config: ClientConfig | None) -> Row:
-    """Return the row of a bookie, which is asked about itself unless ``config`` is None."""
+    """Return the row of a bookie; unless ``config`` is None, connect to the bookie for it."""
     values: dict[str, Any] = {
         "bookie_id": found.bookie_id,
         "state": found.state,
@@ -135,7 +135,8 @@ def row_of(store: BlockingStore, found: FoundBookie, config: ClientConfig | None
 
 
 def _service_info(store: BlockingStore, found: FoundBookie) -> BookieServiceInfo:
-    """Return what a bookie publishes; of one that is down what its id says, which is its address by default."""
+    """Return the service info that a bookie publishes; for one that is down the address in its id, as ids have one by
+    default."""
     if found.state == DOWN:
         return parse(b"", found.bookie_id)
     return store.bookie_info(found.bookie_id)
@@ -152,6 +153,6 @@ def _asked(info: BookieServiceInfo, config: ClientConfig) -> dict[str, Any]:
         try:
             disk = channel.bookie_info()
         except BookKeeperError as error:
-            # There is something there: a bookie that wants TLS or authentication, or hangs, or another server.
+            # Something listens there: a bookie that wants TLS or authentication, one that hangs, or another server.
             return {"reachable": True, "error": str(error)}
     return {"reachable": True, "total_bytes": disk.total_bytes, "free_bytes": disk.free_bytes}

@@ -79,7 +79,7 @@ class LedgersReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a task's ledgers."""
         options, chunk = self._options, partition.value
-        if chunk is None:  # what Spark makes of no partitions at all
+        if chunk is None:  # without any partition Spark runs one task, with an empty one
             return
         freeze_once()
         with open_store(options) as store:
@@ -96,7 +96,7 @@ class FilteringLedgersReader(LedgersReader):
 
 
 def row_of(ledger_id: int, found: Versioned | BookKeeperError) -> Row:
-    """Return the row of a ledger; one whose metadata cannot be had has its ids and a problem."""
+    """Return the row of a ledger; if its metadata cannot be read, the row has its ids and a problem."""
     scope_id, lower = LedgerId(ledger_id).scope_id, LedgerId(ledger_id).ledger_id
     ids = {"scope_id": scope_id, "ledger_id": lower}
     if not isinstance(found, Versioned):

@@ -1,6 +1,6 @@
-"""Table ``orphans``: what bookies store of ledgers that have no metadata, asked of each bookie, ledger id by ledger id.
+"""Table ``orphans``: the ledgers without metadata that bookies store.  Each bookie is asked for each ledger id.
 
-Bookies have no request that lists their ledgers, so somebody has to say which ids may be orphans
+Bookies have no request that lists their ledgers, so option ``ids`` has to say which ids may be orphans
 (docs/guides/spark-tables.md).
 """
 
@@ -46,17 +46,17 @@ COLUMNS: Final = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""A row for each orphan on each bookie; without an id and with an error, a bookie that could not be asked."""
+"""A row for each orphan on each bookie; a row with an error and without an id is a bookie that could not be asked."""
 
 IDS_MAX: Final = 10_000_000
-"""Ids without metadata that are asked for at most: that many requests to each bookie."""
+"""The most ids without metadata that a query asks for: each is a request to each bookie."""
 
 CHUNK_MAX: Final = 20_000
 """Ids of one task."""
 
 BUSY_TRIES: Final = 10
 BUSY_PAUSE_S: Final = 0.5
-"""What is done about a bookie that has too many requests already."""
+"""How often, and after what pause, a bookie that answers TooManyRequests is asked again."""
 
 ROWS_MAX: Final = 10_000
 
@@ -64,7 +64,7 @@ Connect = Callable[[BookieId], EntryListChannel]
 
 
 class OrphansTable(DataSource):
-    """A row for each ledger without metadata of which a bookie stores entries."""
+    """A row for each ledger without metadata, on each bookie that stores entries of it."""
 
     @classmethod
     def name(cls) -> str:
@@ -79,7 +79,7 @@ class OrphansTable(DataSource):
 
 
 class OrphansInput(InputPartition):
-    """What one task asks one bookie for."""
+    """The ids that one task asks one bookie for."""
 
     def __init__(self, bookie: BookieId, ids: IdRanges) -> None:
         super().__init__((bookie, ids))
@@ -93,7 +93,7 @@ class OrphansReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        client_config(self._options)  # raises for a wrong key before anybody is asked
+        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             ids = ids_without_metadata(store.list_ledgers(), self._options.ids)
             bookies = [each.bookie_id for each in find_bookies(store) if each.state != DOWN]
@@ -101,7 +101,7 @@ class OrphansReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a task."""
-        if partition.value is None:  # what Spark makes of no partitions at all
+        if partition.value is None:  # without any partition Spark runs one task, with an empty one
             return
         bookie, ids = partition.value
         config = client_config(self._options)
@@ -116,9 +116,9 @@ class OrphansReader(DataSourceReader):
 
 
 def ids_without_metadata(listed: Iterable[int], spans: Iterable[LedgerSpan]) -> IdRanges:
-    """Return the ids of ``spans`` that are not among ``listed``; a span without an end goes up to the highest of these.
+    """Return the ids of ``spans`` that are not among ``listed``; a span without an end ends at the highest listed id.
 
-    Raises InvalidConfig if they are too many to ask for.
+    Raises InvalidConfig if they are more than :data:`IDS_MAX`.
     """
     known = IdRanges.of(listed)
     ends = ((first, known.last if last is None else last) for first, last in spans)
@@ -155,9 +155,9 @@ def orphans_on(
     limit: RateLimit | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Row]:
-    """Give a row for each of these ledgers of which the bookie stores entries, and which has no metadata now either.
+    """Give a row for each of these ledgers that the bookie stores entries of and that still has no metadata.
 
-    A bookie that cannot be asked is one row, with the error.  Of ``limit`` a question about a ledger takes one entry.
+    A bookie that cannot be asked is one row, with the error.  A request counts as one entry in ``limit``.
     """
     paced = None if limit is None else _Paced(bookie, RateLimiter(limit, sleep=sleep))
     found: dict[int, EntryList | BookKeeperError] = {}
@@ -193,7 +193,7 @@ class _Paced:
 def _listed(
     channel: EntryListChannel, ids: Iterable[int], paced: _Paced | None, sleep: Callable[[float], None]
 ) -> Iterator[tuple[int, EntryList | BookKeeperError]]:
-    """Yield what the bookie has, and what it does not say, of ledgers; of those that it does not know nothing."""
+    """Yield the entries of each ledger that the bookie has, or its error; ledgers unknown to it are left out."""
     for tries in range(BUSY_TRIES + 1):
         refused = []
         for ledger_id, answer in channel.list_entries(paced(ids) if paced else ids, one_by_one=paced is not None):

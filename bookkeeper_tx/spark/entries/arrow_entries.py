@@ -11,7 +11,7 @@ ROWS_MAX = 10_000
 BYTES_MAX = 8 * 1024 * 1024
 
 HELD_FACTOR = 4
-"""How many times as much as their payloads the buffers of runs may hold until a batch is made of them."""
+"""The buffers of the runs that wait may hold ``bytes_max`` times this; then a batch is made of them."""
 
 
 def record_batches(
@@ -19,9 +19,9 @@ def record_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Give the entries of ``parts``, which may be of several ledgers, in their order as batches.
 
-    A batch has at most ``rows_max`` rows, and at most ``bytes_max`` bytes of payload or a single row.  ``schema`` has
-    any of the columns scope_id, ledger_id, entry_id, payload, lac, length, digest_ok, bookie and lost.  An entry that
-    is lost is a row only if there is a column ``lost``.
+    A batch has at most ``rows_max`` rows, and at most ``bytes_max`` bytes of payload, unless it is a single row.
+    ``schema`` has any of the columns scope_id, ledger_id, entry_id, payload, lac, length, digest_ok, bookie and lost.
+    A lost entry is a row only if there is a column ``lost``.
     """
     batch = _Batch(schema, rows_max, bytes_max)
     for part in parts:
@@ -33,7 +33,7 @@ def record_batches(
 
 
 class _Batch:
-    """What goes into the next batch: either entries or lost entries."""
+    """The rows of the next batch: either entries or lost entries."""
 
     def __init__(self, schema: pa.Schema, rows_max: int, bytes_max: int) -> None:
         self._schema = schema
@@ -47,7 +47,7 @@ class _Batch:
         self._rows = self._size = self._held = 0
 
     def add(self, piece: EntryPiece) -> Iterator[pa.RecordBatch]:
-        """Take entries; gives the batches that these fill."""
+        """Take entries, and give the batches that they fill."""
         if self._lost:
             yield from self.made()
         while piece.count:
@@ -62,13 +62,13 @@ class _Batch:
                 yield from self.made()
 
     def add_lost(self, entry: LostEntry) -> Iterator[pa.RecordBatch]:
-        """Take a lost entry; gives the batch that it fills, or that ends before it."""
+        """Take a lost entry, and give the batch that ends before it, if there is one."""
         if self._pieces or len(self._lost) >= self._rows_max:
             yield from self.made()
         self._lost.append(entry)
 
     def made(self) -> Iterator[pa.RecordBatch]:
-        """Give the batch of what was taken, if anything was."""
+        """Give the batch of the rows that were taken, if there are any."""
         if self._pieces:
             yield batch_of(self._pieces, self._schema)
         elif self._lost:

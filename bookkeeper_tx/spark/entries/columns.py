@@ -1,4 +1,4 @@
-"""The columns of table ``entries``: which there are, and which are asked for."""
+"""The columns of table ``entries``, and those that the options ask for."""
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ COLUMNS = pa.schema(
         ("lost", pa.string()),
     ]
 )
-"""Every column that there can be, in its order."""
+"""All columns, in their order."""
 
 
 def included_columns(options: Options) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""The columns of entries, each made from all entries of a run at a time: views of the buffer they came in, by numpy."""
+"""The columns of entries.  Numpy makes each from all entries of a run at once, by views of the received buffer."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,11 +16,11 @@ from protocol_specs.ledger_id import split
 INT64_SIZE = 8
 
 COPIED_SIZE_MAX = 2048
-"""Bytes of an average payload up to which it is copied twice."""
+"""If payloads are smaller than this on average, Arrow joins them, which copies them twice."""
 
 
 class EntryPiece:
-    """``count`` entries of ``entries`` from the one with this index on."""
+    """``count`` consecutive entries of ``entries``, the first at ``index``."""
 
     def __init__(self, entries: VerifiedRun, index: int, count: int) -> None:
         self.entries = entries
@@ -30,7 +30,7 @@ class EntryPiece:
 
     @cached_property
     def offsets(self) -> Any:
-        """Where the record of each entry starts in the buffer, and where the last one ends."""
+        """The start of each entry's record in the buffer, and the end of the last."""
         offsets = self.entries.run.offsets[self.index : self.index + self.count + 1]
         if isinstance(offsets, range):
             return numpy.arange(offsets.start, offsets.stop, offsets.step, dtype=numpy.int64)
@@ -61,7 +61,7 @@ class EntryPiece:
         return int(numpy.searchsorted(numpy.cumsum(self.payload_sizes), size, side="right"))
 
     def copy_payloads(self, target: Any) -> None:
-        """Copy the payloads into ``target``, which has room for them and no more."""
+        """Copy the payloads into ``target``, which has exactly their size."""
         run = self.entries.run
         if isinstance(run.offsets, range):
             start, stride = run.offsets[self.index], run.offsets.step
@@ -80,10 +80,10 @@ class EntryPiece:
         target[:] = numpy.frombuffer(joined, numpy.uint8)
 
     def _joined_by_arrow(self, size: int) -> Any:
-        """Return the payloads, ``size`` bytes, one behind the other: records are values to Arrow, which cuts them."""
+        """Return the payloads, ``size`` bytes, one after the other: Arrow sees a record as a value, and cuts it."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.entries.run.buffer)]
         records = pa.Array.from_buffers(pa.large_binary(), self.count, buffers)
-        # Without an end it counts with one that overflows.
+        # Without a stop, binary_slice of pyarrow 26.0.1 overflows for two or more values: "Negative buffer resize".
         payloads = compute.binary_slice(records, self._ahead, self._ahead + size)
         return numpy.frombuffer(payloads.buffers()[2], numpy.uint8, size)
 
@@ -169,7 +169,7 @@ def batch_of(pieces: Sequence[EntryPiece], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def batch_of_lost(entries: Sequence[LostEntry], schema: pa.Schema) -> pa.RecordBatch:
-    """Return entries that are lost: columns that say which and why, the others null."""
+    """Return a batch of lost entries: the columns with their ids and the reason; the others are null."""
     columns = [
         pa.array(map(_OF_LOST[field.name], entries), field.type)
         if field.name in _OF_LOST

@@ -1,4 +1,4 @@
-"""What a task does: asks bookies for its ranges, and hands the entries on."""
+"""The read of a task: asks bookies for its ranges, and gives their entries to Spark."""
 
 import gc
 import logging
@@ -32,13 +32,14 @@ def read_ranges(
     options: Options,
     schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the entries of ``ranges`` in order, every one, as record batches with the columns of ``schema``.
+    """Yield all entries of ``ranges`` in order, as record batches with the columns of ``schema``.
 
-    There is one connection to a bookie, made when it is first asked, and closed when the iterator is done with or
-    given up.  The metadata store is asked only when all bookies of an entry were asked in vain.
+    There is one connection to each bookie, made when the bookie is first asked, and closed when the iterator ends or is
+    closed.  The metadata store is asked only when no bookie of an entry gave it.
 
-    Raises EntriesMissing, DigestMismatch and what else keeps an entry from being read; with ``failOnDataLoss=false`` an
-    entry that no bookie has in good order is logged, and a row of its own if there is a column ``lost``.
+    Raises EntriesMissing, DigestMismatch and any other error that keeps an entry from being read.  With
+    ``failOnDataLoss=false`` an entry that no bookie has in good order is logged, and is a row if there is a column
+    ``lost``.
     """
     freeze_once()
     connected = channels_to(bookies, options, rate_limit(options))
@@ -48,7 +49,7 @@ def read_ranges(
 
 
 def freeze_once() -> None:
-    """Keep what is imported by now out of the garbage collector: Spark's worker runs it after every task."""
+    """Keep the modules imported so far out of the garbage collector, which Spark's worker runs after every task."""
     global _frozen
     if not _frozen:
         _frozen = True
@@ -98,7 +99,7 @@ def _say_lost(entries: LedgerRange, missing: MissingEntries) -> None:
 
 
 def _check_count(entries: LedgerRange, count: int) -> None:
-    """Raise BookKeeperError unless as many entries were read as there are: whatever went wrong, no row goes missing."""
+    """Raise BookKeeperError unless all entries were read: no error of ours may lose a row unnoticed."""
     if count != entries.count:
         raise BookKeeperError(
             f"ledger {ledger_name(entries.ledger_id)}: {count} entries were read of {entries.first} … {entries.last}, "

@@ -19,7 +19,7 @@ from bookkeeper_tx.spark.plan.partitions import partition
 
 
 class LedgerPartition(InputPartition):
-    """What one task reads: all that it needs to know, so that it asks bookies only, unless entries are not there."""
+    """The ranges that one task reads, with all that it needs to ask bookies only, unless entries are missing."""
 
     def __init__(
         self, ranges: list[LedgerRange], bookies: Mapping[BookieId, BookieServiceInfo], password: Secret
@@ -27,7 +27,7 @@ class LedgerPartition(InputPartition):
         super().__init__(None)
         self.ranges = ranges
         self.bookies = bookies
-        """Those of these ranges."""
+        """The bookies of these ranges."""
         self.password = password
 
 
@@ -40,7 +40,7 @@ def ledger_partition(
 
 
 class LedgerBatchReader(DataSourceReader):
-    """Plans and reads; the snapshot stays where the query is planned."""
+    """Plans and reads; the snapshot stays in the process that plans the query."""
 
     def __init__(self, options: Options, snapshot: Snapshot, schema: StructType) -> None:
         self._options = options
@@ -49,7 +49,7 @@ class LedgerBatchReader(DataSourceReader):
         self._wanted = EntryFilter()
 
     def partitions(self) -> list[InputPartition]:
-        """Return what the tasks read; no entry is read for it."""
+        """Return the partition of each task; this reads no entry."""
         assert self._snapshot is not None, "partitions are planned before the reader is sent to the tasks"
         options = self._options
         parts = partition(
@@ -64,17 +64,17 @@ class LedgerBatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the entries of one partition, in the order of its ranges."""
         if not isinstance(partition, LedgerPartition):
-            # What Spark makes of no partitions at all.
+            # Without any partition Spark runs one task, with an empty one.
             return iter(())
         return read_ranges(partition.ranges, partition.bookies, partition.password, self._options, self._schema)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what tasks do not need: the whole of the ledgers."""
+        """Leave out the snapshot of all ledgers, which tasks do not need."""
         return {**self.__dict__, "_snapshot": None}
 
 
 class FilteringLedgerReader(LedgerBatchReader):
-    """A reader that takes filters; see :mod:`bookkeeper_tx.spark.plan.planning` for when it must not be shown."""
+    """A reader that takes filters; :mod:`bookkeeper_tx.spark.plan.planning` says when Spark must not see it."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self._wanted, rest = push(filters)

@@ -1,4 +1,4 @@
-"""Records of an entry log as columns of Arrow: no Python object for each, but for payloads of uneven size a slice."""
+"""Records of an entry log as columns of Arrow, without a Python object for each; payloads of uneven size are slices."""
 
 from collections.abc import Iterator
 from enum import IntEnum
@@ -44,15 +44,15 @@ EVERY_COLUMN: Final = COLUMNS.append(DIGEST_OK).append(PAYLOAD)
 
 
 class Kind(IntEnum):
-    """What the bytes of a row are."""
+    """The kind of a row."""
 
     ENTRY = 0
     LEDGERS_MAP = 1
     """A part of the map of ledgers that ends a full log."""
     FILLER = 2
-    """What Java's direct I/O puts before the first entry, to begin it at a block."""
+    """Bytes that Java's direct I/O puts before the first entry, so that it begins at a block."""
     PROBLEM = 3
-    """What cannot be an entry, or lies behind such bytes."""
+    """Bytes that cannot be an entry, or that lie after such bytes."""
 
 
 _KIND_NAMES = pa.array([kind.name.lower() for kind in Kind])
@@ -62,7 +62,7 @@ class LogColumns:
     """Makes rows of one log."""
 
     def __init__(self, path: str, log_id: int | None, scoped: bool, digest_type: DigestType) -> None:
-        """``digest_type`` is that of entries in logs of scope 0; those of other scopes say it themselves."""
+        """``digest_type`` is that of entries in logs of scope 0; entries of other scopes name their own."""
         self._path = path
         self._log_id = log_id
         self._scoped = scoped
@@ -89,7 +89,7 @@ class LogColumns:
             first = end
 
     def problem(self, problem: Problem, names: list[str]) -> pa.RecordBatch:
-        """Return the row of bytes that are no record."""
+        """Return the row for bytes that are no record."""
         values = {"offset": problem.offset, "size": problem.size, "kind": "problem", "problem": problem.text}
         values |= {"path": self._path, "log_id": self._log_id}
         arrays = [pa.array([values.get(name)], EVERY_COLUMN.field(name).type) for name in names]
@@ -145,7 +145,7 @@ class LogColumns:
         return kinds
 
     def _payloads(self, records: Records, heads: Heads, entry: Flags) -> pa.Array:
-        """Cut payloads out; null for what is no entry, or is shorter than metadata and digest."""
+        """Cut payloads out; null for a record that is no entry, or is shorter than metadata and digest."""
         digest_sizes = self._digest_sizes[heads[:, 0] & v2.DIGEST_MASK if self._scoped else 0]
         before = _WORD + self._format.metadata.size + digest_sizes
         valid = entry & (records.sizes >= before)
@@ -174,7 +174,7 @@ def _problems(records: Records, kinds: NDArray[np.int8], whole: Flags, ledgers: 
 
 
 def _joined(buffer: bytes, starts: Ints, sizes: Ints) -> Any:
-    """Return the pieces of ``buffer`` one behind the other; in one copy if they are alike and equally far apart."""
+    """Return the pieces of ``buffer`` one after the other; in one copy if all have one size and one distance."""
     count = len(starts)
     if count > 1:
         steps = np.diff(starts)

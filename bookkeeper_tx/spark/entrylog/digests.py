@@ -19,8 +19,8 @@ _TYPES = {each.value.number: each for each in DigestType}
 class LogDigests:
     """Checks the entries of one log.
 
-    In logs of scope 0 nothing says of which type a digest is; outside it each entry does.  A MAC cannot be checked
-    without the password of its ledger.
+    Logs of scope 0 do not say which type a digest has; in logs of other scopes each entry does.  A MAC cannot be
+    checked without the password of its ledger.
     """
 
     def __init__(self, scoped: bool, digest_type: DigestType) -> None:
@@ -33,7 +33,7 @@ class LogDigests:
     def verdicts(
         self, records: Records, entry: NDArray[np.bool_], scopes: Ints, ledgers: Ints, entries: Ints
     ) -> pa.Array:
-        """Return for each record whether it is good; null for what is no entry or cannot be checked."""
+        """Return for each record whether it is good; null for a record that is no entry or cannot be checked."""
         found: list[bool | None] = [None] * len(entry)
         for index in np.flatnonzero(entry).tolist():
             start = int(records.starts[index]) - records.base

@@ -11,10 +11,10 @@ from bookkeeper_tx.errors import InvalidConfig
 from protocol_specs.disk import entry_log as spec
 
 CURRENT: Final = "current"
-"""Where a bookie has the entry logs of a ledger directory."""
+"""The directory below a ledger directory in which a bookie has its entry logs."""
 
 PART_SIZE: Final = 256 * 1024 * 1024
-"""Bytes of a log for one task: whoever reads a part walks over what lies before it, so they are large."""
+"""Bytes of a log for one task.  A task steps over all records before its part, so parts are large."""
 
 PART_SIZE_MIN: Final = 4 * 1024 * 1024
 
@@ -24,19 +24,19 @@ _FILE_SCHEME = "file:"
 
 @frozen
 class LogPart:
-    """What starts in one stretch of a log."""
+    """The records that start at the offsets ``first`` … ``end - 1`` of a log."""
 
     path: str
     first: int
     end: int | None
-    """Behind the last offset; None: the end of the file, wherever it is when it is read."""
+    """None: the end of the file at the time when it is read."""
 
 
 def find_logs(paths: Iterable[str]) -> list[str]:
     """Return the entry logs that files, directories and patterns (``*``, ``?``, ``**``) name, each once.
 
-    Of a directory all that is called like a log, or that is in its ``current``; a file may be called anything.
-    Raises InvalidConfig for what is not there, and for file systems that are not mounted here.
+    A directory stands for all files in it, and in its ``current``, that have the name of a log; a file may have any
+    name.  Raises InvalidConfig for a path without logs, and for file systems that are not mounted here.
     """
     found: list[str] = []
     for given in paths:

@@ -1,9 +1,10 @@
 """Walking an entry log from its start: where its records are, where it is torn (docs/formats/entry-log.md).
 
-Entries are not self-synchronising: only the length words in front say where a record begins.  So whoever wants what
-lies behind an offset walks up to it as well; records of one size, as most are, are walked many at a time.
+Entries are not self-synchronising: the start of a record follows only from the length words before it.  So a reader of
+the records after some offset walks over those before it as well; records of one size, as most are, are walked many at
+a time.
 
-Logs are ours, or Java's.  Those of Java's direct I/O have filler bytes up to the next block in places.
+Logs are ours, or Java's.  Logs that Java's direct I/O wrote have filler bytes up to the next block in some places.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,15 +27,15 @@ CHUNK_SIZE: Final = 4 * 1024 * 1024
 """Bytes read at once."""
 
 RECORD_SIZE_MAX: Final = 64 * 1024 * 1024
-"""A larger record is stepped over, and said to be so: it would be held in memory, and a row that large breaks Spark."""
+"""A larger record is a Problem, and stepped over: it would be held in memory, and a row that large breaks Spark."""
 
 FILLER: Final = 0xF0
-"""What direct I/O of Java's fills blocks with."""
+"""The byte with which Java's direct I/O fills blocks."""
 
 BLOCK_SIZE: Final = 4096
 
 _AHEAD_MIN, _AHEAD_MAX = 16, 1 << 16
-"""So many records are taken to have the size of the one before, and looked at together."""
+"""How many records are looked at together, on the guess that they have the size of the one before."""
 
 _HEADER = codecs.derive("entry log header", spec.HEADER)
 _WORD = codecs.RECORD_LENGTH.size
@@ -43,11 +44,11 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
 @frozen
 class Header:
-    """What the start of a log says."""
+    """The header of a log."""
 
     version: int
     ledgers_map_offset: int
-    """0: it has no map (yet)."""
+    """0: the log has no map (yet)."""
 
     @property
     def scoped(self) -> bool:
@@ -71,12 +72,12 @@ class Records:
     buffer: bytes
     base: int
     starts: Ints
-    """Where the length word of each is, in the file."""
+    """The offset of each length word in the file."""
     sizes: Ints
     """Bytes of each, length word included."""
 
     def between(self, first: int, end: int) -> "Records":
-        """Return those that start at ``first`` or behind it, and before ``end``."""
+        """Return those that start at ``first`` or after it, and before ``end``."""
         low, high = np.searchsorted(self.starts, (first, end))
         if low == 0 and high == len(self.starts):
             return self
@@ -85,17 +86,17 @@ class Records:
 
 @frozen(eq=False)
 class Walked:
-    """How far a walk over a buffer has come."""
+    """The result of a walk over a buffer."""
 
     records: Records
     end: int
-    """Where it stands, in the buffer."""
+    """The position in the buffer at which the walk stopped."""
     damaged: bool
-    """Whether what stands there cannot be a record; otherwise the buffer has ended before the next one does."""
+    """Whether the bytes there cannot be a record; otherwise the buffer has ended before the next record does."""
 
 
 def parse_header(data: bytes) -> Header:
-    """Return the header at the start of a log; raises ValueError, whose text says what is wrong."""
+    """Return the header at the start of a log; raises ValueError with a text for the user."""
     if len(data) < spec.HEADER_SIZE:
         raise ValueError(f"the file ends after {len(data)} bytes, within its header of {spec.HEADER_SIZE}")
     magic, version, map_offset, _ = _HEADER.unpack_from(data)
@@ -107,11 +108,11 @@ def parse_header(data: bytes) -> Header:
 
 
 def scan(read: ReadAt, size: int, first: int = 0, end: int | None = None) -> Iterator[Records | Problem]:
-    """Give what starts at ``first`` or behind it and before ``end``, in order, from the log of ``size`` bytes.
+    """Give the records that start at ``first`` or after it and before ``end``, in order, of a log of ``size`` bytes.
 
-    The header must have been looked at.  A record belongs to where its length word begins, so the parts of a log
-    that is cut anywhere have all of its records together, each once.  Never raises for what is in the file:
-    what cannot be a record is a Problem, the last one given, since nothing behind it can be found.
+    The caller has checked the header.  A record belongs to the part in which its length word begins: a log may be cut
+    anywhere, and its parts together have every record once.  No content of the file raises: bytes that cannot be a
+    record are a Problem.  Nothing after such bytes can be found, so that Problem is the last one given.
     """
     end = size if end is None else min(end, size)
     position = spec.HEADER_SIZE
@@ -179,7 +180,7 @@ def _records(buffer: bytes, base: int, firsts: list[int], sizes: list[int], coun
 
 
 def _filler(buffer: bytes, base: int, position: int) -> int:
-    """Return how many bytes of filler stand at ``position``, up to the next block or the buffer's end; 0: none."""
+    """Return the number of filler bytes at ``position``, up to the next block or the buffer's end; 0: none."""
     offset = base + position
     behind = min(offset - offset % BLOCK_SIZE + BLOCK_SIZE - base, len(buffer))
     piece = buffer[position:behind]
@@ -187,7 +188,7 @@ def _filler(buffer: bytes, base: int, position: int) -> int:
 
 
 def _step(read: ReadAt, data: bytes, position: int, size: int) -> bytes | Problem:
-    """Return all of a record that does not end within ``data``, or why it is not shown; a Problem of size 0: filler."""
+    """Return a record that does not end within ``data``, or why it cannot be shown; a Problem of size 0 is filler."""
     left = size - position
     if len(data) < _WORD:
         if data.count(FILLER) == len(data):

@@ -20,7 +20,7 @@ from protocol_specs.disk import entry_log as spec
 
 
 class EntryLogTable(DataSource):
-    """A row for each record: every entry, and what else lies between them."""
+    """A row for each record: every entry, and every other record between them."""
 
     @classmethod
     def name(cls) -> str:
@@ -35,14 +35,14 @@ class EntryLogTable(DataSource):
 
 
 class LogInput(InputPartition):
-    """What one task reads."""
+    """The parts of logs that one task reads."""
 
     def __init__(self, parts: Sequence[LogPart]) -> None:
         super().__init__(tuple(parts))
 
 
 class EntryLogReader(DataSourceReader):
-    """Reads the parts of the logs that there are when the query is planned."""
+    """Reads the logs that exist when the query is planned."""
 
     def __init__(self, options: Options, names: list[str]) -> None:
         self._options = options
