@@ -1,4 +1,4 @@
-"""What to do about an error, in the words of Spark's options; shown behind the error's own text."""
+"""Advice about an error, in the words of Spark's options; Spark shows it after the error's own text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,12 +42,12 @@ _ADVICE: tuple[tuple[tuple[type[BookKeeperError], ...], str], ...] = (
 
 
 def advice_for(error: BookKeeperError) -> str | None:
-    """Return what a user of Spark can do about ``error``; None if its text says all there is to say."""
+    """Return the advice to a user of Spark about ``error``; None if its text is enough."""
     return next((text for kinds, text in _ADVICE if isinstance(error, kinds)), None)
 
 
 def without_reading_on(text: str) -> str:
-    """Return the text of an error without the advice to read what there is, for those to whom that is no help."""
+    """Return the text of an error without the advice to read on without the lost entries: a copy needs all of them."""
     for kinds, advice in _ADVICE:
         if EntriesMissing in kinds or DigestMismatch in kinds:
             text = text.replace(advice, "").rstrip()
@@ -56,7 +56,7 @@ def without_reading_on(text: str) -> str:
 
 @contextmanager
 def advised() -> Iterator[None]:
-    """Add to an error of ours that passes what to do about it, once."""
+    """Add the advice to an error of ours that passes, once."""
     try:
         yield
     except BookKeeperError as error:

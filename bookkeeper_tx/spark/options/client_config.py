@@ -1,6 +1,6 @@
 """The settings of connections to bookies, from the options.
 
-Nothing of it is a secret: passwords of keys and of logins stay in files, which are read where a connection is made.  So
+No setting is a secret: passwords of keys and of logins stay in files, which are read where a connection is made.  So
 options and settings may be pickled for tasks, and shown in plans and logs.
 """
 
@@ -33,9 +33,9 @@ class _OptionSetting(Setting):
 
 
 def client_config(options: Options) -> ClientConfig:
-    """Return the configuration that ``options`` ask for; a key of Java's has the last word.
+    """Return the configuration that ``options`` ask for; a key of Java's overrides an option of ours.
 
-    Raises InvalidConfig for a key that does nothing here, or a value that is wrong.  Files are not looked at.
+    Raises InvalidConfig for a key that does nothing here, or a value that is wrong.  No file is read.
     """
     config = ClientConfig(
         read_timeout_s=options.read_timeout_ms / 1000,
@@ -63,5 +63,5 @@ def _setting(given: tuple[str, str]) -> Setting:
 
 
 def _refuse(text: str) -> NoReturn:
-    """Refuse what a file of settings may have for nothing."""
+    """Refuse a setting without effect, which a file of settings may have."""
     raise InvalidConfig(f"options {PREFIX}…: {text}")

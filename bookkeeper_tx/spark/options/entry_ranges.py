@@ -1,4 +1,4 @@
-"""Which entries of which ledgers are looked at: the option ``entries``."""
+"""The entries of ledgers that are looked at: the option ``entries``."""
 
 import json
 from collections import defaultdict
@@ -27,7 +27,7 @@ class EntryRanges:
         return cls({ledger_id: IdRanges(ranges) for ledger_id, ranges in sorted(found.items())})
 
     def cut(self, ledger_id: int, first: int, last: int) -> Iterator[IdRange]:
-        """Give what of the entries ``first`` … ``last`` is looked at, in order."""
+        """Give the ranges within ``first`` … ``last`` that are looked at, in order."""
         named = self.of_ledger.get(int(ledger_id))
         for low, high in ((first, last),) if named is None else named.ranges:
             if max(low, first) <= min(high, last):
@@ -39,7 +39,7 @@ class EntryRanges:
 
 
 def parse_entry_ranges(text: str) -> EntryRanges:
-    """Return the ranges of JSON; raises ValueError, whose text says what is wrong."""
+    """Return the ranges of JSON; raises ValueError with a text for the user."""
     try:
         found = json.loads(text, object_pairs_hook=no_key_twice)
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Sets of ledger ids as ranges: small however many ids there are, as long as most of them lie side by side."""
+"""Sets of ledger ids as ranges: small for any number of ids, as long as most of them are consecutive."""
 
 import re
 from bisect import bisect_right
@@ -68,10 +68,10 @@ class IdRanges:
 
     @property
     def steps(self) -> str:
-        """The set by what lies between its ranges: ``1,3-4`` is 1 and 5-9.
+        """The set as steps from range to range: ``1,3-4`` is 1 and 5-9.
 
-        Each range is the number of ids that are left out before it and, behind a dash if there are any, the number of
-        its ids behind the first.  That is short where there are many ranges side by side, however large the ids are.
+        A step is the number of ids left out before the range.  If the range has more than one id, a dash and the number
+        of its ids after the first follow.  Steps stay short for ranges close together, even if the ids are large.
         """
         steps, following = [], 0
         for first, last in self.ranges:
@@ -86,7 +86,7 @@ class IdRanges:
 
     @property
     def count(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return sum(last - first + 1 for first, last in self.ranges)
 
     def each(self) -> Iterator[int]:
@@ -122,7 +122,7 @@ def _first(each: IdRange) -> int:
 
 
 def _without(ranges: tuple[IdRange, ...], taken: tuple[IdRange, ...]) -> Iterator[IdRange]:
-    """Yield what is left of ``ranges``; both are sorted."""
+    """Yield the rest of ``ranges`` without ``taken``; both are sorted."""
     position = 0
     for first, last in ranges:
         while position < len(taken) and taken[position][1] < first:

@@ -17,7 +17,7 @@ class Edge(Enum):
     EARLIEST = "earliest"
     """The first entry, 0."""
     LATEST = "latest"
-    """Behind the last entry: of a closed ledger its last, of an open one its last add confirmed."""
+    """One after the last entry: for a closed ledger its last entry, for an open one its last add confirmed."""
 
 
 Offset = int | Edge
@@ -36,7 +36,7 @@ class Offsets:
         return self.of_ledger.get(int(ledger_id), self.default)
 
     def resolved(self, ledger_id: int, end: int) -> int:
-        """Return the offset as an entry id; ``end`` is the one behind the ledger's last entry."""
+        """Return the offset as an entry id; ``end`` is the id after the ledger's last entry."""
         offset = self.of(ledger_id)
         if isinstance(offset, Edge):
             return 0 if offset is Edge.EARLIEST else end
@@ -49,7 +49,7 @@ FORM = '`earliest`, `latest`, or JSON such as `{"7": 100, "8": "earliest"}`'
 def parse_offsets(text: str, default: Edge = Edge.EARLIEST) -> Offsets:
     """Return the offsets of ``earliest``, ``latest`` or JSON; ``default`` is for ledgers that JSON does not name.
 
-    Raises ValueError, whose text says what is wrong.
+    Raises ValueError with a text for the user.
     """
     word = text.strip().lower()
     if word in (Edge.EARLIEST.value, Edge.LATEST.value):

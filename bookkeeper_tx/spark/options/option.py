@@ -1,4 +1,4 @@
-"""What one option of a Spark format is, and how its value is read."""
+"""The declaration of an option of a Spark format, and how its value is read."""
 
 import json
 import re
@@ -18,7 +18,7 @@ METADATA_KEY = "option"
 
 
 class Use(Flag):
-    """What a format is used for; an option names the uses in which it does something."""
+    """A use of a format; an option names the uses in which it does something."""
 
     READ = auto()
     """Batch read of table ``entries``."""
@@ -42,7 +42,7 @@ class Use(Flag):
     ENTRIES = READ | STREAM
     SINK = WRITE | STREAM_WRITE
     CLUSTER = READ | STREAM | WRITE | STREAM_WRITE | LEDGERS | BOOKIES | REPLICAS | ORPHANS
-    """Everything that asks a cluster."""
+    """Every use that reads from or writes to a cluster."""
 
 
 NOWHERE = Use(0)
@@ -50,12 +50,12 @@ NOWHERE = Use(0)
 
 @frozen
 class Kind:
-    """How values of an option look."""
+    """The form of an option's values."""
 
     form: str
-    """What to write, in a few words: the documentation and error messages show it."""
+    """The form in a few words: the documentation and error messages show it."""
     parse: Callable[[str], Any]
-    """The value of a text; raises ValueError, whose text, if any, says more than ``form``."""
+    """Returns the value of a text; raises ValueError, whose text, if any, says more than ``form``."""
 
 
 @frozen
@@ -65,17 +65,17 @@ class Option:
     kind: Kind
     uses: Use
     text: str
-    """What it does, for the documentation."""
+    """Its effect, for the documentation."""
     required: Use = NOWHERE
-    """Where it must be given."""
+    """The uses in which it must be given."""
     default: str | None = None
-    """What the documentation says the default is, where the value itself does not say it."""
+    """The default as the documentation shows it, if that is not the value itself."""
     alias: str | None = None
     """Another name for it."""
     prefix: bool = False
-    """Its name ends in a dot, and is followed by a key: the value is a mapping."""
+    """Its name ends in a dot, and a key follows: the value is a mapping."""
     secret: bool = False
-    """Its value is shown in no message."""
+    """No message shows its value."""
 
 
 def option(kind: Kind, uses: Use, text: str, default: Any = None, *, shown: str | None = None, **more: Any) -> Any:
@@ -92,7 +92,7 @@ def option_of(attribute: "Attribute[Any]") -> Option:
 
 
 def option_name(attribute: "Attribute[Any]") -> str:
-    """Return how Spark users write it: ``max_entries_per_trigger`` is ``maxEntriesPerTrigger``."""
+    """Return its name in Spark: ``max_entries_per_trigger`` is ``maxEntriesPerTrigger``."""
     return _SPELLED.get(attribute.name) or re.sub(r"_([a-z])", lambda found: found[1].upper(), attribute.name)
 
 
@@ -124,7 +124,7 @@ def _boolean(value: str) -> bool:
 
 
 _LARGEST = 2**63 - 1
-"""What Spark, and the protocol, can count to."""
+"""The largest number in Spark and in the protocol."""
 
 
 def number(minimum: int = 0, maximum: int = _LARGEST) -> Kind:
@@ -209,7 +209,7 @@ def _scope(value: str) -> int | None:
 
 
 def _paths(value: str) -> tuple[str, ...]:
-    if value.lstrip().startswith("["):  # what Spark makes of load(["a", "b"])
+    if value.lstrip().startswith("["):  # Spark turns load(["a", "b"]) into a list in JSON
         found = json.loads(value)
         if not all(isinstance(each, str) for each in found):
             raise ValueError
@@ -222,7 +222,7 @@ BOOLEAN = Kind("`true` or `false`", _boolean)
 METADATA_URI = Kind("where the metadata is, as `zk://host:2181/ledgers` or `sqlite:///path`", _metadata_uri)
 COUNT = number(1)
 DURATION_MAX_S = 7 * 24 * 3600
-"""A week: what a selector can wait is not much more."""
+"""A week: a selector cannot wait much longer."""
 WAIT = number(0, DURATION_MAX_S * 1000)
 TIMEOUT = number(1, DURATION_MAX_S * 1000)
 SIZE = Kind("bytes, as in `8388608`, `64k`, `8m` or `1g`", _size)
@@ -235,6 +235,6 @@ PATHS = Kind("paths, with commas between them", _paths)
 
 
 def mapping_of(name: str, values: Mapping[str, str]) -> dict[str, str]:
-    """Return what is given under a prefix, by its key."""
+    """Return the values of the options with a prefix, by the key after it."""
     prefix = name.lower()
     return {key[len(prefix) :]: value for key, value in values.items() if key.lower().startswith(prefix)}

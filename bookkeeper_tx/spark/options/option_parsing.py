@@ -1,4 +1,4 @@
-"""From what Spark hands over to :class:`~bookkeeper_tx.spark.options.options.Options`."""
+"""From the texts that Spark hands over to :class:`~bookkeeper_tx.spark.options.options.Options`."""
 
 import difflib
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from bookkeeper_tx.spark.options.option import Option, Use, mapping_of, option_n
 Parsed = TypeVar("Parsed")
 
 SPARKS_OWN = frozenset({"path", "checkpointlocation", "queryname"})
-"""Options that Spark hands on although it has acted on them itself."""
+"""Options that Spark acts on itself, and hands over as well."""
 SPARKS_PREFIX = "asyncprogresstracking"
 
 SELECTORS = ("ledger", "ledgers", "ledger_metadata", "manifest")
 
 
 def parse(kind: type[Parsed], values: Mapping[str, str], use: Use) -> Parsed:
-    """Do what :meth:`Options.from_spark` promises."""
+    """Parse options, as :meth:`Options.from_spark` says."""
     attributes: dict[str, Attribute[Any]] = {}
     names: dict[str, str] = {}
     for attribute in fields(kind):  # type: ignore[arg-type]  # an attrs class
@@ -41,7 +41,7 @@ def parse(kind: type[Parsed], values: Mapping[str, str], use: Use) -> Parsed:
 def _by_name(
     values: Mapping[str, str], names: Mapping[str, str], attributes: "Mapping[str, Attribute[Any]]", use: Use
 ) -> dict[str, Any]:
-    """Return the values that were given, by the names in the table."""
+    """Return the given values by their names in the table of options."""
     given: dict[str, Any] = {}
     for key, value in values.items():
         lower = key.lower()
@@ -58,7 +58,7 @@ def _by_name(
 
 
 def _unknown(key: str, name: str | None, known: list[str]) -> InvalidConfig:
-    """Return the error for a name that is not in the table, or does nothing here.  It shows no value, which may be a
+    """Return the error for a name that is not in the table, or does nothing here.  It shows no value: that may be a
     password."""
     if key.lower() in ("password", "ledgerpassword"):
         return InvalidConfig(
@@ -124,5 +124,5 @@ def _check(parsed: Any, found: Mapping[str, Any], use: Use) -> None:
 
 
 def option_name_of(parsed: Any, field: str) -> str:
-    """Return how Spark users write the field of an attrs value."""
+    """Return the name in Spark of a field of an attrs value."""
     return option_name(next(each for each in fields(type(parsed)) if each.name == field))

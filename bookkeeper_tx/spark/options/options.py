@@ -239,8 +239,8 @@ class Options:
     def from_spark(cls, values: Mapping[str, str], use: Use) -> "Options":
         """Return the options that Spark hands over.
 
-        ``use`` is what they are for; a data source that cannot tell yet gives all that it may be (``Use.ENTRIES``).
-        Names are taken in capitals or not.  Raises InvalidConfig, which names the option, its value unless that is to
-        be kept secret, and what to write instead.
+        ``use`` is their use; a data source that does not know it yet gives all that are possible (``Use.ENTRIES``).
+        Names may be in capitals or not.  Raises InvalidConfig, which names the option, its value unless that is a
+        secret, and the form to write instead.
         """
         return parse(cls, values, use)

@@ -10,7 +10,7 @@ from bookkeeper_tx.spark.options.options import Options
 
 @frozen
 class Secret:
-    """Bytes that no ``repr``, plan or log shows; pickled, they are there."""
+    """Bytes that no ``repr``, plan or log shows; a pickle has them."""
 
     value: bytes = field(default=b"", repr=False)
 
@@ -18,7 +18,7 @@ class Secret:
 def read_password(options: Options) -> Secret:
     """Return the password of the ledgers: the first line of ``passwordFile``, or none.
 
-    It is read where this is called, so call it on the driver.  Raises InvalidConfig.
+    The file is read in this process, so call this on the driver.  Raises InvalidConfig.
     """
     if options.password_file is None:
         return Secret()

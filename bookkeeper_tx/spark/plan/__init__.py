@@ -1,1 +1,1 @@
-"""What a query reads: ledgers chosen by metadata, ranges of entries cut into partitions."""
+"""The plan of a query: ledgers chosen by metadata, ranges of entries cut into partitions."""

@@ -1,4 +1,4 @@
-"""Filters on ledger and entry ids that decide what is read at all."""
+"""Filters on ledger and entry ids that decide which entries are read at all."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ IDS_MAX = 10_000
 
 @frozen
 class IdFilter:
-    """Which ids are wanted: those from ``low`` to ``high``, and of these only ``only`` if it is given."""
+    """The wanted ids: those from ``low`` to ``high``, and if ``only`` is given, only those of them in it."""
 
     low: int = MIN
     high: int = MAX
@@ -73,10 +73,10 @@ class Ids(Protocol):
 
 @frozen
 class EntryFilter:
-    """Which entries of which ledgers are wanted."""
+    """The wanted entries."""
 
     ledger_id: IdFilter = IdFilter()
-    """Of the column ``ledger_id``: the lower half of the id."""
+    """A filter of the column ``ledger_id``, which is the lower half of the id."""
     entry_id: IdFilter = IdFilter()
 
     def has_ledger(self, ledger_id: int) -> bool:
@@ -104,7 +104,7 @@ _NARROWED: dict[type[datasource.Filter], Callable[[IdFilter, Any], IdFilter]] = 
 
 
 def push(filters: Iterable[datasource.Filter]) -> tuple[EntryFilter, list[datasource.Filter]]:
-    """Return what the filters, all of which hold, say of ids, and those that Spark still has to apply."""
+    """Return the filter on ids that all ``filters`` together make, and the filters that Spark still has to apply."""
     found, rest = EntryFilter(), []
     for each in filters:
         narrow = _NARROWED.get(type(each))

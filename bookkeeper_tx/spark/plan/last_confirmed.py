@@ -27,8 +27,8 @@ def last_confirmed(
 ) -> list[LastConfirmed]:
     """Return the last add confirmed of each ledger, in their order.
 
-    Ledgers whose bookies do not answer are asked for again ``numRetries`` times, together.  Raises what bookies
-    answered, or BookieUnavailable if too few answered, for one of the ledgers that this befell.
+    Ledgers whose bookies do not answer are asked for again ``numRetries`` times, together.  If ledgers still fail then,
+    raises the error of one of them: that of its bookies, or BookieUnavailable if too few answered.
     """
     digests: dict[DigestType, EntryDigest] = {}
     asked = [OpenLedger(each.ledger_id, each.metadata, _digest(each, options, password, digests)) for each in ledgers]

@@ -1,4 +1,4 @@
-"""Ledgers looked up once more by a task, when none of the bookies that it was told of gives an entry."""
+"""Ledgers that a task looks up once more, when none of the bookies in its partition gives an entry."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -16,7 +16,7 @@ from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
 class LatestMetadata:
     """Reads the metadata of ledgers as it is now; a context manager, which connects when it is first asked.
 
-    A snapshot may be old when it is read, and autorecovery has copied ledgers to other bookies since.
+    A snapshot may be old when a task reads it, and autorecovery may have copied ledgers to other bookies since.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class LatestMetadata:
         self._store: BlockingStore | None = None
 
     def __call__(self, ledger_id: int) -> LedgerMetadata:
-        """Return a ledger's metadata, and tell the channels where its bookies are.
+        """Return a ledger's metadata, and give the addresses of its bookies to the channels.
 
         Raises NoSuchLedger, MetadataCorrupt, MetadataUnavailable.
         """

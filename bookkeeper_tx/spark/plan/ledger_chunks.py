@@ -21,11 +21,11 @@ class Chunk:
 
     ledger_ids: tuple[int, ...]
     named: frozenset[int]
-    """Those of them that the query has named, so that it has to be said if they are not there."""
+    """Those of them that the query has named: if one does not exist, that is reported."""
 
 
 class ChunkInput(InputPartition):
-    """What one task reads."""
+    """The ledgers that one task reads."""
 
     def __init__(self, chunk: Chunk) -> None:
         super().__init__(chunk)
@@ -39,7 +39,7 @@ class ChosenLedgers:
     named: frozenset[int]
 
     def chunks(self, chunk_max: int, tasks_min: int | None = None) -> list[Chunk]:
-        """Cut them into chunks of the same size or nearly so: at least ``tasks_min``, if there are ids enough."""
+        """Cut them into chunks of about the same size: at least ``tasks_min``, if there are ids enough."""
         count = min(max(-(-len(self.ids) // chunk_max), tasks_min or 1), len(self.ids))
         cuts = [len(self.ids) * index // count for index in range(count + 1)] if count else []
         return [self.chunk(self.ids[first:end]) for first, end in pairwise(cuts)]
@@ -50,7 +50,7 @@ class ChosenLedgers:
 
 
 def choose_ledgers(store: BlockingStore, options: Options, wanted: EntryFilter) -> ChosenLedgers:
-    """Return the ledgers that ``options`` name and the filter wants; custom metadata is not looked at yet."""
+    """Return the ledgers that ``options`` name and the filter wants; this does not look at custom metadata."""
     named, found = chosen_ids(store, options)
     ids = tuple(each for each in dict.fromkeys([*named, *found]) if wanted.has_ledger(each))
     return ChosenLedgers(ids, frozenset(named))
@@ -65,10 +65,10 @@ def open_store(options: Options) -> BlockingStore:
 def read_chunk(
     store: BlockingStore, chunk: Chunk, options: Options
 ) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
-    """Give the metadata of each ledger, or why there is none to give.
+    """Give the metadata of each ledger, or the error of reading it.
 
-    One that was deleted since it was listed is left out, and so are those of which it is not known that they have the
-    custom metadata that the options ask for.
+    A ledger that was deleted since it was listed is left out.  If the options ask for custom metadata, every ledger is
+    left out whose metadata does not have it or cannot be read.
     """
     wanted = options.ledger_metadata
     for ledger_id, found in store.read_ledgers(chunk.ledger_ids):

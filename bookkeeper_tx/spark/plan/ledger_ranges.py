@@ -1,4 +1,4 @@
-"""What there is to read: ledgers as they were at one moment, and the entries that a query wants of them."""
+"""The entries to read: ledgers as they were at one moment, and the entries that a query wants of them."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,9 +44,9 @@ class KnownLedger:
     metadata: LedgerMetadata
     """Without password and custom metadata, and always with a digest type."""
     end: int
-    """The entry id behind the last that can be read; 0 if there is none."""
+    """The entry id after the last that can be read; 0 if there is none."""
     open_entry_bytes: float = 0.0
-    """Payload bytes of an entry on average, as the newest entry of an open ledger tells; 0 if that is not known."""
+    """Payload bytes of an entry on average, from the newest entry of an open ledger; 0 if that is not known."""
 
     @property
     def closed(self) -> bool:
@@ -66,16 +66,16 @@ class KnownLedger:
 
 @frozen
 class Snapshot:
-    """What a query reads, fixed when it was planned first: planning it again finds the same."""
+    """The ledgers of a query, fixed when it was first planned: a second plan reads the same entries."""
 
     ledgers: tuple[KnownLedger, ...]
     bookies: Mapping[BookieId, BookieServiceInfo]
-    """The bookies of these ledgers; those of which nobody knows where they listen are left out."""
+    """The bookies of these ledgers; a bookie without a known address is left out."""
     lost: Mapping[int, BookKeeperError] = field(factory=dict)
-    """Ledgers that were named and cannot be read, with what the metadata store said of them."""
+    """Ledgers that were named and cannot be read, with the error of the metadata store."""
 
     def check_lost(self, options: Options) -> None:
-        """Raise NoSuchLedger or MetadataCorrupt if a ledger is lost, unless data loss is not to fail."""
+        """Raise NoSuchLedger or MetadataCorrupt if a ledger is lost, unless ``failOnDataLoss`` is false."""
         if self.lost and options.fail_on_data_loss:
             raise lost_ledgers(self.lost)
 
@@ -83,10 +83,10 @@ class Snapshot:
 def take_snapshot(options: Options, password: Secret) -> Snapshot:
     """Look at the ledgers that ``options`` select, and at the end of those that are open; change nothing.
 
-    A ledger that is lost is no error yet: a stream that has read it to its end does without it.  Raises Unauthorized
-    (wrong password), InvalidConfig, and what the metadata store and bookies of open ledgers answer.
+    A lost ledger is no error yet: a stream that has read it to its end does not need it.  Raises Unauthorized (wrong
+    password), InvalidConfig, and the errors of the metadata store and of the bookies of open ledgers.
     """
-    client_config(options)  # raises for a wrong key before anybody is asked
+    client_config(options)  # raises for a wrong key before any server is asked
     with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
         found = select_ledgers(store, options)
         selected = list(found.ledgers)
@@ -120,7 +120,7 @@ def check_password(ledger: SelectedLedger, password: Secret, digest_type: Digest
 
 
 def recovered(snapshot: Snapshot, options: Options, password: Secret) -> Snapshot:
-    """Close the ledgers that are open, which fences who writes to them, and return the ledgers as they are then."""
+    """Close the ledgers that are open, which fences their writers, and return the ledgers as they are then."""
     if all(each.closed for each in snapshot.ledgers):
         return snapshot
     ledgers = tuple(each if each.closed else _recovered(each, options, password) for each in snapshot.ledgers)
@@ -138,7 +138,7 @@ def _recovered(ledger: KnownLedger, options: Options, password: Secret) -> Known
 
 
 def bookies_of(store: BlockingStore, ledgers: Iterable[LedgerMetadata]) -> dict[BookieId, BookieServiceInfo]:
-    """Return what is known of the bookies of ``ledgers``; one that is not registered may be reached by its id still."""
+    """Return the service info of the bookies of ``ledgers``; the id of an unregistered one may be its address."""
     wanted = {bookie for each in ledgers for fragment in each.fragments for bookie in fragment.ensemble}
     found: dict[BookieId, BookieServiceInfo] = {}
     for bookie in sorted(wanted):
@@ -170,7 +170,7 @@ def _ends_of_open(
     options: Options,
     password: Secret,
 ) -> dict[int, LastConfirmed]:
-    """Return what bookies say of the end of each open ledger."""
+    """Return the end of each open ledger, as its bookies give it."""
     with channels_to(bookies, options) as channels:
         found = last_confirmed(channels, ledgers, options, password)
     return {each.ledger_id: last for each, last in zip(ledgers, found, strict=True)}
@@ -187,10 +187,10 @@ def _known(
 
 
 def wanted_ranges(snapshot: Snapshot, options: Options, wanted: EntryFilter) -> Iterator[SizedRange]:
-    """Yield what is to be read of each ledger, between the offsets and as the filter says.
+    """Yield the ranges to read of each ledger, between the offsets and as the filter says.
 
-    Raises InvalidConfig for an offset of a ledger that is not selected, or behind the end of its ledger; the latter is
-    logged if data loss is not to fail.
+    Raises InvalidConfig for an offset of a ledger that is not selected, or after the end of its ledger; with
+    ``failOnDataLoss=false`` the latter is only logged.
     """
     starts = options.starting_offsets
     ends = options.ending_offsets

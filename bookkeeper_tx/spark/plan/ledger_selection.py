@@ -1,4 +1,4 @@
-"""Which ledgers the options name, as the metadata store has them."""
+"""The ledgers that the options name, as the metadata store has them."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -30,18 +30,18 @@ class SelectedLedger:
 
 @frozen
 class Selection:
-    """What there is of the ledgers that were chosen."""
+    """The ledgers that were chosen."""
 
     ledgers: tuple[SelectedLedger, ...]
     lost: Mapping[int, BookKeeperError]
-    """Ledgers that were named and are not there, or whose metadata cannot be understood: why."""
+    """Ledgers that were named and do not exist, or whose metadata cannot be understood, with the error."""
 
 
 def select_ledgers(store: BlockingStore, options: Options) -> Selection:
     """Return the ledgers that ``options`` name, in the order of their ids, those of a manifest in that of its epochs.
 
-    Without a name they are all of the scope.  What is lost is for the caller to raise: a stream may be through with it.
-    If data loss is not to fail, it is logged.
+    If the options name none, they are all of the scope.  Lost ledgers do not raise here: a stream may have read them to
+    their end, so the caller decides.  With ``failOnDataLoss=false`` they are logged.
     """
     named, found = chosen_ids(store, options)
     ids = list(dict.fromkeys([*named, *found]))
@@ -58,7 +58,7 @@ def select_ledgers(store: BlockingStore, options: Options) -> Selection:
 
 
 def chosen_ids(store: BlockingStore, options: Options) -> tuple[list[int], list[int]]:
-    """Return the ledgers that must be there, and those that are there."""
+    """Return the ledgers that must exist, and those that exist."""
     if options.ledger is not None:
         return [in_scope(options.ledger, options.scope)], []
     if options.manifest is not None:
@@ -80,7 +80,7 @@ def _published(store: BlockingStore, sink_id: str) -> list[int]:
 
 
 def in_scope(ledger_id: int, scope_id: int | None) -> int:
-    """Return the ledger that a number means in a scope; one that has a scope itself, or scope None, stays as it is."""
+    """Return the ledger of a number in a scope; an id with a scope of its own, or scope None, leaves it as it is."""
     return LedgerId(ledger_id, scope_id) if scope_id and ledger_id < SCOPED_MIN else ledger_id
 
 
@@ -101,7 +101,7 @@ def _read(
             selected.append(SelectedLedger(ledger_id, found))
         elif ledger_id in named or not isinstance(found, NoSuchLedger):
             lost[ledger_id] = found
-        # Any other was deleted since it was listed, and nobody has asked for it by name.
+        # Any other ledger was deleted since it was listed, and the options do not name it.
     return selected, lost
 
 
@@ -116,6 +116,6 @@ def lost_ledgers(lost: Mapping[int, BookKeeperError]) -> BookKeeperError:
 
 
 def has_custom_metadata(metadata: LedgerMetadata, wanted: Mapping[str, str]) -> bool:
-    """Return whether each wanted key has the wanted value; Spark hands keys over in small letters."""
+    """Return whether each wanted key has the wanted value; Spark hands over keys in small letters."""
     held = {key.lower(): value for key, value in metadata.custom_metadata.items()}
     return all(held.get(key.lower()) == value.encode() for key, value in wanted.items())

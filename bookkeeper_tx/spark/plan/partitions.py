@@ -1,4 +1,4 @@
-"""What one task reads: ranges of entries, cut by how much there is of them."""
+"""The partitions of a query: ranges of entries, cut so that tasks have about the same amount to read."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,11 +19,11 @@ class SizedRange:
 def partition(
     ranges: Iterable[SizedRange], target_entries: int, target_bytes: int, min_partitions: int | None = None
 ) -> list[list[LedgerRange]]:
-    """Return what each task reads, in the order given.
+    """Return the ranges of each task, in the order given.
 
-    Each gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes`` of
-    payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers come together, large ones
-    are cut.  No range goes over a change of the ensemble.
+    Each task gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes``
+    of payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers share a task, large
+    ones are cut.  Every range lies in one fragment.
     """
     pieces = [piece for each in ranges for piece in by_fragment(each)]
     weights = [_weight(piece, target_entries, target_bytes) for piece in pieces]
@@ -51,7 +51,7 @@ def partition(
 
 
 def _weight(piece: SizedRange, target_entries: int, target_bytes: int) -> float:
-    """Return what part of one task's measure an entry is."""
+    """Return the part of one task's measure that an entry takes."""
     return max(1 / target_entries, piece.entry_bytes / target_bytes)
 
 

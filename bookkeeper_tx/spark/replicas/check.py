@@ -1,4 +1,4 @@
-"""What a bookie's copies are worth: which are there and match their digests, and a hash to compare them by."""
+"""The check of a bookie's copies: which are present and match their digests, and a hash to compare them by."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.replicas.copies import Absent
 
 RANGES_MAX: Final = 1000
-"""So many ranges of missing entries, and so many corrupt entries, are named in one row; more are counted only."""
+"""The most ranges of missing entries, and the most corrupt entries, that one row names; more are counted only."""
 
 MISSING = (NoSuchEntry, NoSuchLedger)
 """Answers of a bookie that does not have an entry.  Any other error says nothing about it."""
@@ -27,7 +27,7 @@ _ID_SIZE = 8
 
 
 def judged(digest: EntryDigest, run: EntryRun) -> Iterator[tuple[EntryRun, DigestMismatch | None]]:
-    """Give the entries of ``run`` in order: runs of good ones, and each bad one by itself with what is wrong."""
+    """Give the entries of ``run`` in order: runs of good ones, and each bad one by itself with its error."""
     good = verified_count(digest, run)
     if good:
         yield run.part(run.first_entry_id, run.first_entry_id + good - 1), None
@@ -37,7 +37,7 @@ def judged(digest: EntryDigest, run: EntryRun) -> Iterator[tuple[EntryRun, Diges
 
 
 def mismatch_of(digest: EntryDigest, run: EntryRun, entry_id: int) -> DigestMismatch | None:
-    """Return what is wrong with an entry, None if it is good."""
+    """Return the error of a corrupt entry, None for a good one."""
     try:
         digest.verify(run.ledger_id, entry_id, run.entry(entry_id))
     except DigestMismatch as error:
@@ -53,8 +53,8 @@ def is_missing(error: BookKeeperError) -> bool:
 class ContentHash:
     """A hash of entries: of id, length of the ledger so far and payload of each.
 
-    The last add confirmed is left out, and with it the digest, which covers it: a client that recovers a ledger writes
-    its last entries anew, with another one, and to those bookies only that answer.
+    The last add confirmed is left out, and with it the digest, which covers it.  A client that recovers a ledger writes
+    its last entries anew with another last add confirmed, and only to the bookies that answer.
     """
 
     def __init__(self, ledger_id: int, payload_offset: int) -> None:
@@ -64,7 +64,7 @@ class ContentHash:
         self._hash = hashlib.sha256()
 
     def add(self, run: EntryRun) -> None:
-        """Add the entries, good or bad; of those that are too short to have a payload all there is."""
+        """Add the entries, good or bad; an entry too short for a payload is added whole."""
         offsets, ahead = run.offsets, run.prefix
         if type(offsets) is range and offsets.step >= ahead + self._payload_at:
             size = offsets.step * run.count
@@ -87,31 +87,31 @@ class ContentHash:
 
 @define(eq=False)
 class Tally:
-    """What was found of one bookie's copies of the entries ``entry_ids``."""
+    """The findings about one bookie's copies of the entries ``entry_ids``."""
 
     ledger_id: int
     entry_ids: range
     digest: EntryDigest
     present: int = 0
-    """Entries that the bookie has sent, in good order or not."""
+    """Entries that the bookie has sent, good or corrupt."""
     missing: int = 0
     corrupt: int = 0
     unknown: int = 0
-    """Entries of which the bookie, asked or not to be reached, has said nothing."""
+    """Entries that the bookie gave no answer about, or that could not be asked for."""
     size: int = 0
     """Bytes of those that are present, as they are stored."""
     missing_ranges: list[tuple[int, int]] = field(factory=list)
     """First and last id; between them lie entries of this stripe only."""
     corrupt_entries: list[int] = field(factory=list)
     errors: list[str] = field(factory=list)
-    """The first answer of each sort that is not good."""
+    """The first error of each kind."""
     content: ContentHash = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.content = ContentHash(self.ledger_id, self.digest.payload_offset_of(self.ledger_id))
 
     def add(self, found: EntryRun | Absent) -> None:
-        """Take note of the next entries."""
+        """Count the next entries."""
         if isinstance(found, EntryRun):
             self._add_run(found)
         elif is_missing(found.error):
@@ -123,7 +123,7 @@ class Tally:
 
     @property
     def verdict(self) -> str:
-        """The worst that is known of any of the entries; UNKNOWN if some are, and nothing is wrong with the others."""
+        """The worst state of any of the entries; UNKNOWN if some are unknown and the others are good."""
         if self.corrupt:
             return CORRUPT
         if self.missing:
@@ -131,7 +131,7 @@ class Tally:
         return UNKNOWN if self.unknown else OK
 
     def values(self) -> dict[str, Any]:
-        """Return the columns that say it."""
+        """Return the columns of a row."""
         return {
             "expected": len(self.entry_ids),
             "present": self.present,

@@ -1,4 +1,4 @@
-"""Reading what one bookie has of some entries, and nobody else's: each is there, or an answer says why not."""
+"""Reading the copies of some entries from one bookie only: each is there, or absent with the bookie's error."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ from bookkeeper_tx.spark.replicas.pieces import Piece
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 OF_ENTRY = (NoSuchEntry, StorageFailed, UnknownLedgerState)
-"""What a bookie says of one entry; the next may be there."""
+"""Errors about one entry; the bookie may have the next."""
 
 _BUSY = (*NO_ANSWER, TooManyRequests)
 
 LOOKED_AT_MIN, LOOKED_AT_MAX = 32, 4096
-"""How many entries behind one that is not there are asked for one by one; more, if others of them are not there."""
+"""How many entries after an absent one are asked for one by one; more, if others of them are absent, too."""
 
 
 @frozen
@@ -100,7 +100,7 @@ class _Copies:
         return self._runs()
 
     def _runs(self) -> Iterator[EntryRun | Absent]:
-        """Read in stretches; what lies behind an entry that is not there is looked at one by one first."""
+        """Read many at a time; after an absent entry, read the next ones one by one first."""
         ids, looked_at = self._ids, LOOKED_AT_MIN
         while ids:
             try:

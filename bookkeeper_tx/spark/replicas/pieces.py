@@ -1,4 +1,4 @@
-"""What is compared with each other: the copies of some entries on the bookies that should all have them.
+"""The units of comparison: the copies of some entries on the bookies that should all have them.
 
 Of a striped ledger no bookie has every entry.  Its entries with the same write set are a *stripe*: entry ``e`` is in
 stripe ``e % stripes``, and the bookies of a stripe should have exactly the same.  A ledger that is not striped is one
@@ -62,9 +62,10 @@ def _blocks(ledger: LedgerRange, block_size: int) -> Iterator[LedgerRange]:
 
 @frozen
 class Share:
-    """The blocks of a ledger that one task reads: every ``of``-th, so that each is read by one task and no other.
+    """The blocks of a ledger that one task reads: every ``of``-th, so that exactly one task reads each block.
 
-    What a task has found of a ledger may be newer than what another has: the number of a block does not depend on it.
+    The number of a block depends on its first entry only.  So tasks agree on it even if one has newer metadata than
+    another.
     """
 
     number: int = 0

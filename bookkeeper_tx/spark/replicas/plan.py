@@ -1,4 +1,4 @@
-"""Who reads the replicas of which ledgers: by how much there is of them, or of very many ledgers by their number."""
+"""Ledgers shared out among the tasks that read replicas: by size, or by number if the ledgers are very many."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -16,17 +16,17 @@ from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers, Chunk, read_ch
 from bookkeeper_tx.spark.replicas.pieces import Share
 
 SIZES_LOOKED_AT_MAX: Final = 100_000
-"""Of so many ledgers the metadata is read where the query is planned; of more only the ids are known there."""
+"""Up to so many ledgers the planner reads the metadata; above that it knows only the ids."""
 
 CHUNK_MAX: Final = 200
-"""Ledgers of one task if nothing is known of their sizes."""
+"""Ledgers of one task if their sizes are not known."""
 
 _ROUNDING: Final = 1e-9
 
 
 @frozen
 class Task:
-    """What one task reads."""
+    """The ledgers that one task reads, and its share of a large one."""
 
     chunk: Chunk
     share: Share
@@ -35,7 +35,7 @@ class Task:
 
 
 class ReplicasInput(InputPartition):
-    """What Spark hands to one task."""
+    """The partition of one task."""
 
     def __init__(self, task: Task, entry_ids: IdFilter, password: Secret) -> None:
         super().__init__((task, entry_ids, password))
@@ -43,7 +43,7 @@ class ReplicasInput(InputPartition):
 
 @frozen
 class Size:
-    """How large a ledger is; of an open one what is known of it."""
+    """The size of a ledger; for an open one as far as it is known."""
 
     ledger_id: int
     entries: int = 0
@@ -52,7 +52,7 @@ class Size:
 
 
 def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[Task]:
-    """Share out the ledgers; of those that are known not to have the custom metadata asked for no task is made."""
+    """Share out the ledgers; those known not to have the custom metadata that the options ask for are left out."""
     target = Target(options.max_entries_per_partition, options.max_bytes_per_partition)
     if len(chosen.ids) > SIZES_LOOKED_AT_MAX:
         return [Task(chunk, Share(), target.entries) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
@@ -63,13 +63,13 @@ def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[
 
 @frozen
 class Target:
-    """The most that one task is to read of a ledger, each copy of an entry apart."""
+    """The most that one task should read of a ledger; an entry counts once for all its copies."""
 
     entries: int
     length: int
 
     def tasks(self, size: Size) -> float:
-        """Return for how many tasks a ledger of this size is enough."""
+        """Return how many tasks a ledger of this size fills."""
         return max(size.entries / self.entries, size.length / self.length)
 
 

@@ -30,7 +30,7 @@ from protocol_specs.entry.version import metadata_of
 
 
 def read_task(task: Task, entry_ids: IdFilter, password: Secret, options: Options) -> Iterator[Row]:
-    """Give the rows of one task about these entries.  What is wrong with a ledger or a bookie is a row, too."""
+    """Give the rows of one task about these entries.  A problem with a ledger or a bookie is a row, too."""
     freeze_once()
     with open_store(options) as store:
         found = list(read_chunk(store, task.chunk, options))
@@ -70,7 +70,7 @@ class LedgerRows:
     metadata_now: Callable[[], LedgerMetadata]
     """Reads the metadata once more; raises NoSuchLedger."""
     _confirmed: bool = False
-    """Whether the metadata was found as it was, after something was missing."""
+    """Whether the metadata was read again after something was missing, and had not changed."""
 
     def rows(self, channels: BookieChannels, reader: CopyReader) -> Iterator[Row]:
         metadata, options = self.metadata, self.options
@@ -81,7 +81,7 @@ class LedgerRows:
             if self.task.share.number == 0:
                 yield self._problem("its metadata names no digest type: give option digestType")
             return
-        # Metadata that has a password has the right one.
+        # A password in the metadata is the right one.
         digest = EntryDigest(digest_type, metadata.password or self.password.value)
         try:
             last = self._last(channels, digest)
@@ -91,7 +91,7 @@ class LedgerRows:
             last = metadata.last_fragment.first_entry_id - 1
         for row in self._rows_up_to(last, digest, reader):
             if _says_missing(row) and not self._confirmed:
-                # A ledger that is deleted, or copied elsewhere, while it is read is not damaged.
+                # A ledger that is deleted or copied elsewhere during the read is not damaged.
                 try:
                     if self.metadata_now().fragments != metadata.fragments:
                         yield self._problem("its bookies have changed while it was read: look again")
@@ -102,7 +102,7 @@ class LedgerRows:
             yield row
 
     def _rows_up_to(self, last: int, digest: EntryDigest, reader: CopyReader) -> Iterator[Row]:
-        """Give the rows of what this task reads up to the entry ``last``, bookie by bookie."""
+        """Give the rows of this task up to the entry ``last``, bookie by bookie."""
         for piece in self._pieces(last):
             for bookie in piece.bookies:
                 found = reader.copies(piece, bookie)
@@ -112,7 +112,7 @@ class LedgerRows:
                     yield self._range_row(piece, bookie, digest, found)
 
     def _pieces(self, last: int) -> Iterator[Piece]:
-        """Give what this task reads up to the entry ``last``."""
+        """Give the pieces that this task reads up to the entry ``last``."""
         task = self.task
         for first, end in self._spans(last):
             for piece in pieces_of(LedgerRange.of_metadata(self.ledger_id, self.metadata, first, end), task.block_size):
@@ -120,13 +120,13 @@ class LedgerRows:
                     yield piece
 
     def _spans(self, last: int) -> Iterator[tuple[int, int]]:
-        """Give first and last of the consecutive entries up to ``last`` that are asked for."""
+        """Give first and last of the consecutive entries up to ``last`` that the query asks for."""
         named = self.options.entries
         for first, end in self.entry_ids.spans(0, last):
             yield from ((first, end),) if named is None else named.cut(self.ledger_id, first, end)
 
     def _last(self, channels: BookieChannels, digest: EntryDigest) -> int:
-        """Return the last entry that every bookie of its write set is to have some time."""
+        """Return the last entry that every bookie of its write set should have in the end."""
         metadata = self.metadata
         if metadata.closed:
             return metadata.last_entry_id
@@ -176,12 +176,12 @@ class LedgerRows:
 
 
 def _says_missing(row: Row) -> bool:
-    """Return whether a row, about a range or an entry, says that a bookie lacks what it should have."""
+    """Return whether a row, about a range or an entry, says that a bookie lacks entries that it should have."""
     return bool(row.values.get("missing")) or row.values.get("present") is False
 
 
 def _of_entry(entry: bytes, payload_at: int, error: DigestMismatch | None) -> dict[str, Any]:
-    """Return the columns of an entry that is present; one that is too short for a payload has none."""
+    """Return the columns of an entry that is present; without those of the payload if it is too short to have one."""
     if len(entry) < payload_at:
         return {"digest_ok": False, "error": str(error)}
     payload = entry[payload_at:]

@@ -1,4 +1,4 @@
-"""Table ``replicas``: what each bookie really has of each ledger (docs/guides/spark-tables.md)."""
+"""Table ``replicas``: the entries of each ledger that each bookie really has (docs/guides/spark-tables.md)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -97,14 +97,14 @@ class ReplicasReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         password = read_password(self._options)
-        client_config(self._options)  # raises for a wrong key before anybody is asked
+        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             tasks = plan(store, choose_ledgers(store, self._options, self._wanted), self._options)
         return [ReplicasInput(task, self._wanted.entry_id, password) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Give the rows of a task."""
-        if partition.value is None:  # what Spark makes of no partitions at all
+        if partition.value is None:  # without any partition Spark runs one task, with an empty one
             return
         task, entry_ids, password = partition.value
         rows = read_task(task, entry_ids, password, self._options)
@@ -116,4 +116,4 @@ class FilteringReplicasReader(ReplicasReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self._wanted, _ = push(filters)
-        return filters  # Spark applies them once more: what is wrong with a whole ledger has no entry id
+        return filters  # Spark applies them once more: a row about a whole ledger has no entry id
