@@ -1,1 +1,1 @@
-"""DataFrames as ledgers: tasks write, the driver commits, a sweep removes what was left behind."""
+"""DataFrames as ledgers: tasks write, the driver commits, a sweep deletes the leftovers."""

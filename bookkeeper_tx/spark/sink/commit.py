@@ -1,4 +1,4 @@
-"""What the driver does when all tasks of an epoch are done, or one has failed for good."""
+"""The driver's commit when all tasks of an epoch are done, and its abort when one has failed for good."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -9,7 +9,7 @@ from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, abandon
 from bookkeeper_tx.spark.sink.writer import EpochMessage, SinkPlan
 
 PUBLISH_ATTEMPTS = 3
-"""A publication whose answer is lost is asked again: the same ledgers are published once, however often it is said."""
+"""A publication whose answer is lost is tried again: publishing the same ledgers again changes nothing."""
 
 _log = logging.getLogger(__name__)
 
@@ -17,8 +17,9 @@ _log = logging.getLogger(__name__)
 def commit_epoch(plan: SinkPlan, key: EpochKey, messages: "Iterable[EpochMessage | None]") -> None:
     """Publish the ledgers of all tasks, in the order of the partitions.
 
-    If the epoch was published before, that stays and these ledgers are deleted.  Raises EpochAbandoned and what the
-    metadata store raises; after MetadataUnavailable it is published or not, and the same epoch may be written again.
+    If the epoch was published before, that publication stays and these ledgers are deleted.  Raises EpochAbandoned and
+    the errors of the metadata store; after MetadataUnavailable the epoch may be published or not, and may be written
+    again.
     """
     mine = ledgers_of(messages)
     with plan.open_store() as store:
@@ -29,7 +30,7 @@ def commit_epoch(plan: SinkPlan, key: EpochKey, messages: "Iterable[EpochMessage
 def abort_epoch(plan: SinkPlan, key: EpochKey, messages: "Iterable[EpochMessage | None]") -> None:
     """Delete the ledgers of tasks that were done, unless they are published after all.
 
-    What other tasks have written is not known here: the sweeper finds it.
+    The driver does not know the ledgers of other tasks: the sweeper finds them.
     """
     mine = {each.ledger_id for each in ledgers_of(messages)}
     if not mine:
@@ -42,7 +43,7 @@ def abort_epoch(plan: SinkPlan, key: EpochKey, messages: "Iterable[EpochMessage 
 
 
 def ledgers_of(messages: "Iterable[EpochMessage | None]") -> list[PublishedLedger]:
-    """Return the ledgers in ``messages`` by partition, and within one in the order they were written."""
+    """Return the ledgers in ``messages`` by partition, and within a partition in the order of writing."""
     done = sorted((each for each in messages if each is not None), key=lambda message: message.partition)
     return [ledger for message in done for ledger in message.ledgers]
 
@@ -59,7 +60,7 @@ def _publish(
 
 
 def _delete_quietly(store: BlockingStore, ledger_ids: Collection[int]) -> None:
-    """Delete ledgers that nobody will ever be told of; the sweeper takes those that cannot be deleted now."""
+    """Delete ledgers that will never be published; the sweeper takes those that cannot be deleted now."""
     for ledger_id in sorted(ledger_ids):
         try:
             store.delete_ledger(ledger_id)

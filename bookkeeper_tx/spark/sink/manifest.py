@@ -1,16 +1,16 @@
-"""The manifest of a sink: which ledgers each epoch has published, decided once and never changed.
+"""The manifest of a sink: the ledgers that each epoch has published, decided once and never changed.
 
 An epoch is one micro-batch of a query, or one batch write.  Its documents stand in the metadata store under
-``(sink id, query id, epoch // 1000, epoch)``, and each is created once and neither changed nor deleted::
+``(sink id, query id, epoch // 1000, epoch)``, and each is created once and never changed or deleted::
 
     {"v":1,"published_ms":…,"ledgers":[[ledger id, last entry id, payload bytes],…]}     published
-    {"v":1,"abandoned":[ledger id,…]}                                                    given up
+    {"v":1,"abandoned":[ledger id,…]}                                                    abandoned
 
-Publishing is creating the document, which is atomic.  Giving up has to win a race: a sweeper must not delete ledgers
-that a slow driver is just publishing.  So it creates the document itself, with the ledgers that it is about to delete;
-the driver that comes later with one of these ledgers is refused.  An epoch that is written anew, with other ledgers,
-goes on to the next document, ``epoch~1``, ``epoch~2``…: of these, the first that is not given up is the epoch, and
-whoever looks walks them in this order.
+Creating the document publishes the epoch, and is atomic.  Abandoning has to win a race: a sweeper must not delete
+ledgers that a slow driver is just publishing.  So the sweeper creates the document itself, with the ledgers that it is
+about to delete; a driver that later publishes one of these ledgers is refused.  An epoch that is written anew, with
+other ledgers, goes on to the next document, ``epoch~1``, ``epoch~2``…: the first that is not abandoned is the epoch.
+Every reader and writer walks them in this order.
 """
 
 import json
@@ -25,9 +25,9 @@ from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
 
 FORMAT_VERSION = 1
 EPOCHS_OF_NODE = 1000
-"""Epochs below one node: a million children of one node are more than ZooKeeper can list."""
+"""Epochs below one node: ZooKeeper cannot list a million children of one node."""
 ABANDONED_MAX = 40_000
-"""Ledgers that one document gives up; so many ids of any size fit."""
+"""Ledgers that one document abandons; so many ids of any size fit."""
 _AGAIN = "~"
 
 
@@ -50,13 +50,13 @@ class PublishedLedger(NamedTuple):
 
 
 class EpochAbandoned(RemoteError):
-    """The ledgers of this epoch were given up and deleted meanwhile: write it again."""
+    """The ledgers of this epoch were abandoned and deleted meanwhile: write it again."""
 
 
 def publish(
     store: BlockingStore, sink_id: str, key: EpochKey, ledgers: Sequence[PublishedLedger]
 ) -> tuple[PublishedLedger, ...]:
-    """Make ``ledgers``, in this order, what the epoch has; return what it has, which is older if it was published.
+    """Publish ``ledgers``, in this order, as the epoch; return its ledgers, others if it was published before.
 
     Raises EpochAbandoned when a sweeper has deleted one of them, and InvalidArgument when they are too many for one
     document.
@@ -120,10 +120,10 @@ Published = tuple[int, tuple[PublishedLedger, ...]]
 def read_manifest(
     store: BlockingStore, sink_id: str, remembered: MutableMapping[EpochKey, Published] | None = None
 ) -> list[tuple[EpochKey, tuple[PublishedLedger, ...]]]:
-    """Return what a sink has published: queries in the order of their first publication, and their epochs in order.
+    """Return the epochs of a sink and their ledgers: queries in the order of their first publication, epochs by number.
 
-    The list is as long as the sink has epochs; each costs one request to the metadata store, unless it is among the
-    ``remembered``: what is published never changes, so who looks again and again gives the same mapping each time.
+    The list has an item for each epoch.  An epoch costs one request to the metadata store, unless it is among the
+    ``remembered``: it never changes, so a caller that reads again and again passes the same mapping each time.
     """
     remembered = {} if remembered is None else remembered
     queries: list[tuple[int, str, list[tuple[EpochKey, tuple[PublishedLedger, ...]]]]] = []
@@ -140,14 +140,14 @@ def read_manifest(
 
 
 def check_sink_id(sink_id: str) -> str:
-    """Return ``sink_id`` if a sink may be called so; raises InvalidArgument."""
+    """Return ``sink_id`` if it is a valid name of a sink; raises InvalidArgument."""
     if not sink_id.strip() or len(sink_id) > 200:
         raise InvalidArgument(f"sinkId {sink_id!r}: give the sink a name of 1 to 200 characters")
     return sink_id
 
 
 def _paths(sink_id: str, key: EpochKey) -> Iterator[tuple[str, ...]]:
-    """Yield where the documents of an epoch stand, in the order in which they count."""
+    """Yield the paths of an epoch's documents, in the order in which they count."""
     node = (sink_id, key.query_id, str(key.epoch // EPOCHS_OF_NODE))
     yield (*node, str(key.epoch))
     for again in count(1):
@@ -171,7 +171,7 @@ def _published(store: BlockingStore, sink_id: str, key: EpochKey) -> Published |
 
 
 _Document = frozenset[int] | Published
-"""The ids of a document that gives up, or what one has published."""
+"""The ids in a document that abandons, or the content of one that publishes."""
 
 
 def _read_existing(store: BlockingStore, path: tuple[str, ...]) -> _Document:

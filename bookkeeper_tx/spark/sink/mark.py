@@ -1,4 +1,4 @@
-"""What the custom metadata of a sink's ledger says: which attempt of which task of which epoch wrote it."""
+"""The custom metadata of a sink's ledger: the attempt, the task and the epoch that wrote it."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ APPLICATION = b"bookkeeper_tx.spark"
 
 @frozen
 class SinkMark:
-    """The origin of a ledger.  Its keys can be used as ``ledgerMetadata.<key>`` to look at what is not published."""
+    """The origin of a ledger.  With its keys, ``ledgerMetadata.<key>`` selects ledgers that are not published."""
 
     sink_id: str
     key: EpochKey
@@ -34,7 +34,7 @@ class SinkMark:
 
     @classmethod
     def of(cls, custom_metadata: Mapping[str, bytes]) -> "SinkMark | None":
-        """Return what stands in the custom metadata of a ledger; None if no sink of ours has made it."""
+        """Return the mark in the custom metadata of a ledger; None if no sink of ours has made the ledger."""
         if custom_metadata.get("application") != APPLICATION:
             return None
         try:

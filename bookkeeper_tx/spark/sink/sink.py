@@ -2,13 +2,13 @@
 
 Each attempt of a task writes ledgers of its own; the driver publishes those of the attempts that count by one document
 in the metadata store (:mod:`bookkeeper_tx.spark.sink.manifest`).  Task retries, speculation, a dead executor, a dead
-driver and a repeated epoch leave ledgers behind that nobody reads, for :mod:`bookkeeper_tx.spark.sink.sweep`.  A reader
+driver and a repeated epoch leave ledgers that are not published, for :mod:`bookkeeper_tx.spark.sink.sweep`.  A reader
 of the manifest sees each row of each epoch once, in the order that it had within its partition.
 
-A batch write is an epoch of its own.  With ``txnAppId`` and ``txnVersion`` it is always the same one, so that a write
-that is repeated changes nothing; without, each write is another.
+A batch write is an epoch of its own.  With ``txnAppId`` and ``txnVersion`` it is always the same epoch, so that
+repeating the write changes nothing; without them, each write is another epoch.
 
-Mode ``overwrite``, and the output mode ``complete``, are refused: what a manifest has published stays.
+Mode ``overwrite``, and the output mode ``complete``, are refused: published ledgers stay.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ class SinkWriter(DataSourceArrowWriter):
 class SinkStreamWriter(DataSourceStreamArrowWriter):
     """Writes each micro-batch as an epoch.
 
-    The query's id is known in tasks only, so their messages bring it; a micro-batch without a task publishes nothing.
+    Only tasks know the query's id, and send it in their messages; a micro-batch without a task publishes nothing.
     """
 
     def __init__(self, plan: SinkPlan) -> None:
@@ -110,7 +110,7 @@ def _ours(messages: "Sequence[WriterCommitMessage | None]") -> list[EpochMessage
 
 
 def _keys(messages: Sequence[EpochMessage], epoch: int) -> set[EpochKey]:
-    """Return the one key that all messages are of, or none if there are no messages."""
+    """Return the one key that all messages have, or none if there are no messages."""
     keys = {message.key for message in messages}
     if len(keys) > 1 or any(key.epoch != epoch for key in keys):
         raise IllegalOperation(f"Spark commits epoch {epoch} with messages of {sorted(keys)}; nothing was published")

@@ -1,10 +1,10 @@
 """The sweeper: deletes ledgers that a sink has written and no manifest names.
 
-They are what failed, killed, speculative and repeated attempts leave behind.  A ledger goes when its epoch is published
-without it, or when it is older than a grace time and its epoch is not published; then its epoch gives it up first
-(``abandon`` of ``bookkeeper_tx.spark.sink.manifest``), so that a driver that is only slow is refused and publishes
-nothing that is not there.  The grace time is a matter of not disturbing work, then, not of correctness: let it be
-longer than a micro-batch or a batch write takes.  What is published is never deleted.
+Failed, killed, speculative and repeated attempts leave such ledgers.  A ledger is deleted when its epoch is published
+without it, or when it is older than a grace time and its epoch is not published.  Before that the sweeper abandons it
+in the manifest (``abandon`` of ``bookkeeper_tx.spark.sink.manifest``), so that a driver that is only slow is refused
+and publishes no ledger that is gone.  So the grace time protects work in progress, not correctness: set it longer than
+a micro-batch or a batch write takes.  A published ledger is never deleted.
 """
 
 import time
@@ -37,17 +37,17 @@ class Reason(Enum):
 
 @frozen
 class Leftover:
-    """A ledger of a sink that no manifest names, nor will."""
+    """A ledger of a sink that no manifest names or ever will."""
 
     ledger_id: int
     mark: SinkMark
     """Sink, epoch, partition and attempt that it was written for."""
     state: LedgerState
-    """When it was found."""
+    """Its state when it was found."""
     reason: Reason
     digest_type: DigestType
     password: bytes = field(repr=False)
-    """Of the ledger, as its metadata says; its recovery needs it."""
+    """The password in the ledger's metadata, for its recovery."""
     error: str = ""
     """Why it could not be fenced or deleted; empty if it is gone."""
     deleted: bool = False
@@ -56,13 +56,13 @@ class Leftover:
 
 @frozen
 class SweepReport:
-    """What a sweep has found."""
+    """The result of a sweep."""
 
     leftovers: tuple[Leftover, ...]
     published: int
-    """Ledgers of the sinks looked at that a manifest names: not touched."""
+    """Ledgers of the swept sinks that a manifest names: not touched."""
     young: int
-    """Ledgers of epochs not published that are within the grace time: not touched."""
+    """Ledgers of unpublished epochs that are within the grace time: not touched."""
 
 
 Recover = Callable[[str, list[int], bytes, DigestType, float], Mapping[int, BookKeeperError]]
@@ -82,15 +82,15 @@ def sweep(
 ) -> SweepReport:
     """Delete the leftovers of one sink, or of all sinks of the cluster.
 
-    Ledgers that are still open are fenced first, by recovery: their writer, if there is one, fails at once.  One that
-    cannot be fenced, for its bookies are gone, is deleted all the same, and says why.
+    Ledgers that are still open are fenced first, by recovery: their writer, if there is one, fails at once.  A ledger
+    that cannot be fenced, since its bookies are gone, is deleted all the same, and its ``error`` says why.
 
-    :param uri: of the cluster's metadata
-    :param sink_id: of the sink; None for all sinks
+    :param uri: the cluster's metadata
+    :param sink_id: the sink; None for all sinks
     :param grace_s: how old, in seconds, a ledger of an epoch that is not published must be
     :param dry_run: find the leftovers only
     :param timeout_s: how long the metadata store may take to answer, in seconds
-    :param config: how bookies are spoken to when a ledger is fenced; nothing else here asks them
+    :param config: for the connections to bookies that fence a ledger; a sweep sends bookies no other requests
     :raises MetadataUnavailable: the store cannot be reached
     """
     recover = recover or partial(recover_ledgers, config=config)
@@ -109,7 +109,7 @@ def sweep(
                 young += len(wanted) - len(old)
                 wanted = old
             if wanted and not dry_run:
-                # It may be published at this very moment: this decides.
+                # A driver may publish it at this very moment: abandoning decides the race.
                 wanted = {each: wanted[each] for each in abandon(store, sink, key, wanted)}
             reason = Reason.OLD if held is None else Reason.LOST
             leftovers += [_leftover(each, metadata, reason) for each, metadata in sorted(wanted.items())]
@@ -119,7 +119,7 @@ def sweep(
 
 
 def _candidates(store: BlockingStore, sink_id: str | None) -> dict[_Sink, list[int]]:
-    """Return the ledgers that sinks have made, by epoch.  Of each there is its id only: most are published."""
+    """Return the ids of the ledgers that sinks have made, by epoch; without metadata, as most are published."""
     groups: dict[_Sink, list[int]] = {}
     for ledger_id, _, mark in _made_by_sinks(store, store.list_ledgers()):
         if sink_id in (None, mark.sink_id):
@@ -128,7 +128,7 @@ def _candidates(store: BlockingStore, sink_id: str | None) -> dict[_Sink, list[i
 
 
 def _made_by_sinks(store: BlockingStore, ledger_ids: Iterable[int]) -> Iterator[tuple[int, LedgerMetadata, SinkMark]]:
-    """Yield those of ``ledger_ids`` that are there, and that a sink has made."""
+    """Yield those of ``ledger_ids`` that exist and that a sink has made."""
     for ledger_id, found in store.read_ledgers(ledger_ids):
         if isinstance(found, Versioned):
             mark = SinkMark.of(found.metadata.custom_metadata)
@@ -148,7 +148,7 @@ def _leftover(ledger_id: int, metadata: LedgerMetadata, reason: Reason) -> Lefto
 
 
 def _fence(uri: str, leftovers: Iterable[Leftover], recover: Recover) -> dict[int, BookKeeperError]:
-    """Recover those that are not closed; return why of those that cannot be."""
+    """Recover the ledgers that are not closed; return the errors of those that cannot be recovered."""
     failed: dict[int, BookKeeperError] = {}
     alike: dict[tuple[bytes, DigestType], list[int]] = {}
     for each in leftovers:

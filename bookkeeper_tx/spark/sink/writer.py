@@ -1,6 +1,6 @@
-"""What a task of the sink does: writes the rows of its partition, in their order, to ledgers of its own.
+"""A task of the sink: it writes the rows of its partition, in their order, to ledgers of its own.
 
-Nothing that it does can be seen by who reads the manifest; that is the driver's part (``sink_commit``).
+Readers of the manifest see none of them until the driver publishes (:mod:`bookkeeper_tx.spark.sink.commit`).
 """
 
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ from bookkeeper_tx.spark.sink.mark import SinkMark
 
 PAYLOAD = "payload"
 IGNORED = frozenset({"ledger_id", "entry_id", "scope_id", "lac", "length", "digest_ok", "bookie", "lost"})
-"""Columns of the source, so that what was read can be written as it is: a sink gives ids of its own."""
+"""Columns of the source, so that rows from a read can be written unchanged: a sink gives ids of its own."""
 
 
 @frozen(kw_only=True)
 class SinkPlan:
-    """What driver and tasks know of a write; it travels pickled."""
+    """The settings of a write, for driver and tasks; it is pickled."""
 
     uri: str
     metadata_timeout_s: float
@@ -55,7 +55,7 @@ class SinkPlan:
 
 @frozen
 class EpochMessage(WriterCommitMessage):
-    """What a task tells the driver."""
+    """The message of a task to the driver."""
 
     key: EpochKey
     partition: int
@@ -63,7 +63,7 @@ class EpochMessage(WriterCommitMessage):
 
 
 def payload_index(schema: StructType) -> int:
-    """Return where the payload stands in rows of ``schema``; raises InvalidArgument for rows that are no entries."""
+    """Return the index of the payload in rows of ``schema``; raises InvalidArgument for rows that are no entries."""
     names = schema.fieldNames()
     if PAYLOAD not in names:
         raise InvalidArgument(
@@ -86,9 +86,9 @@ def payload_index(schema: StructType) -> int:
 
 
 def write_partition(plan: SinkPlan, key: EpochKey, rows: "Iterator[pa.RecordBatch]") -> EpochMessage:
-    """Write the payloads of ``rows`` to new ledgers, and close them; no rows, no ledger.
+    """Write the payloads of ``rows`` to new ledgers, and close them; without rows there is no ledger.
 
-    For an epoch that is published already nothing is written: whatever this attempt wrote would be thrown away.
+    For an epoch that is published already nothing is written: the ledgers of this attempt would only be deleted.
     """
     context = TaskContext.get()
     assert context is not None

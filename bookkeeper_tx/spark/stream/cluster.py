@@ -1,4 +1,4 @@
-"""The cluster as a stream sees it from where micro-batches are planned, over one connection to the metadata store."""
+"""The cluster as the planner of a stream's micro-batches sees it, over one connection to the metadata store."""
 
 import logging
 import time
@@ -47,17 +47,17 @@ class StreamCluster:
         self._ledgers = StreamLedgers(options, self._check, ends_of_open)
 
     def look(self, start: StreamOffset) -> View:
-        """Return what there is to read; see :meth:`StreamLedgers.look`."""
+        """Return the ledgers to read; see :meth:`StreamLedgers.look`."""
         return self._asking(lambda store: self._ledgers.look(store, start))
 
     def look_at_all(self) -> View:
-        """Return what there is, whatever was read of it; see :meth:`StreamLedgers.look_at_all`."""
+        """Return all ledgers, read or not; see :meth:`StreamLedgers.look_at_all`."""
         return self._asking(self._ledgers.look_at_all)
 
     def partitions(self, entries: Sequence[EntriesOfLedger]) -> list[InputPartition]:
-        """Return what the tasks of a batch with these entries read.
+        """Return the partitions of a batch with these entries.
 
-        A ledger that is gone raises NoSuchLedger, or is left out and logged if data loss is not to fail.
+        A ledger that is gone raises NoSuchLedger; with ``failOnDataLoss=false`` it is left out and logged.
         """
         options = self._options
         ranges, bookies = self._asking(lambda store: self._ranges(store, entries))
@@ -67,7 +67,7 @@ class StreamCluster:
         return [ledger_partition(each, bookies, self._password) for each in parts]
 
     def close(self) -> None:
-        """Give up the connection."""
+        """Close the connection."""
         store, self._store = self._store, None
         if store is not None:
             store.close()
@@ -99,7 +99,7 @@ class StreamCluster:
         check_password(ledger, self._password, self._options.digest_type)
 
     def _asking(self, ask: Callable[[BlockingStore], Answer]) -> Answer:
-        """Return what ``ask`` finds out; a lost connection is made again, as often as the options say."""
+        """Return the result of ``ask``; a lost connection is made again, as often as the options say."""
         for left in range(self._options.num_retries, -1, -1):
             try:
                 if self._store is None:

@@ -1,4 +1,4 @@
-"""How far ledgers that are not closed can be read: their bookies know."""
+"""How far ledgers that are not closed can be read, as their bookies say."""
 
 import logging
 import time
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 class OpenEnds:
     """Asks a covering set of each ledger's last ensemble for the last add confirmed.  It fences nothing.
 
-    The newest entry, which comes along, says how long the ledger is up to there.  If the last fragment has none yet,
-    one entry is read for that, but only for a limit in bytes.
+    The answers bring the newest entry, which says how long the ledger is up to there.  If the last fragment has no
+    entry yet, another entry is read for the length, but only if ``maxBytesPerTrigger`` needs it.
     """
 
     def __init__(self, options: Options, password: Secret, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -41,8 +41,8 @@ class OpenEnds:
     def __call__(self, store: BlockingStore, ledgers: Sequence[SelectedLedger]) -> list[LedgerEnd]:
         """Return the ends of ``ledgers``.
 
-        Raises what bookies answered, or BookieUnavailable if too few answered, also when asked again as often as
-        ``numRetries`` says.
+        If bookies still fail after ``numRetries`` more tries, raises their error, or BookieUnavailable if too few
+        answered.
         """
         bookies = bookies_of(store, (each.metadata for each in ledgers))
         with channels_to(bookies, self._options) as channels:
@@ -62,7 +62,7 @@ class OpenEnds:
         try:
             return average(self._length(channels, ledger, last.entry_id), last.entry_id + 1)
         except (EntriesMissing, DigestMismatch) as error:
-            # Who reads the entry says what becomes of the query; without its size the batch is only larger.
+            # The task that reads the entry decides about the query; without the size the batch is only larger.
             log.warning("the length of ledger %s is not known: %s", ledger_name(ledger.ledger_id), error)
             return 0
 

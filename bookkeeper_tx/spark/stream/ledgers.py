@@ -1,4 +1,4 @@
-"""The ledgers of a stream: which there are, and how far each can be read, looked at again and again."""
+"""The ledgers of a stream: which exist, and how far each can be read, looked up for each micro-batch."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,27 +20,27 @@ log = logging.getLogger(__name__)
 
 @frozen
 class View:
-    """What there was to read when somebody looked."""
+    """The ledgers to read at one moment."""
 
     ledgers: tuple[LedgerEnd, ...] = ()
-    """In the order of reading; ledgers that the stream is through with may be missing."""
+    """In the order of reading; ledgers that the stream has finished may be missing."""
     passed: IdRanges = NO_IDS
-    """Ledgers that are none of the chosen, and never will be: custom metadata do not change."""
+    """Ledgers that the options do not choose, and never will: custom metadata does not change."""
 
 
 EndsOfOpen = Callable[[BlockingStore, Sequence[SelectedLedger]], Iterable[LedgerEnd]]
 """Finds how far ledgers that are not closed can be read."""
 
 Missing = Callable[[int, BookKeeperError], None]
-"""Told of each ledger that cannot be looked at."""
+"""Called with each ledger that cannot be looked up, and the error."""
 
 
 class StreamLedgers:
     """Looks at the ledgers that ``options`` choose.
 
-    What cannot change is remembered, so looking again costs a listing (if new ledgers may appear at all), and a
-    request for each ledger that is new or was open.  The listing comes first: when it shows a ledger, those closed
-    before that one was created are seen closed, which is what the order of reading rests upon.
+    Facts that cannot change are remembered, so looking again costs a listing (if new ledgers may appear at all), and a
+    request for each ledger that is new or was open.  The listing comes first: if it shows a ledger, all ledgers that
+    were closed before its creation are seen closed, and the order of reading depends on that.
     """
 
     def __init__(self, options: Options, check: Callable[[SelectedLedger], None], ends_of_open: EndsOfOpen) -> None:
@@ -49,24 +49,24 @@ class StreamLedgers:
         self._ends_of_open = ends_of_open
         self._sealed: dict[int, LedgerEnd] = {}
         self._open: dict[int, LedgerEnd] = {}
-        """As they were when last looked at."""
+        """As they were at the last look."""
         self._passed = NO_IDS
-        """Ledgers that are none of the chosen."""
+        """Ledgers that the options do not choose."""
         self._unread: set[int] = set()
-        """Ledgers seen that the stream is not through with: if one goes, entries are lost."""
+        """Ledgers seen that the stream has not finished: if one is deleted, entries are lost."""
         self._said: set[int] = set()
         self._epochs: dict[EpochKey, Published] = {}
         """Those of a manifest that were seen."""
 
     def look_at_all(self, store: BlockingStore) -> View:
-        """Return what there is for a stream that might stand anywhere; what is gone is nobody's loss yet."""
+        """Return all ledgers, for a stream at an unknown offset; a ledger that is gone is no loss yet."""
         return self._look(store, StreamOffset(), lambda ledger_id, error: None)
 
     def look(self, store: BlockingStore, start: StreamOffset) -> View:
-        """Return what there is for a stream that stands at ``start``.
+        """Return the ledgers to read for a stream at ``start``.
 
         Raises NoSuchLedger for a ledger that is gone although it was named, or was not read to its end, and
-        MetadataCorrupt, unless data loss is not to fail: then it is logged, once, and what is left is read.
+        MetadataCorrupt.  With ``failOnDataLoss=false`` such a ledger is logged, once, and the others are read.
         """
         return self._look(store, start, self._missing)
 
@@ -90,7 +90,7 @@ class StreamLedgers:
         return end.entry_bytes if end is not None else 0
 
     def _chosen(self, store: BlockingStore) -> tuple[list[int], list[int]]:
-        """Return the ledgers that must be there, and those that are there."""
+        """Return the ledgers that must exist, and those that exist."""
         if self._options.manifest is None:
             return chosen_ids(store, self._options)
         epochs = read_manifest(store, self._options.manifest, self._epochs)
@@ -99,7 +99,7 @@ class StreamLedgers:
     def _ends(
         self, store: BlockingStore, ids: Sequence[int], start: StreamOffset, needed: set[int], missing: Missing
     ) -> dict[int, LedgerEnd]:
-        """Return how far ledgers can be read about which nothing is remembered."""
+        """Return how far each ledger of ``ids`` can be read; nothing is remembered about these."""
         ends: dict[int, LedgerEnd] = {}
         still_open = []
         foreign = []
@@ -143,7 +143,7 @@ def sealed_end(ledger: SelectedLedger) -> LedgerEnd:
 
 
 def average(length: int, count: int) -> int:
-    """Return how many bytes each of ``count`` entries has, rounded up; 0 if there is none."""
+    """Return the bytes of one of ``count`` entries on average, rounded up; 0 if there is none."""
     return -(-length // count) if count else 0
 
 
@@ -156,7 +156,7 @@ def data_lost(ledger_id: int, error: BookKeeperError) -> BookKeeperError:
 
 
 def clipped(view: View, target: View, start: StreamOffset) -> View:
-    """Return of ``view`` what ``target`` has too, which is older, and ledgers that are gone from under ``start``."""
+    """Return ``view`` cut to the older ``target``, with the ledgers begun at ``start`` that are gone since."""
     then = {each.ledger_id: each for each in target.ledgers}
     kept = []
     for each in view.ledgers:

@@ -1,17 +1,17 @@
-"""How far a stream of ledgers has come: what Spark writes into the checkpoint.
+"""How far a stream of ledgers has come: the offset that Spark writes into the checkpoint.
 
-One offset has one JSON text and the other way round, because Spark compares the texts:
+Each offset has exactly one JSON text, because Spark compares the texts:
 
     {"closed":{"7":1000},"closedThrough":6,"open":{"9":250},"unread":"3,1","v":2}
 
-* ``open``: ledgers begun, by id, each with the entry that comes next.
+* ``open``: ledgers that were begun, by id, each with its next entry.
 * ``closed``: ledgers whose last entry lies right before this offset, each with its number of entries.  The next offset
-  has them among the finished ones.  Thanks to them, the rows between two offsets can be told from the two alone.
+  has them among the finished ones.  With them, the rows between two offsets follow from the two alone.
 * ``closedThrough``: the highest id of the finished ledgers, -1 if there is none.  All ids up to it are finished, and
   never read again, except for those in ``open``, ``closed`` and ``unread``.
 * ``unread``: ids up to ``closedThrough`` of which nothing was read, most of them of ledgers that do not exist: a ledger
-  that appears there late is read from its first entry, as are those behind ``closedThrough``.  Written as steps
-  (:attr:`IdRanges.steps`), 3 and 5 above, a gap takes some 4 characters and not twice the length of an id.
+  that appears there late is read from its first entry, as are those after ``closedThrough``.  They are 3 and 5 above,
+  written as steps (:attr:`IdRanges.steps`), so that a gap takes some 4 characters and not twice the length of an id.
 * ``v``: version of this form.  In version 1 ``unread`` was ids and ranges of ids, ``"3,5"``; it is read, and no longer
   written.
 """
@@ -29,22 +29,22 @@ _KEYS = ("closed", "closedThrough", "open", "unread", "v")
 
 _READ: Mapping[int, Callable[[str], IdRanges]] = {1: IdRanges.of_text, 2: IdRanges.of_steps}
 _WRITTEN: Mapping[int, Callable[[IdRanges], str]] = {1: lambda ids: ids.text, 2: lambda ids: ids.steps}
-"""How each version has ``unread``."""
+"""How each version writes ``unread``."""
 
 
 def _positions(positions: Mapping[int, int]) -> dict[int, int]:
-    """Return the positions by ascending id; where nothing was read is no position."""
+    """Return the positions by ascending id, without ledgers of which nothing was read."""
     return {int(each): int(positions[each]) for each in sorted(positions) if positions[each] > 0}
 
 
 @frozen
 class StreamOffset:
-    """What a stream has read of each ledger."""
+    """The progress of a stream in each ledger."""
 
     finished: IdRanges = NO_IDS
-    """Ledgers of which nothing is read any more: they were read to their end, or were none of ours."""
+    """Ledgers that are not read any more: they were read to their end, or were not chosen."""
     open: Mapping[int, int] = field(factory=dict, converter=_positions)
-    """The entry that comes next, by ledger, of ledgers begun."""
+    """The next entry, by ledger, of ledgers that were begun."""
     closed: Mapping[int, int] = field(factory=dict, converter=_positions)
     """The number of entries, by ledger, of ledgers that were read to their end last."""
 
@@ -55,19 +55,19 @@ class StreamOffset:
             raise InvalidArgument("a ledger is finished, and open or closed, at once")
 
     def position(self, ledger_id: int) -> int:
-        """Return the entry that comes next of a ledger that is not finished, 0 if nothing was read of it."""
+        """Return the next entry of a ledger that is not finished, 0 if nothing was read of it."""
         return self.open.get(ledger_id) or self.closed.get(ledger_id, 0)
 
     def is_finished(self, ledger_id: int) -> bool:
-        """Return whether nothing of the ledger is read any more."""
+        """Return whether the ledger is not read any more."""
         return ledger_id in self.closed or ledger_id in self.finished
 
     def all_finished(self) -> IdRanges:
-        """Return the ledgers of which nothing is read any more."""
+        """Return the ledgers that are not read any more."""
         return self.finished | IdRanges.of(self.closed)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as Spark gets it: keys in the one order there is."""
+        """Return the offset as Spark gets it, with the keys always in the same order."""
         return self._json(VERSION)
 
     def _json(self, version: int) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class StreamOffset:
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "StreamOffset":
-        """Return the offset that Spark hands back.  Raises InvalidArgument, which says what to do."""
+        """Return the offset that Spark hands back.  Raises InvalidArgument, with advice."""
         version = value.get("v") if isinstance(value, Mapping) else value
         if type(version) is not int or version not in _READ:
             raise InvalidArgument(

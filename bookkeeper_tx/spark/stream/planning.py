@@ -1,10 +1,10 @@
-"""Which entries a micro-batch has: from where the stream stands and what there is to read to where the batch ends.
+"""The entries of a micro-batch: from the offset of the stream and the ends of the ledgers follows the end of the batch.
 
 The rules, which hold between batches (within one, Spark promises no order):
 
 * The entries of a ledger come in order, each once.
-* No entry of a ledger comes before the last one of a *sealed* ledger that stands before it.  So whoever writes ledger
-  after ledger, closing one before the next is created, is read in the order of writing.
+* No entry of a ledger comes before the last one of a *sealed* ledger that stands before it.  So the entries of a writer
+  that closes each ledger before it creates the next are read in the order of writing.
 * Ledgers that are still open are written at the same time, so none has to wait for another: they share a batch evenly.
 
 Pure: no clock, no metadata store, no bookie.
@@ -29,14 +29,14 @@ class LedgerEnd:
     end: int
     """The number of its entries that can be read: one more than the last entry id."""
     sealed: bool
-    """Whether nothing follows: it is closed, or gone."""
+    """Whether nothing follows: the ledger is closed, or gone."""
     entry_bytes: int = 0
     """Payload bytes of an entry on average, rounded up; 0 if that is not known."""
 
 
 @frozen
 class Limit:
-    """How much a micro-batch may have; None is no limit.  At most one of the two is given."""
+    """The limit of a micro-batch; None is no limit.  At most one of the two is given."""
 
     entries: int | None = None
     bytes: int | None = None
@@ -47,7 +47,7 @@ class Limit:
         return self.entries if self.bytes is None else self.bytes
 
     def cost(self, ledger: LedgerEnd) -> int:
-        """Return what one entry of the ledger takes from the budget."""
+        """Return how much of the budget one entry of the ledger takes."""
         return 1 if self.bytes is None else max(1, ledger.entry_bytes)
 
 
@@ -56,7 +56,7 @@ NO_LIMIT = Limit()
 
 @frozen
 class _Backlog:
-    """Entries of a ledger that wait."""
+    """The entries of a ledger that are still to be read."""
 
     ledger: LedgerEnd
     count: int
@@ -66,12 +66,12 @@ class _Backlog:
 def plan_end(
     start: StreamOffset, known: Sequence[LedgerEnd], limit: Limit = NO_LIMIT, passed: IdRanges = NO_IDS
 ) -> StreamOffset:
-    """Return where the batch that begins at ``start`` ends.
+    """Return the end of the batch that begins at ``start``.
 
     ``known`` are the ledgers to read in the order of reading (finished ones do no harm), ``passed`` ids of ledgers that
-    are not to be read, ever.  With nothing to do the answer is ``start`` itself, so that Spark sees the same text and
-    starts no batch.  A ledger begun that turns out to be sealed is something to do, even if no entry is left: its end
-    is put on record once, and from then on it may be deleted.
+    are never read.  With nothing to do, this returns ``start`` itself, so that Spark sees the same text and starts no
+    batch.  If a ledger that was begun turns out to be sealed, there is something to do, even if no entry is left: its
+    end goes on record once, and from then on the ledger may be deleted.
     """
     unfinished = [each for each in known if not start.is_finished(each.ledger_id)]
     taken = _shares([_backlog(start, each, limit) for each in unfinished], limit.budget)
@@ -98,7 +98,7 @@ def _backlog(start: StreamOffset, ledger: LedgerEnd, limit: Limit) -> _Backlog:
 
 
 def _shares(backlogs: Sequence[_Backlog], budget: int | None) -> dict[int, int]:
-    """Return how many entries of each ledger the batch has; at least one if any waits."""
+    """Return how many entries of each ledger the batch has; at least one if any entry is left."""
     if budget is None:
         return {each.ledger.ledger_id: each.count for each in backlogs}
     taken: dict[int, int] = {}
@@ -115,7 +115,7 @@ def _shares(backlogs: Sequence[_Backlog], budget: int | None) -> dict[int, int]:
 
 
 def _groups(backlogs: Iterable[_Backlog]) -> Iterable[list[_Backlog]]:
-    """Yield what may be read side by side: up to a sealed ledger, behind which everything waits for its end."""
+    """Yield the ledgers that may be read side by side: up to a sealed ledger, whose end all later ones wait for."""
     group: list[_Backlog] = []
     for each in backlogs:
         group.append(each)
@@ -127,7 +127,7 @@ def _groups(backlogs: Iterable[_Backlog]) -> Iterable[list[_Backlog]]:
 
 
 def _even_shares(group: Sequence[_Backlog], budget: int) -> list[int]:
-    """Return entries for each: as evenly as backlogs allow, and what is left over by rounding from the first on."""
+    """Return entries for each: as evenly as backlogs allow; the rest that rounding leaves goes to the first ones."""
     shares = [0] * len(group)
     smallest_first = sorted(range(len(group)), key=lambda index: group[index].count * group[index].cost)
     for left, index in zip(range(len(group), 0, -1), smallest_first, strict=True):
@@ -151,7 +151,7 @@ class EntriesOfLedger:
 
 
 def entries_between(start: StreamOffset, end: StreamOffset) -> list[EntriesOfLedger]:
-    """Return what a batch from ``start`` to ``end`` reads, by ledger id: the two offsets alone say it."""
+    """Return the entries of a batch from ``start`` to ``end``, by ledger id; they follow from the two offsets alone."""
     found = []
     for ledger_id, position in sorted({**end.open, **end.closed}.items()):
         first = start.position(ledger_id)
@@ -161,7 +161,7 @@ def entries_between(start: StreamOffset, end: StreamOffset) -> list[EntriesOfLed
 
 
 def first_offset(known: Sequence[LedgerEnd], offsets: Offsets, passed: IdRanges = NO_IDS) -> StreamOffset:
-    """Return where a stream begins; ledgers that are not known yet are read from their first entry.
+    """Return the first offset of a stream; ledgers that are not known yet are read from their first entry.
 
     ``known`` and ``passed`` as in :func:`plan_end`.  Raises InvalidConfig for offsets of ledgers that are not known.
     """

@@ -1,4 +1,4 @@
-"""Table ``entries`` as a stream: what Spark asks while a query runs (docs/guides/spark-streaming.md)."""
+"""Table ``entries`` as a stream: the reader that Spark calls while a query runs (docs/guides/spark-streaming.md)."""
 
 import logging
 import time
@@ -36,8 +36,8 @@ from bookkeeper_tx.spark.stream.planning import NO_LIMIT, LedgerEnd, Limit, entr
 log = logging.getLogger(__name__)
 
 OFFSETS_KEPT = 3
-"""Offsets whose meaning is remembered.  Spark names each several times, and of an idle stream ten times a second; they
-are long if there are many gaps in the ids of the ledgers."""
+"""Parsed offsets that are remembered.  Spark hands over each several times, for an idle stream ten times a second;
+their texts are long if there are many gaps in the ids of the ledgers."""
 
 LOOK_INTERVAL_S = 0.1
 """How long the cluster is left alone after a look that found nothing: Spark asks again within 10 ms."""
@@ -50,7 +50,7 @@ class Beginning:
     offsets: Offsets
     known: tuple[LedgerEnd, ...]
     check_lost: Callable[[], None] = lambda: None
-    """Raises if a ledger was lost by then: only a stream that begins is sure to need it."""
+    """Raises if a ledger was lost by then: a stream without a checkpoint needs it, another may have finished it."""
 
     def offset(self) -> StreamOffset:
         self.check_lost()
@@ -58,9 +58,9 @@ class Beginning:
 
 
 class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Answers Spark's questions about a stream.
+    """Plans and reads a stream for Spark.
 
-    In the process that plans micro-batches it looks at the cluster; in the tasks it is a copy that only reads.
+    In the process that plans micro-batches it looks at the cluster; a task has a copy that only reads.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._clock = clock
         self._sleep = sleep
         self._target: View | None = None
-        """With Trigger.AvailableNow: what there was when the query was started."""
+        """With Trigger.AvailableNow: the ledgers when the query was started."""
         self._left: View | None = None
-        """What of it the stream has not read, as it was when the first batch was planned."""
+        """The part of it that the stream had not read when the first batch was planned."""
         self._planned: tuple[StreamOffset, View] | None = None
-        """Where the last batch ends, and what there was when it was planned."""
+        """The end of the last batch, and the ledgers when it was planned."""
         self._idle_since_s: float | None = None
         self._parsed: deque[tuple[dict[str, Any], StreamOffset]] = deque(maxlen=OFFSETS_KEPT)
 
     def initialOffset(self) -> dict[str, Any]:
-        """Return where a stream begins that has no checkpoint; the same however often it is asked."""
+        """Return the first offset of a stream without a checkpoint; the same at every call."""
         return self._beginning.offset().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -99,12 +99,12 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Note what there is: nothing that is added later is read by this query."""
+        """Remember the ledgers and their ends: this query reads no entry that is added later."""
         self._target = self._cluster.look_at_all()
         self._left = None
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Return where the batch ends that begins at ``start``; ``start`` itself if there is nothing to do."""
+        """Return the end of the batch that begins at ``start``; ``start`` itself if there is nothing to do."""
         offset = self._offset(start)
         view = self._view(offset)
         end = plan_end(offset, view.ledgers, _limit(limit), view.passed)
@@ -117,9 +117,9 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return shown
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Return where the stream would be, had it read all there was when the last batch was planned.
+        """Return the offset after all entries that existed when the last batch was planned.
 
-        It never raises, since Spark would end the query.
+        It never raises: Spark would end the query.
         """
         try:
             if self._planned is None:
@@ -131,7 +131,7 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return None
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return what the tasks of a batch read: the same rows whenever and wherever it is asked."""
+        """Return the partitions of a batch: the same rows at every call, in any process."""
         entries = entries_between(self._offset(start), self._offset(end))
         return self._cluster.partitions(entries) if entries else []
 
@@ -140,13 +140,13 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_ranges(partition.ranges, partition.bookies, partition.password, self._options, self._schema)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: all that has to be kept is in the offsets."""
+        """Do nothing: the offsets have the whole state of the stream."""
 
     def stop(self) -> None:
         self._cluster.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what tasks do not need: all that is known of the cluster."""
+        """Leave out the state of the cluster, which tasks do not need."""
         return {"_options": self._options, "_schema": self._schema}
 
     def _offset(self, value: dict[str, Any]) -> StreamOffset:
@@ -175,10 +175,9 @@ class LedgerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def make_stream_reader(options: Options, snapshot: Snapshot, schema: StructType) -> LedgerStreamReader:
-    """Return the reader of a stream; ``snapshot`` are the ledgers as they were when the stream was defined.
+    """Return the reader of a stream; ``snapshot`` has the ledgers as they were when the stream was defined.
 
-    Nothing is asked of the cluster yet.  Raises InvalidConfig if rows of ledgers that may appear could not be told
-    apart.
+    This does not ask the cluster.  Raises InvalidConfig if rows of ledgers that may appear would be indistinguishable.
     """
     if options.scope is None and "scope_id" not in schema.names:
         raise InvalidConfig(
