@@ -1,4 +1,4 @@
-"""What jobs are told: the values, and the command-line options that several of them share."""
+"""The arguments of jobs: the values, and the command-line options that several jobs share."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -14,32 +14,32 @@ from bookkeeper_tx.spark.options.options import Options
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SELECTORS = ("ledger", "ledgers", "manifest", "ledgermetadata.")
-"""Options that say which ledgers, in small letters."""
+"""Options that choose ledgers, in small letters."""
 
 ALL_LEDGERS = "0-"
 
 
 @frozen
 class Cluster:
-    """A cluster, and what the formats are told about reading it or writing to it."""
+    """A cluster, and the options of the formats to read it or write to it."""
 
     metadata_uri: str
     options: Mapping[str, str] = field(factory=dict)
-    """Options of the formats, as docs/guides/spark.md has them."""
+    """Options of the formats (docs/guides/spark.md)."""
 
     @property
     def selects(self) -> bool:
-        """Whether the options say which ledgers."""
+        """Whether the options choose ledgers."""
         return any(is_selector(name) for name in self.options)
 
     def selecting(self) -> "Cluster":
-        """Return it with options that say which ledgers: all, if they do not."""
+        """Return it with options that choose ledgers: all of them, if its own options choose none."""
         return self if self.selects else Cluster(self.metadata_uri, {**self.options, "ledgers": ALL_LEDGERS})
 
     def check_used(self, uses: Use) -> None:
         """Raise InvalidConfig for an option that does nothing in any of the tables that a job reads.
 
-        A password may be given to all jobs alike.
+        A password may be given to every job.
         """
         for name in self.options:
             if not _uses_of(name) & uses and name.lower() != "passwordfile":
@@ -48,7 +48,7 @@ class Cluster:
     def load(self, spark: Any, use: Use, **more: str) -> Any:
         """Return the table of ``use`` as a DataFrame; options that do nothing there are left out.
 
-        Raises InvalidConfig where they name a table.
+        Raises InvalidConfig if the options name a table.
         """
         if any(name.lower() == "table" for name in self.options):
             raise InvalidConfig("option table: a job reads the tables that it needs, leave it out")
@@ -73,7 +73,7 @@ def load_entry_logs(spark: Any, paths: Sequence[str]) -> Any:
 
 @frozen
 class Output:
-    """Where a job writes its result."""
+    """The output to which a job writes its result."""
 
     path: str
     format: str = "parquet"
@@ -82,7 +82,7 @@ class Output:
     partition_by: tuple[str, ...] = ()
 
     def write(self, frame: Any) -> None:
-        """Write ``frame``; what is there already is an error unless it is to be replaced."""
+        """Write ``frame``; an output that exists already is an error unless ``overwrite`` is true."""
         writer = frame.write.format(self.format).mode("overwrite" if self.overwrite else "error")
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
@@ -90,24 +90,24 @@ class Output:
 
 
 def is_selector(name: str) -> bool:
-    """Return whether an option of this name says which ledgers are meant."""
+    """Return whether an option of this name chooses ledgers."""
     lower = name.lower()
     return lower in SELECTORS or lower.startswith(SELECTORS[-1])
 
 
 def options_of(use: Use, given: Mapping[str, str]) -> dict[str, str]:
-    """Return those of ``given`` that do something for ``use``; what no format knows stays, to be told as an error."""
+    """Return those of ``given`` that do something for ``use``.  Unknown ones stay, so that the format refuses them."""
     return {name: value for name, value in given.items() if _uses_of(name) & use}
 
 
 def _uses_of(name: str) -> Use:
-    """Return what an option of this name is used for, everything if it is not known."""
+    """Return the uses of an option of this name, all of them if it is not known."""
     found = _attribute_named(name)
     return ~NOWHERE if found is None else option_of(found).uses
 
 
 def _full_name(name: str) -> str:
-    """Return the name of an option that may be given in other capitals, or by its alias; another name as it is."""
+    """Return the proper name of an option given in other capitals or by its alias; an unknown name as it is."""
     found = _attribute_named(name)
     return name if found is None or option_of(found).prefix else option_name(found)
 
@@ -132,7 +132,7 @@ def pairs(_context: click.Context, parameter: click.Parameter, texts: Sequence[s
     return found
 
 
-# Decorators: each takes its own command-line options, and gives the command one value. -------------------------------
+# Decorators: each adds command-line options, and gives the command one value. ----------------------------------------
 
 
 def metadata_argument(text: str) -> Callable[[Command], Command]:
@@ -149,7 +149,7 @@ def metadata_argument(text: str) -> Callable[[Command], Command]:
 
 
 def cluster_arguments(command: Command) -> Command:
-    """Add ``--metadata``, which ledgers, and options of the formats; the command gets ``cluster``."""
+    """Add ``--metadata``, the choice of ledgers, and options of the formats; the command gets ``cluster``."""
 
     @metadata_argument("Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.")
     @click.option("--ledgers", metavar="IDS", help='Which ledgers: "7", "1,5-9", "100-"; default: all.')
@@ -184,7 +184,7 @@ def cluster_arguments(command: Command) -> Command:
 def output_arguments(
     *, required: bool = False, partitioned: bool = False, format_option: str = "--format"
 ) -> Callable[[Command], Command]:
-    """Add ``--output`` and how it is written; the command gets ``output``, None if it was not given."""
+    """Add ``--output`` and its format; the command gets ``output``, None if it was not given."""
 
     def decorate(command: Command) -> Command:
         @click.option("--output", "output_path", required=required, metavar="PATH", help="Where to write the result.")
@@ -221,7 +221,7 @@ def output_arguments(
 
 
 def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Callable[[Command], Command]:
-    """Add where ledgers are written to; the command gets ``sink``, a :class:`Cluster`, and ``sink_id``."""
+    """Add the sink that ledgers are written to; the command gets ``sink``, a :class:`Cluster`, and ``sink_id``."""
 
     def decorate(command: Command) -> Command:
         @click.option(

@@ -1,4 +1,4 @@
-"""What a cluster holds: ledgers by state and size, and how evenly bookies share it.  No entry is read.
+"""Statistics of a cluster: ledgers by state and size, and how evenly bookies share them.  No entry is read.
 
 ``bktx spark stats --metadata URI``
 """
@@ -15,7 +15,7 @@ from bookkeeper_tx.spark.jobs.summary import Summary, SummaryTable, counted, fir
 from bookkeeper_tx.spark.options.option import Use
 
 SHOWN = 50
-"""Bookies that the summary has: those with most."""
+"""Bookies in the summary: those with the most bytes."""
 
 KIB = 1024
 SIZES = (
@@ -25,7 +25,7 @@ SIZES = (
     ("to 1 GiB", KIB**3),
     ("to 64 GiB", 64 * KIB**3),
 )
-"""Classes of ledgers by payload bytes, each up to so many."""
+"""Classes of ledgers, each with the most payload bytes of a ledger in it."""
 LARGEST = "more"
 OPEN = "not closed"
 
@@ -34,14 +34,14 @@ COLUMNS = ("section", "name", "ledgers", "entries", "bytes", "free_bytes", "shar
 
 @frozen
 class StatsSettings:
-    """What is counted, and where the rows go."""
+    """The cluster to count, and the output for the rows."""
 
     cluster: Cluster
     output: Output | None = None
 
 
 def run(spark: Any, settings: StatsSettings, progress: Progress) -> Summary:
-    """Count, and show."""
+    """Count, write the rows, and return the summary."""
     settings.cluster.check_used(Use.LEDGERS | Use.BOOKIES)
     with progress.step("reading the metadata of ledgers and bookies"):
         ledgers = settings.cluster.load(spark, Use.LEDGERS).cache()
@@ -64,7 +64,7 @@ def run(spark: Any, settings: StatsSettings, progress: Progress) -> Summary:
 
 
 def by_state(ledgers: Any) -> Any:
-    """Return a row for each state; of ledgers that are not closed nobody but bookies knows the size."""
+    """Return a row for each state; only bookies know the size of a ledger that is not closed."""
     from pyspark.sql import functions as F
 
     name = F.when(F.col("problem").isNotNull(), "metadata cannot be read").otherwise(F.col("state"))
@@ -99,9 +99,9 @@ def _sums(ledgers: Any, section: str, name: Any) -> Any:
 
 
 def by_bookie(ledgers: Any, bookies: Any) -> Any:
-    """Return a row for each bookie: what the metadata says it should have, of closed ledgers, on average.
+    """Return a row for each bookie: the part of closed ledgers that it should have by the metadata, on average.
 
-    ``share`` is its part of all bytes over the part that it had if all bookies had the same: 1 is balance.
+    ``share`` is its bytes divided by the average of all bookies: 1 is balance.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""Many runs of the conformance suite beside each other: case by target, and how often each fails.
+"""Many runs of the conformance suite compared: case by target, and how often each fails.
 
 ``bktx spark conformance runs/*.json --output /data/conformance``
 """
@@ -27,23 +27,23 @@ SCHEMA = """
     results ARRAY<STRUCT<case: STRING, dialect: STRING, verdict: STRING, message: STRING, duration_s: DOUBLE>>,
     _corrupt_record STRING
 """
-"""Of the JSON form of a run, what is looked at."""
+"""The fields of a run's JSON that the job reads."""
 
 CASE = ["role", "case", "dialect"]
 
 
 @frozen
 class ConformanceSettings:
-    """Which runs are read."""
+    """The runs to read."""
 
     paths: tuple[str, ...]
-    """Files, directories or patterns of what ``bookkeeper-conformance … --json`` writes."""
+    """Files, directories or patterns of files that ``bookkeeper-conformance … --json`` has written."""
     output: Output | None = None
-    """Where the table of cases goes."""
+    """For the table of cases."""
 
 
 def run(spark: Any, settings: ConformanceSettings, progress: Progress) -> Summary:
-    """Read the runs, and put the targets beside each other."""
+    """Read the runs, and compare the targets."""
     with progress.step("reading runs"):
         results = results_of(spark, settings.paths).cache()
         targets = sorted({row.target for row in results.select("target").distinct().limit(TARGETS_MAX + 1).collect()})

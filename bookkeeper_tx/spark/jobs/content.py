@@ -1,4 +1,4 @@
-"""What many rows have in them, in a few numbers: equal contents have equal numbers, in whatever order."""
+"""The content of many rows in a few numbers: equal contents have equal numbers, in any order."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ class Content:
     entries: int
     bytes: int
     checksum: str
-    """Sum of Spark's ``xxhash64`` over them: a row that is there twice counts twice."""
+    """Sum of Spark's ``xxhash64`` over them: a row that occurs twice counts twice."""
 
     @classmethod
     def of(cls, row: Any) -> "Content":
-        """Return it from a row with :func:`content_columns`."""
+        """Return the content from a row with :func:`content_columns`."""
         return cls(row.entries, row.bytes or 0, str(row.checksum or 0))
 
 

@@ -1,6 +1,6 @@
 """Ledgers of one cluster to another: each becomes a ledger of a sink there, with the same entries under the same ids.
 
-Each ledger is a write of its own, named after it, so that a copy that was interrupted goes on where it was.  At last
+Each ledger is a write of its own, named after it, so that an interrupted copy goes on where it stopped.  At the end
 both clusters are read and compared, ledger by ledger.
 
 ``bktx spark copy --metadata URI --to URI --sink-id from-old-cluster``
@@ -38,7 +38,7 @@ NAME = (
 
 @frozen
 class CopySettings:
-    """What is copied to where."""
+    """The ledgers to copy, and the sink to copy them to."""
 
     cluster: Cluster
     sink: Cluster
@@ -46,11 +46,11 @@ class CopySettings:
     at_once: int = 4
     """Ledgers that are copied at the same time, each by one task."""
     output: Output | None = None
-    """Where the comparison goes, a row for each ledger."""
+    """For the comparison, a row for each ledger."""
 
 
 def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
-    """Copy the closed ledgers that are not there yet, and compare all of them."""
+    """Copy the closed ledgers that the sink does not have yet, and compare all of them."""
     check_options(settings.cluster)
     with progress.step("looking at the ledgers"):
         pinned = pin(spark, settings.cluster, closed_only=True)
@@ -74,7 +74,7 @@ def run(spark: Any, settings: CopySettings, progress: Progress) -> Summary:
 
 
 def check_options(cluster: Cluster) -> None:
-    """Raise InvalidConfig for options with which a copy would not have every entry, or have one that is corrupt."""
+    """Raise InvalidConfig for options that would leave entries out of a copy, or let corrupt ones in."""
     for name in cluster.options:
         if name.lower() in ("startingoffsets", "endingoffsets", "includelost", "includedigest"):
             raise InvalidConfig(f"option {name}: ledgers are copied whole, leave it out")
@@ -97,25 +97,25 @@ def published_names(spark: Any, settings: CopySettings) -> frozenset[str]:
 
 @frozen
 class Copies:
-    """The ledgers that are to be copied, and how it goes."""
+    """The ledgers that are to be copied, and the progress so far."""
 
     todo: Sequence[int]
     tried: list[int] = field(factory=list)
     failed: dict[str, str] = field(factory=dict)
-    """Names of those that could not be, and why."""
+    """Names of the ledgers that could not be copied, with the reason."""
 
     def __str__(self) -> str:
         return f"{len(self.tried):,} of {counted(len(self.todo), 'ledger')} done"
 
 
 def copy_all(spark: Any, settings: CopySettings, pinned: PinnedLedgers, copies: Copies, progress: Progress) -> None:
-    """Copy ledgers, several at a time; take note of those that could not be."""
+    """Copy ledgers, several at a time; record those that could not be copied."""
 
     def copy(ledger_id: int) -> None:
         name = ledger_name(ledger_id)
         try:
             one = evolve(pinned.cluster, options={**pinned.cluster.options, "ledgers": name})
-            # One task, so that it becomes one ledger, in which every entry has the id that it had.
+            # One task, so that the copy is one ledger, in which every entry keeps its id.
             frame = one.load(spark, Use.READ).select("payload").coalesce(1)
             write_once(frame, settings.sink, settings.sink_id, APP_PREFIX + name, 0)
         except Exception as error:  # the others are copied all the same
@@ -124,7 +124,7 @@ def copy_all(spark: Any, settings: CopySettings, pinned: PinnedLedgers, copies: 
         copies.tried.append(ledger_id)
 
     def begin() -> None:
-        # A writer asks the session of its own thread which formats there are; this makes ours the one of this thread.
+        # A writer looks up formats in the session of its own thread; this makes our session that of the thread.
         spark.createDataFrame([], "nothing INT")
 
     with ThreadPoolExecutor(settings.at_once, initializer=begin) as threads:
@@ -132,9 +132,10 @@ def copy_all(spark: Any, settings: CopySettings, pinned: PinnedLedgers, copies: 
 
 
 def source_content(spark: Any, pinned: PinnedLedgers, failed: Mapping[str, str]) -> Any:
-    """Return ``name`` and content of each ledger that was to be copied, and why of those that could not be.
+    """Return ``name`` and content of each ledger to copy, and ``why`` for those that could not be copied.
 
-    These are not read again, and what others have lost since is left out, so that a few do not keep it from the rest.
+    These are not read again.  Entries that other ledgers have lost since are left out, so that a few damaged ledgers do
+    not stop the comparison of the others.
     """
     from pyspark.sql import functions as F
 
@@ -157,9 +158,9 @@ def _with_name(frame: Any, pinned: PinnedLedgers) -> Any:
 
 
 def copied_content(spark: Any, settings: CopySettings, pinned: PinnedLedgers) -> Any:
-    """Return ``name`` and content of each copy; its entries are counted on, should it have become several ledgers.
+    """Return ``name`` and content of each copy; if it has become several ledgers, entry ids go on from one to the next.
 
-    What it has lost since it was written is left out, so that it is found to differ.
+    Entries that a copy has lost since it was written are left out, so that the comparison finds a difference.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F

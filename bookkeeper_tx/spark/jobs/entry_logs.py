@@ -1,4 +1,4 @@
-"""What lies in entry logs: which of it is of ledgers that are gone, and which of it cannot be read.
+"""Audit of entry logs: the records of ledgers that are gone, and the places that cannot be read.
 
 ``bktx spark entrylog --metadata URI /var/bookkeeper/ledgers``
 """
@@ -15,17 +15,17 @@ from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTa
 from bookkeeper_tx.spark.options.option import Use
 
 LIVE, BEHIND, ORPHAN = "live", "behind the end", "orphan"
-"""What the entries of a ledger in a log are: of a ledger that there is; behind its last entry, as recovery leaves them;
-of a ledger without metadata, which was deleted or was never made."""
+"""The conditions of a ledger's entries in a log: the ledger exists; the entries lie after its last one, as recovery may
+leave them; the ledger has no metadata, since it was deleted or never created."""
 
 
 @frozen
 class EntryLogSettings:
-    """Which logs are read."""
+    """The logs to read."""
 
     metadata_uri: str
     paths: tuple[str, ...]
-    """Files, directories or patterns, as the tasks see them."""
+    """Files, directories or patterns on the machines of the tasks."""
     output: Output | None = None
 
 
@@ -44,7 +44,8 @@ def run(spark: Any, settings: EntryLogSettings, progress: Progress) -> Summary:
 
 
 def by_log(records: Any, ledgers: Any) -> Any:
-    """Return a row for each log, ledger and condition; what is no entry has its kind for condition, and no ledger."""
+    """Return a row for each log, ledger and condition; other records than entries have no ledger, and their kind as
+    condition."""
     from pyspark.sql import functions as F
 
     live = ledgers.select("scope_id", "ledger_id", "state", "last_entry_id", F.lit(True).alias("there"))
@@ -68,7 +69,7 @@ def by_log(records: Any, ledgers: Any) -> Any:
 
 
 def summarise(rows: Any) -> Summary:
-    """Say how much of the logs is garbage, and what cannot be read."""
+    """Say how much of the logs is garbage, and which places cannot be read."""
     from pyspark.sql import functions as F
 
     total = rows.agg(

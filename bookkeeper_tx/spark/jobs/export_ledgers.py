@@ -17,7 +17,7 @@ from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTa
 
 @frozen
 class ExportSettings:
-    """What is exported, and to where."""
+    """The ledgers to export, and the output."""
 
     cluster: Cluster
     output: Output
@@ -42,9 +42,9 @@ def run(spark: Any, settings: ExportSettings, progress: Progress) -> Summary:
 
 
 def totals(entries: Any, keys: tuple[str, ...]) -> Any:
-    """Return what can be counted of each ledger: entries, their ids, and payload bytes if there is a payload.
+    """Return the totals of each ledger: entries, their ids, and payload bytes if there is a payload.
 
-    A row for an entry that is lost, or corrupt, does not count.
+    A row of a lost or corrupt entry does not count.
     """
     from pyspark.sql import functions as F
 
@@ -63,9 +63,9 @@ def totals(entries: Any, keys: tuple[str, ...]) -> Any:
 
 
 def compare(pinned: PinnedLedgers, written: Any) -> Any:
-    """Return a row for each ledger; ``difference`` says what is wrong with it, None if nothing is.
+    """Return a row for each ledger; ``difference`` says how its rows differ, None if they do not.
 
-    Rows as many as there are entries, with the ids of the range, each once as far as their sum tells; and bytes as many
+    There must be a row for each entry, with first id, last id and the sum of the ids as in the range, and as many bytes
     as the metadata says.
     """
     from pyspark.sql import functions as F
@@ -88,7 +88,7 @@ def compare(pinned: PinnedLedgers, written: Any) -> Any:
 
 
 def summarise(pinned: PinnedLedgers, compared: Any, output: Output) -> Summary:
-    """Say how many ledgers are there, and which differ."""
+    """Say how many ledgers were written, and which differ."""
     from pyspark.sql import functions as F
 
     total = compared.agg(

@@ -1,4 +1,4 @@
-"""Errors of Spark in one line: what went wrong, without the stack of the JVM and of the Python that it ran."""
+"""Errors of Spark in one line: the cause, without the stacks of the JVM and of its Python workers."""
 
 import re
 
@@ -10,7 +10,7 @@ OURS = re.compile(r"^(?:\S+: )*?bookkeeper_tx\.[\w.]+\.(?P<kind>\w+): (?P<text>.
 OTHERS = re.compile(r"^(?P<kind>[\w.]*(?:Error|Exception)): (?P<text>.+)$", re.M)
 
 _BEHIND = re.compile(r"^\s*(at \S+\(|SQLSTATE|JVM stacktrace|Driver stacktrace|Caused by:|Traceback )|^\s*$", re.M)
-"""What follows the text of an error."""
+"""The start of the lines after the text of an error."""
 
 _CODES = re.compile(r"^\[[A-Z_.0-9]+\] | SQLSTATE: \w+$")
 
@@ -20,7 +20,7 @@ TEXT_MAX = 2000
 
 @define(eq=False)
 class CannotBeDone(Exception):
-    """The job cannot be done, or not go on; the text says why, and what to do."""
+    """The job cannot start or go on; the text says why, and what to do."""
 
     text: str
 
@@ -29,7 +29,7 @@ class CannotBeDone(Exception):
 
 
 def one_line(error: BaseException) -> str:
-    """Return what went wrong."""
+    """Return the cause of an error."""
     text = str(error)
     found = OURS.search(text)
     if found is None and "Traceback" in text:

@@ -21,7 +21,7 @@ from bookkeeper_tx.spark.jobs.summary import ExitCode, Summary, SummaryTable, co
 
 @frozen
 class ImportSettings:
-    """What is written to which sink."""
+    """The rows to write, and the sink to write them to."""
 
     sink: Cluster
     sink_id: str
@@ -33,16 +33,16 @@ class ImportSettings:
     order_by: tuple[str, ...] = ()
     """Entries are in the order of these columns, and the sink's ledgers too."""
     ledgers: int | None = None
-    """Into so many ledgers at most."""
+    """The most ledgers to write."""
     app_id: str | None = None
-    """Name of the write: what was published under it before is not written again."""
+    """Name of the write: a version that was published under it before is not written again."""
     version: int = 0
     output: Output | None = None
-    """Where it is written which ledgers were published, a row for each."""
+    """For the published ledgers, a row for each."""
 
 
 def run(spark: Any, settings: ImportSettings, progress: Progress) -> Summary:
-    """Write the rows, read what is published, and compare."""
+    """Write the rows, read the published entries, and compare."""
     from pyspark.sql import functions as F
 
     app_id = settings.app_id or f"import-{uuid4()}"
@@ -80,7 +80,7 @@ def run(spark: Any, settings: ImportSettings, progress: Progress) -> Summary:
 
 
 def payloads(spark: Any, settings: ImportSettings) -> Any:
-    """Return the rows as the sink takes them: one column, in order."""
+    """Return the rows in the form for the sink: one column, in order."""
     from pyspark.sql import functions as F
 
     frame = spark.read.format(settings.format).options(**settings.options).load(settings.path)
@@ -97,7 +97,7 @@ def payloads(spark: Any, settings: ImportSettings) -> Any:
 
 
 def published(spark: Any, settings: ImportSettings, ours: Any) -> Any:
-    """Return the ledgers of the sink that the write has published, looked for anew."""
+    """Return the ledgers of the sink that the write has published, read anew."""
     return published_ledgers(spark, settings.sink, settings.sink_id).where(ours)
 
 

@@ -1,4 +1,4 @@
-"""From a command line to a job that was run: the session, its errors and its exit code."""
+"""Running a job from a command line: its session, its errors and its exit code."""
 
 import sys
 import traceback
@@ -18,7 +18,7 @@ Settings = TypeVar("Settings")
 
 
 def submitted_session() -> Any:
-    """Return the session that spark-submit, or who calls, has set up, and make the formats known to it."""
+    """Return the session that spark-submit or the caller has set up, and register the formats in it."""
     from pyspark.sql import SparkSession
 
     from bookkeeper_tx.spark.session import register_all
@@ -30,7 +30,7 @@ def submitted_session() -> Any:
 
 @frozen
 class Launch:
-    """How jobs get their session, and show errors."""
+    """How jobs get their session and show errors."""
 
     session: Callable[[], Any] = submitted_session
     debug: bool = False
@@ -38,10 +38,10 @@ class Launch:
 
 
 def launch(run: Callable[[Any, Settings, Progress], Summary], settings: Settings, *, in_session: bool = True) -> None:
-    """Run a job, show what it found, and end the command with its exit code.
+    """Run a job, show its summary, and end the command with its exit code.
 
-    A job that does not need a session is not given one.  What Spark has wrapped into its own errors decides nothing:
-    wrong options that only a table finds end with FAILED.
+    A job that does not need a session gets none.  An error of ours that Spark has wrapped into its own does not count
+    as wrong usage: wrong options that only a table finds end with FAILED.
     """
     context = click.get_current_context()
     how = context.find_object(Launch) or Launch()

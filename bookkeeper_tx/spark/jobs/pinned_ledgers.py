@@ -1,9 +1,9 @@
-"""Ledgers as they are when a job begins: what it reads, and how many entries that has to be.
+"""Ledgers as they are when a job begins: the ranges that it reads, and how many entries these must have.
 
-What was asked for (``ledgers=0-``, custom metadata, a manifest) may have more in it a moment later, and open ledgers
-grow.  A job that proves what it did reads the very ledgers, and of open ones the very entries, that it counted first:
-the metadata says how many entries and bytes a closed ledger has, and open ones are read up to an offset that is
-looked up once.
+A selection (``ledgers=0-``, custom metadata, a manifest) may have more ledgers a moment later, and open ledgers grow.
+A job that proves its result reads exactly the ledgers, and of open ones exactly the entries, that it counted first.
+The metadata says how many entries and bytes a closed ledger has; open ones are read up to an offset that is looked up
+once.
 """
 
 import json
@@ -28,7 +28,7 @@ SHOWN = 5
 
 @frozen
 class PinnedLedgers:
-    """What a job reads."""
+    """The ledgers that a job reads."""
 
     cluster: Cluster
     """With options that name the ledgers, and the ends of open ones."""
@@ -45,7 +45,7 @@ class PinnedLedgers:
         return self.cluster.load(spark, Use.READ, includeScope=str("scope_id" in self.keys).lower(), **more)
 
     def only(self, ids: Sequence[int]) -> "PinnedLedgers":
-        """Return the same, of which ``ids`` are read."""
+        """Return the same, but only the ledgers ``ids`` are read."""
         return evolve(self, cluster=evolve(self.cluster, options={**self.cluster.options, "ledgers": spans_of(ids)}))
 
 
@@ -97,7 +97,7 @@ class _Looked:
 
 @frozen
 class _Span:
-    """What is read of a ledger."""
+    """The entries that are read of a ledger: ``first`` … ``end - 1``."""
 
     ledger_id: int
     first: int
@@ -114,7 +114,7 @@ def _look(table: Any) -> Iterator[_Looked]:
 
 
 def _ends_of_open(spark: Any, cluster: Cluster, options: Options, ledger_ids: list[int]) -> dict[int, int]:
-    """Return where what is confirmed of open ledgers ends, whether it is lost or not; it is read for that."""
+    """Return the end of the confirmed entries of each open ledger, lost ones included; it is found by reading them."""
     if not ledger_ids:
         return {}
     from pyspark.sql import functions as F
@@ -156,7 +156,7 @@ def _pinned_options(
 
 
 def spans_of(ledger_ids: Iterable[int]) -> str:
-    """Return ids as the option ``ledgers`` takes them; consecutive ones as a range, in which there is no other."""
+    """Return ids in the form of option ``ledgers``; consecutive ones as a range, which has no other id."""
     runs: list[list[int]] = []
     for each in sorted(ledger_ids):
         if runs and each == runs[-1][1] + 1 and not each >> 64:

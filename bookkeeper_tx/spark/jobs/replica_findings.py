@@ -1,8 +1,8 @@
-"""What is wrong with replicas, as a DataFrame: from the rows of format ``bookkeeper-replicas`` to findings.
+"""Damage of replicas as a DataFrame: from the rows of format ``bookkeeper-replicas`` to findings.
 
-A finding is about a range of entries (of one stripe) on one bookie, or about a range of entries altogether.  Whole
-parts of a ledger are compared first.  Where the copies of a part are not alike, and it is not just that a bookie has
-nothing at all of it, its entries are looked at one by one.
+A finding is about a range of entries (of one stripe) on one bookie, or about a range of entries on all bookies.  Whole
+parts of a ledger are compared first.  The entries of a part are looked at one by one if its copies differ, unless the
+only difference is that a bookie has none of them.
 """
 
 from typing import Any
@@ -26,32 +26,32 @@ MISSING = "missing"
 CORRUPT = "corrupt"
 """A bookie's copy does not match its digest."""
 DIVERGENT = "divergent"
-"""A bookie's copy matches its digest, but is another than that of most bookies; of all, if there is no majority."""
+"""A bookie's copy matches its digest, but differs from that of most bookies; without a majority, every copy."""
 UNREACHABLE = "unreachable"
 """A bookie has not answered, or not with these entries."""
 UNDER_REPLICATED = "under-replicated"
-"""There are fewer good copies than the ledger wants, and one at least."""
+"""There is at least one good copy, but fewer than the ledger wants."""
 LOST = "lost"
 """No bookie has given a good copy."""
 UNREADABLE = "unreadable"
-"""A ledger that cannot be looked at: its metadata, or too few of its bookies."""
+"""A ledger whose metadata cannot be understood, or whose end too few bookies give."""
 ORPHAN = "orphan"
 """A ledger in an entry log, or on a bookie, that the metadata does not know."""
 UNLISTED = "unlisted"
-"""A bookie that was asked for orphans and cannot tell: about a ledger, or about any."""
+"""A bookie that was asked for orphans and has no answer: about one ledger, or about any."""
 
 DAMAGE = (MISSING, CORRUPT, DIVERGENT, UNREACHABLE, UNDER_REPLICATED, LOST, UNREADABLE)
-"""What the exit code tells; an orphan is garbage that is still to be collected, as a rule."""
+"""The kinds that set the exit code; an orphan is, as a rule, garbage that is still to be collected."""
 
 KINDS = (*DAMAGE, ORPHAN, UNLISTED)
-"""All there are, in the order in which they are shown."""
+"""All kinds, in the order in which they are shown."""
 
 _PART = ["scope_id", "ledger_id", "first_entry", "last_entry", "stripe"]
 _ENTRY = ["scope_id", "ledger_id", "entry_id"]
 
 
 def suspicious_parts(parts: Any) -> Any:
-    """Return the keys of the parts whose entries have to be looked at one by one."""
+    """Return the keys of the parts whose entries must be looked at one by one."""
     from pyspark.sql import functions as F
 
     partly = (F.col("present") > 0) & (F.col("verdict") != "ok")
@@ -65,7 +65,7 @@ def suspicious_parts(parts: Any) -> Any:
 
 
 def findings_of_parts(parts: Any, suspicious: Any) -> Any:
-    """Return what is wrong with parts that need no closer look: each bookie has all of it, or nothing."""
+    """Return the findings about parts that need no closer look: each bookie has the whole part, or nothing."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -87,7 +87,7 @@ def findings_of_parts(parts: Any, suspicious: Any) -> Any:
 
 
 def findings_of_entries(entries: Any, suspicious: Any) -> Any:
-    """Return what is wrong with the entries of suspicious parts; consecutive ones with the same are one finding."""
+    """Return the findings about the entries of suspicious parts; consecutive entries with the same are one finding."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -125,7 +125,7 @@ def findings_of_entries(entries: Any, suspicious: Any) -> Any:
 
 
 def findings_of_ledgers(rows: Any) -> Any:
-    """Return the ledgers that could not be looked at, from rows about parts or about entries."""
+    """Return the ledgers that could not be read, from rows about parts or about entries."""
     from pyspark.sql import functions as F
 
     row = rows.where("bookie IS NULL").withColumn("kind", F.lit(UNREADABLE)).withColumn("detail", F.col("error"))
@@ -152,11 +152,11 @@ def orphans(records: Any, ledgers: Any) -> Any:
 
 
 def orphans_on_bookies(rows: Any) -> Any:
-    """Return what bookies have said of ledgers without metadata, from rows of ``orphans_table``."""
+    """Return the findings of bookies about ledgers without metadata, from rows of table ``orphans``."""
     from pyspark.sql import functions as F
 
     kind = F.when(F.col("error").isNull(), ORPHAN).otherwise(UNLISTED)
-    # A bookie that cannot be asked has said so once for each part of the ids.
+    # A bookie that cannot be asked has a row for each part of the ids.
     told = rows.groupBy("scope_id", "ledger_id", "bookie", "first_entry", "last_entry", "entries").agg(
         F.min("error").alias("error")
     )
@@ -164,14 +164,14 @@ def orphans_on_bookies(rows: Any) -> Any:
 
 
 def _wanted() -> Any:
-    """Return how many good copies there must be: of an open ledger, whose last entries may be under way, fewer."""
+    """Return how many good copies there must be; fewer for an open ledger, whose last entries may be on their way."""
     from pyspark.sql import functions as F
 
     return F.when(F.col("closed"), F.col("write_quorum_size")).otherwise(F.col("ack_quorum_size"))
 
 
 def _counts() -> Any:
-    """Return whether a missing copy is missed."""
+    """Return whether a missing copy is a finding."""
     from pyspark.sql import functions as F
 
     return F.col("closed") | (F.col("good_copies") < F.col("wanted_copies"))

@@ -1,4 +1,4 @@
-"""How many tasks of what a session is running are done: asked of the driver, or told by a Spark Connect server."""
+"""How many of a session's running tasks are done: asked of the driver, or reported by a Spark Connect server."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from attrs import frozen
 
 @frozen
 class RunningTasks:
-    """Tasks of the stages that are running; of which there may be none, while a query is planned."""
+    """Tasks of the stages that are running; none while a query is planned."""
 
     done: int = 0
     all: int = 0
@@ -22,7 +22,7 @@ class RunningTasks:
 
 
 def running_tasks(session: Any) -> Callable[[], RunningTasks]:
-    """Return what looks at the tasks of ``session``, and may be called by any thread."""
+    """Return a function that counts the tasks of ``session``; any thread may call it."""
     try:
         context = session.sparkContext
     except AttributeError:  # a session of Spark Connect
@@ -40,14 +40,14 @@ def _of_stages(stages: Iterable[Any]) -> RunningTasks:
 
 
 class ToldTasks:
-    """Takes note of what a Spark Connect server tells of its operations, of which several may run at a time."""
+    """Keeps the progress that a Spark Connect server reports of its operations; several may run at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of_operation: dict[str | None, RunningTasks] = {}
 
     def __call__(self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-        """Be told: the signature is that of Spark's handlers of progress."""
+        """Take a report; the signature is that of Spark's handlers of progress."""
         with self._lock:
             if done:
                 self._of_operation.pop(operation_id, None)

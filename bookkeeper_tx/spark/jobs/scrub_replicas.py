@@ -1,4 +1,4 @@
-"""Every replica of every entry is read from its bookie and compared: what is missing, corrupt, divergent, too few.
+"""Reads every replica of every entry from its bookie, and finds those that are missing, corrupt, divergent or too few.
 
 ``bktx spark scrub --metadata URI --output /data/scrub``
 """
@@ -30,12 +30,12 @@ from bookkeeper_tx.spark.options.id_ranges import IdRanges
 from bookkeeper_tx.spark.options.option import LEDGERS, Use
 
 RANGES_MAX = 10_000
-"""About so many ranges are looked at entry by entry in one go; they are named in an option."""
+"""About how many ranges are looked at entry by entry in one read; an option names them."""
 
 
 @frozen
 class ScrubSettings:
-    """What is compared, and where findings go."""
+    """The ledgers to compare, and the output for the findings."""
 
     cluster: Cluster
     output: Output | None = None
@@ -99,13 +99,13 @@ def _count(parts: Any) -> Any:
 
 
 def _ranges(suspicious: Any) -> EntryRanges:
-    """Return the ranges of parts; they are few, for a cluster that is of use."""
+    """Return the ranges of parts; a cluster that is fit for use has few of them."""
     rows = suspicious.select("scope_id", "ledger_id", "first_entry", "last_entry").distinct().collect()
     return EntryRanges.of((LedgerId(row.ledger_id, row.scope_id), row.first_entry, row.last_entry) for row in rows)
 
 
 def in_goes(ranges: EntryRanges, count: int) -> Iterator[EntryRanges]:
-    """Share out ranges: ``count`` of them at once, or more if a single ledger has more."""
+    """Share out ranges: ``count`` of them together, or more if a single ledger has more."""
     go: dict[int, IdRanges] = {}
     room = count
     for ledger_id, entries in ranges.of_ledger.items():
@@ -127,7 +127,7 @@ def _entries(spark: Any, settings: ScrubSettings, ranges: EntryRanges) -> Any:
 
 
 def summarise(settings: ScrubSettings, read: Any, everything: Any) -> Summary:
-    """Say what was read, and what is wrong."""
+    """Return the summary: the totals of the read, and the findings."""
     from pyspark.sql import functions as F
 
     by_kind = everything.groupBy("kind").agg(
@@ -160,7 +160,7 @@ def summarise(settings: ScrubSettings, read: Any, everything: Any) -> Summary:
 
 
 def _ids(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
-    """Return the text of ranges, if it is one."""
+    """Return the text, if it is one of ranges."""
     if text is not None:
         try:
             LEDGERS.parse(text)

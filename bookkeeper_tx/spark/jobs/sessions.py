@@ -16,10 +16,10 @@ NAME = "bktx spark"
 
 
 def start_session(master: str, remote: str | None, settings: Mapping[str, str]) -> Any:
-    """Return a session that knows the formats.
+    """Return a session with the formats registered.
 
     ``remote`` is the address of a Connect server, in place of a master; ``local[2]`` there starts one on this machine.
-    Raises CannotBeDone if what a client of Connect needs is not installed.
+    Raises CannotBeDone if the packages that a client of Connect needs are not installed.
     """
     if remote is None and master.startswith("local"):
         session = local_session(NAME, master=master, settings=settings)
@@ -37,7 +37,7 @@ def _elsewhere(master: str, remote: str | None, settings: Mapping[str, str]) -> 
     if remote is None:
         builder, own = builder.master(master), RECOMMENDED_SETTINGS
     else:
-        # A server that runs already has its own settings; those that it can change for a session it takes.
+        # A server that runs already has its own settings, and takes only those that it can change for a session.
         builder, own = builder.remote(remote), LOCAL_SETTINGS if remote.startswith("local") else {}
     for key, value in {**own, **settings}.items():
         builder = builder.config(key, value)

@@ -1,4 +1,4 @@
-"""The ledgers that a sink has published, by the write that did."""
+"""The ledgers that a sink has published, by their write."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from bookkeeper_tx.spark.jobs.pinned_ledgers import spans_of
 from bookkeeper_tx.spark.options.option import Use
 
 BATCH_PREFIX = "batch-"
-"""What the sink puts before ``txnAppId`` where it marks ledgers with the write that they are of."""
+"""The sink's prefix of ``txnAppId`` in the custom metadata of a ledger, which names the write."""
 
 
 def published_ledgers(spark: Any, sink: Cluster, sink_id: str) -> Any:
@@ -35,7 +35,7 @@ def entries_of(spark: Any, sink: Cluster, ledgers: Any, **more: str) -> Any:
 
 
 def write_once(frame: Any, sink: Cluster, sink_id: str, app_id: str, version: int) -> None:
-    """Append the payloads of ``frame`` to a sink; what was published before under these names is not written again."""
+    """Append the payloads of ``frame`` to a sink, unless this write was published before."""
     (
         frame.write.format("bookkeeper")
         .mode("append")

@@ -1,4 +1,4 @@
-"""Progress of a job, as lines on standard error: which step began, how far it is, and how long it took."""
+"""Progress of a job, as lines on standard error: the start of each step, its progress, and its duration."""
 
 import threading
 import time
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import click
 
 INTERVAL_S = 30.0
-"""How often a step that takes long says that it is going on."""
+"""The interval between the lines of a long step."""
 
 JOIN_S = 5.0
-"""How long the end of a step waits for a line that is being made, which a JVM that hangs may hold up."""
+"""How long the end of a step waits for a line that is being made; a JVM that hangs may delay it."""
 
 
 def _to_stderr(line: str) -> None:
@@ -19,7 +19,7 @@ def _to_stderr(line: str) -> None:
 
 
 class Progress:
-    """Says what is being done; each line begins with the seconds since the job began."""
+    """Prints the steps of a job; each line begins with the seconds since the job began."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Progress:
         self._how_far: Callable[[], object] = str
 
     def watch(self, how_far: Callable[[], object]) -> None:
-        """Have steps that take long say what ``how_far`` returns, if that has a text; any thread may call it."""
+        """Print the result of ``how_far`` in the lines of long steps, unless it is empty; any thread may call it."""
         self._how_far = how_far
 
     def say(self, text: str) -> None:
@@ -43,9 +43,9 @@ class Progress:
 
     @contextmanager
     def step(self, text: str, how_far: object = None) -> Iterator[None]:
-        """Say that something begins, every :data:`INTERVAL_S` that it goes on, and how long it took.
+        """Print a line at the start of a step, one every :data:`INTERVAL_S`, and one with its duration at the end.
 
-        The text of ``how_far`` is said in place of what is watched.
+        The text of ``how_far`` replaces that of the watched function.
         """
         began_s = self._clock()
         self.say(text)
@@ -72,5 +72,5 @@ class Progress:
 def _said_by(look: Callable[[], object]) -> str:
     try:
         return str(look())
-    except Exception:  # the driver's JVM may be gone: the step itself fails of that, and says so
+    except Exception:  # the driver's JVM may be gone: the step itself fails then, and says so
         return ""

@@ -1,4 +1,4 @@
-"""What a job has found, for people and for schedulers."""
+"""The result of a job, for people and for schedulers."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -18,13 +18,13 @@ class ExitCode(IntEnum):
     """How a job ended."""
 
     DONE = 0
-    """It was done, and nothing is wrong."""
+    """The job was done, and nothing is wrong."""
     FOUND = 1
-    """It was done, and found damage, or a difference."""
+    """The job was done, and found damage or a difference."""
     USAGE = 2
-    """It was asked for what makes no sense; nothing was done."""
+    """The arguments were wrong; nothing was done."""
     FAILED = 3
-    """It could not be done, or not all of it."""
+    """The job could not be done, or only in part."""
 
 
 @frozen
@@ -35,7 +35,7 @@ class SummaryTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     more: int = 0
-    """Rows that there are besides, and that are not shown."""
+    """The number of rows that are not shown."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class Summary:
     """The end of a job."""
 
     text: str
-    """All of it in one sentence."""
+    """The result in one sentence."""
     tables: tuple[SummaryTable, ...] = ()
     exit_code: ExitCode = ExitCode.DONE
 

@@ -1,4 +1,4 @@
-"""Ledgers that sinks have written and never published are deleted: what failed attempts leave behind.
+"""Deletes the ledgers that failed attempts of sinks have written and that were never published.
 
 ``bktx spark sweep --metadata URI --sink-id orders --dry-run``
 """
@@ -26,7 +26,7 @@ SCHEMA = (
 
 @frozen
 class SweepSettings:
-    """What is swept."""
+    """The sinks to sweep."""
 
     metadata_uri: str
     sink_id: str | None = None
@@ -35,11 +35,11 @@ class SweepSettings:
     dry_run: bool = False
     output: Output | None = None
     client_config: str | None = None
-    """A file of Java's client keys, for bookies that want TLS or SASL of who recovers."""
+    """A file of Java's client keys, for bookies that want TLS or SASL when a ledger is recovered."""
 
 
 def run(spark: Any, settings: SweepSettings, progress: Progress) -> Summary:
-    """Sweep; only the metadata store is asked, so a session is needed for the output only."""
+    """Sweep; Spark is not used for that, so a session is needed for the output only."""
     sinks = "all sinks" if settings.sink_id is None else f"sink {settings.sink_id}"
     with progress.step(f"looking for leftovers of {sinks}"):
         report = sweep(
@@ -72,7 +72,7 @@ def row_of(leftover: Leftover) -> tuple[Any, ...]:
 
 
 def summarise(report: SweepReport, dry_run: bool) -> Summary:
-    """Say what was found, and whether it is gone."""
+    """Return the summary: the leftovers, and whether they are deleted."""
     found = report.leftovers
     kept = [] if dry_run else [each for each in found if not each.deleted]
     rows = [
