@@ -1,7 +1,7 @@
 """Where Spark looks for its format ``bookkeeper`` (docs/guides/spark.md).
 
-Spark imports every module whose name begins with ``pyspark_`` at the first Python data source of each session, of
-whatever format, and one that cannot be imported ends the look-up for all.
+At the first Python data source of a session, of any format, Spark imports every module whose name begins with
+``pyspark_``.  If one of them cannot be imported, Spark finds no format of any.
 """
 
 from bookkeeper_tx.spark.tables import BookKeeperSource as DefaultSource

@@ -11,29 +11,29 @@ from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 
 class MemoryStore(StoreOfDict):
-    """Ledgers by id; ``ends`` says how far those that are not closed can be read."""
+    """Ledgers by id; ``ends`` says how far each open one can be read."""
 
     def __init__(self) -> None:
         super().__init__({})
         self.ends: dict[int, int] = {}
         self.entry_bytes = 0
-        """Payload bytes of an entry of those, as far as bookies know."""
+        """Payload bytes of an entry of the open ledgers, if bookies know them."""
         self.read: list[int] = []
-        """The ledgers whose metadata were asked for."""
+        """The ledgers whose metadata was asked for."""
         self.documents_read = 0
         self.fails = 0
-        """How many more questions find nobody there."""
+        """How many more requests fail, as if the store could not be reached."""
         self.opened = 0
         self.closed = 0
 
     def add(self, ledger_id: int, *, end: int = 0, closed: bool = False, length: int = 0, **custom: str) -> None:
-        """Make a ledger, or change one."""
+        """Create a ledger, or change one."""
         about = {"password": None, "custom_metadata": {key: value.encode() for key, value in custom.items()}}
         self.ledgers[ledger_id] = closed_ledger(end, length=length, **about) if closed else open_ledger(**about)
         self.ends[ledger_id] = end
 
     def ends_of_open(self, _: Any, ledgers: Sequence[SelectedLedger]) -> Iterable[LedgerEnd]:
-        """Return what bookies would say."""
+        """Return the ends, as bookies would give them."""
         return [LedgerEnd(each.ledger_id, self.ends[each.ledger_id], False, self.entry_bytes) for each in ledgers]
 
     def open(self, uri: str, timeout_s: float) -> "MemoryStore":

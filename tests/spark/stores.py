@@ -31,12 +31,12 @@ def open_ledger(**more: Any) -> LedgerMetadata:
 
 
 class StoreOfDict:
-    """As much of a BlockingStore as planning a read needs."""
+    """The part of a BlockingStore that planning a read needs."""
 
     def __init__(self, ledgers: dict[int, LedgerMetadata | BookKeeperError], listed: Iterable[int] = ()) -> None:
         self.ledgers = ledgers
         self.also_listed = list(listed)
-        """Ledgers that are gone when they are read."""
+        """Ledgers that are listed, and gone when they are read."""
         self.documents: dict[tuple[str, ...], bytes] = {}
 
     def __enter__(self) -> "StoreOfDict":

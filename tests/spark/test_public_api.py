@@ -12,7 +12,7 @@ ROOM = Path(bookkeeper_tx.spark.__file__).parent
 FILES = sorted(ROOM.rglob("*.py"))
 
 PRIVATE = {"sparkContext", "rdd", "_jvm", "_jdf", "_jsc", "_sc", "_jsparkSession", "_jreader", "_jwrite", "_gateway"}
-"""What a session or DataFrame of Spark Connect does not have."""
+"""Attributes that a session or DataFrame of Spark Connect does not have."""
 
 EXCEPTIONS = {"running_tasks.py": {"sparkContext"}}
 """Where there is another way for a session of Spark Connect."""
@@ -31,14 +31,14 @@ GROWS_WITH = {
     "entry_logs.summarise": "conditions of entries, of which there are a few",
     "scrub_replicas.summarise": "kinds of findings, of which there are a few",
 }
-"""The functions of jobs whose rows on the driver are not a fixed number, and what they are as many as.
+"""The functions of jobs whose rows on the driver are not a fixed number, with the things that these rows count.
 
-docs/guides/spark-scale.md has what that asks of memory.
+docs/guides/spark-scale.md has the memory that they take.
 """
 
 
 def names_of(path: Path) -> set[str]:
-    """Return what a file imports and which attributes it uses."""
+    """Return the imports of a file and the attributes that it uses."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute):

@@ -13,7 +13,7 @@ from bookkeeper_tx.spark.tables import TABLES, BookKeeperSource
 
 
 class _Registered:
-    """As much of a session as registering needs."""
+    """The part of a session that registering needs."""
 
     def __init__(self) -> None:
         self.found: list[Any] = []

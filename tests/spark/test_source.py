@@ -1,4 +1,4 @@
-"""The source and its reader, without Spark: what travels where, and what does not."""
+"""The source and its reader, without Spark: the contents of their pickles."""
 
 import pickle
 import sys
@@ -39,7 +39,7 @@ ENTRY_IDS = StructType().add("entry_id", "long")
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """One ledger, whose number is unmistakable in a pickle; the list grows with each look at the metadata store."""
+    """One ledger, whose number is unique in a pickle; the list grows with each read of the metadata store."""
     seen: list[str] = []
 
     def open_store(uri: str, timeout_s: float) -> StoreOfDict:
@@ -85,7 +85,7 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
 
 
 def test_what_is_no_read_travels_without_a_look(source: Any, looks: list[str]) -> None:
-    """As Spark sends it to write, with or without what a sink needs."""
+    """As Spark sends it for a write, with or without the options that a sink needs."""
     for options in ({"sinkId": "s"}, {"ensembleSize": "1"}, {}):
         made = travelled(LedgerSource(CaseInsensitiveDict({"metadataServiceUri": "sqlite:///m", **options})))
         with pytest.raises(InvalidConfig, match=r"no ledgers are named|sinkId|ensembleSize"):

@@ -1,4 +1,4 @@
-"""Which table options name, and what format ``bookkeeper`` leaves to it."""
+"""The table that the options name, and the calls that format ``bookkeeper`` passes to it."""
 
 import pickle
 from typing import Any
@@ -69,7 +69,7 @@ def source(**options: str) -> BookKeeperSource:
 
 
 class Recorder(DataSource):
-    """A table that notes what it is asked."""
+    """A table that records its calls."""
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)

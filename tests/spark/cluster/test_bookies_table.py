@@ -22,7 +22,7 @@ from bookkeeper_tx.spark.cluster.bookies_table import DOWN, READ_ONLY, WRITABLE,
 
 @define
 class Registry:
-    """What of a metadata store is asked here."""
+    """The requests to a metadata store that these tests need."""
 
     infos: dict[str, BookieServiceInfo]
     read_only: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ def test_a_bookie_that_is_down_has_the_address_in_its_id() -> None:
 
 
 class Asked:
-    """Stands in the place of a connection."""
+    """A double of a connection."""
 
     def __init__(self, connected: BookKeeperError | None, answer: Any) -> None:
         self._connected = connected

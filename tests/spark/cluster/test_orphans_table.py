@@ -1,4 +1,4 @@
-"""Ledgers without metadata: which ids are asked for, and what comes of the bookies' answers."""
+"""Ledgers without metadata: the ids that are asked for, and the rows that follow from the bookies' answers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -31,7 +31,7 @@ def stored(*ranges: range) -> EntryList:
 
 
 class Bookie:
-    """Answers for lists of entries: for a ledger one after the other, and the last one again and again."""
+    """Answers requests for lists of entries: for each ledger one answer after the other, and the last one for ever."""
 
     def __init__(self, **answers: list[Answer]) -> None:
         self.answers = {int(name.removeprefix("ledger_")): list(each) for name, each in answers.items()}
@@ -111,7 +111,7 @@ def test_a_bookie_is_asked_no_faster_than_it_may_be() -> None:
     bookie = Bookie(ledger_3=[stored(range(5))])
     assert [row["entries"] for row in bookie.rows((0, 9), limit=RateLimit(entries_per_s=0.001))] == [5]
     assert bookie.asked == [list(range(10))]
-    assert len(bookie.slept) == 9  # all but the first, which the bucket has room for
+    assert len(bookie.slept) == 9  # all but the first, for which the bucket has room
     assert bookie.slept[0] == pytest.approx(999, abs=1)
     assert bookie.one_by_one
 

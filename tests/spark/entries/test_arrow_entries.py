@@ -56,7 +56,7 @@ def verified(
 
 
 def rows(part: VerifiedRun | LostEntry) -> list[dict[str, object]]:
-    """What the rows of a part are to be, by the digest's own verification."""
+    """The rows that a part must give, by the digest's own verification."""
     scope_id, ledger_id = split(part.ledger_id)
     if isinstance(part, LostEntry):
         absent = dict.fromkeys(ALL.names)

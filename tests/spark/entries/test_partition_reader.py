@@ -1,4 +1,4 @@
-"""What a task makes of what its ledger readers give; bookies are in tests/blocking."""
+"""The rows that a task makes of the runs of its ledger readers; tests with bookies are in tests/blocking."""
 
 import logging
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def run(ledger: int, first: int, last: int) -> VerifiedRun:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[Any]]:
-    """What the reader of each ledger gives: runs, lost entries, an error."""
+    """The results of each ledger's reader: runs, lost entries, an error."""
     parts: dict[int, list[Any]] = {}
 
     class Reader:

@@ -32,7 +32,7 @@ def log_of(records: Sequence[bytes], *, map_of: dict[int, int] | None = None, sc
 
 
 def direct_log_of(flushes: Sequence[Sequence[bytes]]) -> bytes:
-    """Return a log of direct I/O: a header of a block, hidden from others in an entry of ledger -1, and filler behind
+    """Return a log of direct I/O: a header of a block, hidden from others in an entry of ledger -1, and filler after
     each flush.
     """
     hidden = BLOCK_SIZE - spec.HEADER_SIZE - len(record_length.build(0))
@@ -44,7 +44,7 @@ def direct_log_of(flushes: Sequence[Sequence[bytes]]) -> bytes:
 
 
 def offsets_of(records: Sequence[bytes], start: int = spec.HEADER_SIZE) -> list[Row]:
-    """Return where these records stand, the first at ``start``."""
+    """Return the positions of these records, the first at ``start``."""
     starts = [start]
     for each in records:
         starts.append(starts[-1] + len(each))

@@ -1,4 +1,4 @@
-"""Which entry logs a path means, and who reads what of them."""
+"""The entry logs that a path names, and the parts of them that each task reads."""
 
 from pathlib import Path
 

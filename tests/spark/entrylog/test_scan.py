@@ -1,4 +1,4 @@
-"""Walking entry logs: all records of a good one; of a torn or damaged one all before that, and what is wrong."""
+"""Walking entry logs: all records of a good log; all records before the damage of a torn one, and the damage."""
 
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +16,7 @@ PAYLOADS = st.one_of(
     st.lists(st.binary(max_size=60), max_size=40),
     st.builds(lambda payload, count: [payload] * count, st.binary(max_size=40), st.integers(0, 300)),
 )
-"""Of any size, and many of one: those are walked together."""
+"""Records of any size, and many of one size, which are walked together."""
 
 
 def records_of(payloads: list[bytes]) -> list[bytes]:

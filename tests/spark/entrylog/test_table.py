@@ -44,7 +44,7 @@ def test_paths_may_be_several(tmp_path: Path) -> None:
     rows = rows_of(paths=f"{tmp_path}/1.log, {tmp_path}/2.log", includePayload="false", includeDigest="true")
     assert [(row["log_id"], row["digest_ok"]) for row in rows] == [(1, True), (2, True)]
     assert "payload" not in rows[0]
-    # What Spark makes of load([…, …]).
+    # Spark turns load([…, …]) into this.
     assert len(rows_of(paths=json.dumps([f"{tmp_path}/1.log", f"{tmp_path}/2.log"]))) == 2
 
 

@@ -1,4 +1,4 @@
-"""Command lines of jobs, and what comes of them."""
+"""Command lines of jobs, and the settings and exit codes that follow from them."""
 
 import importlib
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ from bookkeeper_tx.spark.options.option import Use
 
 
 def parsed(*arguments: str) -> dict[str, Any]:
-    """Return what a command with all shared options gets."""
+    """Return the values that a command with all shared options gets."""
     found: dict[str, Any] = {}
 
     @click.command()
@@ -98,7 +98,7 @@ def test_each_job_is_a_file_with_a_command(name: str) -> None:
 
 
 def launched(result: Summary | Exception, *, debug: bool = False) -> Any:
-    """Run a job that ends so; return what its command did."""
+    """Run a job that ends like this; return the result of its command."""
 
     def run(_session: Any, _settings: None, _progress: Any) -> Summary:
         if isinstance(result, Exception):

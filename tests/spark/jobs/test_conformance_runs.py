@@ -1,4 +1,4 @@
-"""The conformance job and the suite mean the same."""
+"""The conformance job counts the same verdicts as failures as the suite does."""
 
 from bookkeeper_tx.spark.jobs.conformance_runs import FAILING
 from compat_tests.judge.verdict import Verdict

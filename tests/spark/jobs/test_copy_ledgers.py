@@ -1,4 +1,4 @@
-"""What a copy is refused for before anything is read."""
+"""The options for which a copy is refused before anything is read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a job reads, decided when it begins."""
+"""The ledgers and entries that a job reads, fixed when it begins."""
 
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.spark.jobs.pinned_ledgers import _Looked, _pinned_options, _Span, _span, spans_of

@@ -1,4 +1,4 @@
-"""Tasks of a session: what a status tracker answers, and what a server of Spark Connect tells."""
+"""Tasks of a session, as a status tracker gives them, and as a server of Spark Connect reports them."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,7 @@ def stage(completed: int, tasks: int, *, done: bool = False) -> Any:
 
 
 class RemoteSession:
-    """As far as it matters, a session of Spark Connect."""
+    """The part of a Spark Connect session that these tests need."""
 
     def __init__(self) -> None:
         self.handlers: list[Any] = []

@@ -1,4 +1,4 @@
-"""What scrub looks at entry by entry, in goes of a size that an option can name; and options that it sets itself."""
+"""The ranges that scrub reads entry by entry, in reads small enough for an option; and options that it sets itself."""
 
 import pytest
 

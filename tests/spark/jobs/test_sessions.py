@@ -1,4 +1,4 @@
-"""What ``--remote`` says where a client of Spark Connect is not installed whole."""
+"""The error of ``--remote`` if a package that a client of Spark Connect needs is missing."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ main()
 
 def test_what_is_to_be_installed_is_said(tmp_path: Path) -> None:
     """In a process of its own: Spark remembers in its environment that it was a client of Connect."""
-    script = tmp_path / "bktx_without_grpc.py"  # a file, for PySpark takes ``python -c`` for a test of its own
+    script = tmp_path / "bktx_without_grpc.py"  # a file, since PySpark takes ``python -c`` for one of its own tests
     script.write_text(WITHOUT_GRPC)
     arguments = ["spark", "--remote", "sc://127.0.0.1:1", "stats", "--metadata", "sqlite:///nowhere.db"]
     ended = subprocess.run(

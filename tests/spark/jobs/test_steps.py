@@ -9,7 +9,7 @@ from bookkeeper_tx.spark.jobs.steps import Progress
 
 
 class Clock:
-    """Time that is moved by hand."""
+    """A clock that the test moves."""
 
     now_s = 100.0
 

@@ -1,4 +1,4 @@
-"""What a job prints at its end."""
+"""The output of a job at its end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the sweep job says of a sweep."""
+"""The summary of the sweep job."""
 
 from attrs import evolve
 

@@ -1,4 +1,4 @@
-"""What is said to people behind the text of an error."""
+"""The advice after the text of an error."""
 
 import traceback
 

@@ -143,7 +143,7 @@ NAMES = pytest.mark.parametrize("name", ATTRIBUTES)
 
 
 def wrong_values(option: Option) -> list[str]:
-    """Return values that the option must refuse: of a kind that stands for itself, what no kind takes."""
+    """Return values that the option must refuse: those of its kind, or values that no other kind takes."""
     return WRONG_OF_KIND.get(option.kind) or ["", "nonsense", "-1"]
 
 
@@ -152,7 +152,7 @@ def uses_of(option: Option) -> list[Use]:
 
 
 def mention(name: str) -> str:
-    """Return how messages call an option, with the key if it has one."""
+    """Return the name of an option in messages, with the key if it has one."""
     return f"{name}owner" if name.endswith(".") else name
 
 

@@ -1,4 +1,4 @@
-"""What filters leave of a ledger, against the plain sense of the filters."""
+"""The entries that filters leave of a ledger, compared with a plain evaluation of the filters."""
 
 from collections.abc import Callable
 from typing import Any

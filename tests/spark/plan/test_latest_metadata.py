@@ -1,4 +1,4 @@
-"""What a task does about entries that none of the bookies it was told of gives."""
+"""Entries that none of the bookies in the partition gives: the task reads the metadata again."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ SCHEMA = pa.schema([("entry_id", pa.int64())])
 
 
 class Store(MemoryStore):
-    """Knows where puppets are, and counts who comes and goes."""
+    """Knows the addresses of puppets, and counts sessions that open and close."""
 
     opened = closed = 0
 

@@ -1,4 +1,4 @@
-"""Which ledgers are read, by what the options say."""
+"""The ledgers that the options choose."""
 
 import pytest
 

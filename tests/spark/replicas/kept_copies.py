@@ -28,25 +28,25 @@ class KeptCopies:
     def __init__(self, entry_ids: range) -> None:
         self.entries: dict[int, bytes | BookKeeperError] = {each: sealed(each) for each in entry_ids}
         self.other: BookKeeperError = NoSuchEntry()
-        """What it answers for entries that are not in ``entries``."""
+        """Its answer for entries that are not in ``entries``."""
         self.batch = True
         self.batch_count_max = 10
         self.answers_left = NO_LIMIT
-        """So many requests are answered before the connection is lost."""
+        """How many requests are answered before the connection is lost."""
         self.reachable = True
         self.dead_for_good = False
         self.asked: list[tuple[str, int, int]] = []
         """Kind of request, first and last entry id."""
 
     def last_entry(self) -> bytes:
-        """Return the entry with the highest id, or raise what it answers if there is none."""
+        """Return the entry with the highest id, or raise the bookie's answer if there is none."""
         entry = self.entries[max(self.entries)] if self.entries else self.other
         if isinstance(entry, BookKeeperError):
             raise entry
         return entry
 
     def answer(self, first: int, last: int) -> EntryRun:
-        """Return the entries from ``first`` on that are there, or raise the answer for ``first``."""
+        """Return the present entries from ``first`` on, or raise the answer for ``first``."""
         found: list[bytes] = []
         for entry_id in range(first, last + 1):
             entry = self.entries.get(entry_id, self.other)
@@ -59,7 +59,7 @@ class KeptCopies:
 
 
 class KeptChannel:
-    """A connection to one."""
+    """A connection to a bookie."""
 
     def __init__(self, bookie: KeptCopies) -> None:
         self.bookie = bookie

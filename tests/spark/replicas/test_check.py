@@ -1,4 +1,4 @@
-"""What copies are worth: counted, named and hashed."""
+"""The check of copies: they are counted, named and hashed."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def entries_of_one_size() -> list[bytes]:
 
 
 def equal_run(entries: list[bytes], prefix: int) -> EntryRun:
-    """The entries as they come in answer to single reads: behind a header, and equally far apart."""
+    """The entries as single reads return them: each after a header, and equally far apart."""
     stride = prefix + len(entries[0])
     buffer = b"?" * 7 + b"".join(b"h" * prefix + entry for entry in entries)
     return EntryRun(LEDGER, 0, buffer, range(7, len(buffer) + 1, stride), prefix)

@@ -1,4 +1,4 @@
-"""Reading one bookie's copies: every entry is answered for, once and in order."""
+"""Reading one bookie's copies: there is an answer for every entry, once and in order."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def reader(cluster: KeptCluster, **options: Any) -> CopyReader:
 
 
 def found(copies: Any) -> dict[int, bytes | str]:
-    """Return what there is of each entry, or the name of the error."""
+    """Return each entry, or the name of its error."""
     answers: dict[int, bytes | str] = {}
     last = -1
     for each in copies:

@@ -1,4 +1,4 @@
-"""The manifest: an epoch is decided once, whoever comes second."""
+"""The manifest: an epoch is decided once, and a second writer cannot change it."""
 
 import json
 
@@ -122,7 +122,7 @@ def test_giving_up_again_makes_no_other_document(store):
 
 @pytest.mark.parametrize("other", ["publishes", "gives up", "gives up others"])
 def test_giving_up_while_another_decides(store, other):
-    """The other one comes between our look and our document."""
+    """The other writer creates its document after our read and before our document."""
 
     def before(request):
         if request == "create_document":

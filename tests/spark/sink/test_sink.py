@@ -1,4 +1,4 @@
-"""The sink without a session: what it refuses, what it publishes, what it deletes."""
+"""The sink without a session: the writes that it refuses, and the ledgers that it publishes and deletes."""
 
 import pickle
 
@@ -163,7 +163,7 @@ def test_a_commit_whose_answers_are_lost_is_made_once(plan):
 
 
 def test_an_abort_behind_a_commit_that_was_made_deletes_nothing(plan):
-    """Spark aborts when a commit fails; it may have been made all the same."""
+    """Spark aborts when a commit fails, even if the commit was made."""
 
     def lose(request):
         raise MetadataUnavailable

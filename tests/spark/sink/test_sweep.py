@@ -1,4 +1,4 @@
-"""The sweeper: what no manifest names goes, what one names stays."""
+"""The sweeper: ledgers that no manifest names are deleted, ledgers that one names stay."""
 
 import pytest
 
@@ -131,7 +131,7 @@ def test_a_slow_driver_is_refused_what_was_swept(world):
 
 
 def test_a_driver_that_publishes_while_it_is_swept_wins_or_is_refused(world):
-    """At whichever request of the sweeper it publishes, what the manifest names is there."""
+    """A driver may publish before any request of the sweeper: every ledger that the manifest names exists."""
     outcomes = set()
     for moment in range(20):
         world = World()

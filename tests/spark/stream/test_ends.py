@@ -32,7 +32,7 @@ LEDGERS = [SelectedLedger(each, Versioned(open_ledger(), 0)) for each in (3, 4)]
 
 
 class Bookies:
-    """Answers for the last add confirmed: in each round of questions, of each ledger a number or an error."""
+    """Answers requests for the last add confirmed: in each round, a number or an error for each ledger."""
 
     def __init__(self, *rounds: list[int | BookKeeperError]) -> None:
         self.rounds = list(rounds)
@@ -89,7 +89,7 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_size_that_cannot_be_had_does_not_end_the_query(
     monkeypatch: pytest.MonkeyPatch, error: BookKeeperError
 ) -> None:
-    """Whether an entry may be missing is for those to say who read it."""
+    """The task that reads an entry decides whether it may be missing."""
 
     class Reader:
         def __init__(self, *_: Any, **__: Any) -> None:

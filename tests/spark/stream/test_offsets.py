@@ -14,7 +14,7 @@ IDS = st.integers(0, 12) | st.integers(2**63 - 2, 2**63 - 1) | st.integers(2**64
 
 
 FEW_IDS = st.integers(0, 3)
-"""So few that two offsets are often equal."""
+"""Few values, so that two offsets are often equal."""
 
 
 @st.composite
@@ -30,7 +30,7 @@ def offsets(draw: st.DrawFn, ids: st.SearchStrategy[int] = IDS, most: int = 2**6
 
 
 def text_of(offset: StreamOffset) -> str:
-    """Return what Spark compares."""
+    """Return the text that Spark compares."""
     return json.dumps(offset.to_json())
 
 

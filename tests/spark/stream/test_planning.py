@@ -176,7 +176,7 @@ def test_a_limit_is_used_up_and_kept(ledgers: list[tuple[int, bool, int]], budge
 class Streaming(RuleBasedStateMachine):
     """A cluster that changes under a stream which is stopped and started again at will.
 
-    The model is what a reader may expect: every entry of every chosen ledger, once, in order.
+    The model is the promise to a reader: every entry of every chosen ledger, once, in order.
     """
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ class Streaming(RuleBasedStateMachine):
         self.closed: set[int] = set()
         self.foreign: set[int] = set()
         self.log = [StreamOffset()]
-        """What was planned, as the checkpoint has it."""
+        """The planned offsets, as in the checkpoint."""
         self.rows: defaultdict[int, list[int]] = defaultdict(list)
         self.seals_at_entry: dict[int, int] = {}
 
@@ -202,7 +202,7 @@ class Streaming(RuleBasedStateMachine):
         count=st.integers(0, 5),
     )
     def create(self, ledger_id: int, is_foreign: bool, count: int) -> None:
-        """Make a ledger, above or below those there are."""
+        """Create a ledger, above or below the existing ones."""
         if ledger_id not in self.ends:
             self.ends[ledger_id] = count
             if is_foreign:
@@ -220,7 +220,7 @@ class Streaming(RuleBasedStateMachine):
 
     @rule(limit=st.none() | st.integers(1, 12), by_bytes=st.booleans())
     def batch(self, limit: int | None, by_bytes: bool) -> None:
-        """Plan a batch and read it, as a process does that knows the checkpoint only."""
+        """Plan a batch and read it in a process that knows only the checkpoint."""
         start = StreamOffset.of_json(self.log[-1].to_json())
         before = self.waiting(start)
         bound = Limit(bytes=limit) if by_bytes else Limit(entries=limit)
@@ -254,7 +254,7 @@ class Streaming(RuleBasedStateMachine):
         return {each: count for each, count in counts.items() if count}
 
     def check_order(self, read: list, before: dict[int, int]) -> None:
-        """Nothing is read behind a sealed ledger that is not read to its end."""
+        """Nothing is read after a sealed ledger that is not read to its end."""
         done = {each.ledger_id: each.last - each.first + 1 for each in read}
         unread = [each for each in before if each in self.closed and done.get(each, 0) < before[each]]
         assert not unread or max(done, default=0) <= min(unread)
@@ -267,7 +267,7 @@ class Streaming(RuleBasedStateMachine):
             assert len(self.rows[each]) == count
 
     def teardown(self) -> None:
-        """In the end everything is read, in batches of one entry, then there is peace."""
+        """In the end everything is read, in batches of one entry, and then there is no further batch."""
         for _ in range(sum(self.ends.values()) + len(self.ends) + 1):
             self.batch(1, False)
         assert plan_end(self.log[-1], self.known(), passed=IdRanges.of(self.foreign)) is self.log[-1]

@@ -43,7 +43,7 @@ SCHEMA = pa.schema([("entry_id", pa.int64())])
 
 
 class Time:
-    """A clock that stands still but for who sleeps."""
+    """A clock that only a sleep moves."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -337,7 +337,7 @@ IDS = st.integers(0, 12)
 
 
 class Tailing(RuleBasedStateMachine):
-    """A query over the ledgers of an application, in a cluster where others have theirs; it is killed now and then."""
+    """A query over the ledgers of one of several applications; the query is killed now and then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -384,13 +384,13 @@ class Tailing(RuleBasedStateMachine):
     @precondition(lambda self: self.finished())
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        """Retention takes a ledger that the stream has read, or one of somebody else."""
+        """Retention deletes a ledger that the stream has read, or one of another application."""
         ledger_id = data.draw(st.sampled_from(self.finished()))
         del self.store.ledgers[ledger_id]
         self.deleted.add(ledger_id)
 
     def finished(self) -> list[int]:
-        """Return ledgers that the last committed batch is through with."""
+        """Return the ledgers that the last committed batch has finished."""
         closed = json.loads(self.texts[-2])["closed"] if len(self.texts) > 1 else {}
         return [each for each in self.store.ledgers if str(each) in closed or self.app(each) == "theirs"]
 
@@ -412,7 +412,7 @@ class Tailing(RuleBasedStateMachine):
 
     @rule(limit=st.sampled_from([ALL, ReadMaxRows(2)]))
     def available_now(self, limit: Any) -> None:
-        """A run that ends by itself, having read all there was, although a writer goes on."""
+        """A run that ends by itself after the entries that existed at its start, although a writer goes on."""
         reader = self.new_reader()
         reader.prepareForTriggerAvailableNow()
         there = {each: self.store.ends[each] for each in self.mine()}
@@ -425,7 +425,7 @@ class Tailing(RuleBasedStateMachine):
     @precondition(lambda self: len(self.texts) > 1)
     @rule()
     def replay(self) -> None:
-        """A batch that was planned is read again by another process: it has the same rows."""
+        """Another process reads a planned batch again: it has the same rows."""
         start, end = map(json.loads, self.texts[-2:])
         for ledger_id, entries in rows_of(self.new_reader(), start, end).items():
             assert self.rows[ledger_id][entries[0] :] == entries
