@@ -1,4 +1,4 @@
-"""The package as ``spark-submit --py-files`` brings it to where nobody has installed it."""
+"""The package as a zip file for ``spark-submit --py-files``, for machines on which it is not installed."""
 
 from pathlib import Path
 from zipfile import ZipFile

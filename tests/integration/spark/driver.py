@@ -28,7 +28,7 @@ SETTINGS: Final = {
     "spark.executor.memory": "600m",
     "spark.executor.cores": "1",
     "spark.cores.max": "2",
-    # Nothing begins before all executors are there: tests look at who did what.
+    # Nothing begins before all executors have started: tests check which executor ran each task.
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
     "spark.locality.wait": "0s",
@@ -51,7 +51,7 @@ class Driver:
         self.ask(scenario)
 
     def ask(self, line: str) -> None:
-        """Send a line, and wait until what it asks for is done."""
+        """Send a line, and wait until its request is done."""
         self._asked.write(line.encode() + b"\n")
         self._asked.flush()
         answer = json.loads(self._answers.readline() or '{"error": "the driver has ended"}')
@@ -59,7 +59,7 @@ class Driver:
             raise AssertionError(f"{answer['error']}\n{self._log.read_text(errors='replace')[-3000:]}")
 
     def end(self) -> None:
-        """Let it stop its session."""
+        """Ask the driver to stop its session."""
         self._asked.close()
 
 
@@ -103,7 +103,7 @@ def spark_home(directory: Path) -> Path:
 
 
 def start_session(asked: Mapping[str, Any]) -> Any:
-    """Return the session that is asked for; nobody has told it of our formats."""
+    """Return the session that is asked for; our formats are not registered in it."""
     from pyspark.sql import SparkSession
 
     from bookkeeper_tx.spark.session import LOCAL_SETTINGS, local_session
@@ -111,7 +111,7 @@ def start_session(asked: Mapping[str, Any]) -> Any:
     if not asked["remote"]:
         return local_session("scenarios", master=asked["master"], settings=asked["settings"])
     builder = SparkSession.builder.remote(asked["remote"])
-    # A server of its own is told all of it, one that runs already what it lets its clients change.
+    # A server that this starts gets all settings; one that runs already gets those that its clients can change.
     own = LOCAL_SETTINGS if asked["remote"].startswith("local") else {}
     for key, value in {**own, **asked["settings"]}.items():
         builder = builder.config(key, value)
@@ -119,7 +119,7 @@ def start_session(asked: Mapping[str, Any]) -> Any:
 
 
 def main() -> None:
-    # What anybody prints goes to the log; answers go to where standard output was.
+    # All printed text goes to the log; answers go to the former standard output.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         asked = json.loads(sys.stdin.readline())

@@ -1,4 +1,4 @@
-"""Jobs that have to work wherever Spark runs, as the other :mod:`scenarios <tests.integration.spark.scenarios>`."""
+"""Jobs that must work in every mode of Spark, as the other :mod:`scenarios <tests.integration.spark.scenarios>`."""
 
 import json
 import time
@@ -96,7 +96,7 @@ def progress(spark: Any, site: Site, directory: Path) -> None:
 
 
 def tasks_are_told_of(spark: Any, directory: Path) -> None:
-    """Run tasks that wait until a line of progress has said how many they are."""
+    """Run tasks that wait until a line of progress has their number."""
     told = directory / "told"
     tasks = 4
 

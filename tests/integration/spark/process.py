@@ -1,4 +1,4 @@
-"""Processes of Spark, each in a group of its own: what it starts, executors and Python workers, goes with it."""
+"""Processes of Spark, each in a group of its own, so that its executors and Python workers end with it."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def spark_process(
 
 
 def environment() -> dict[str, str]:
-    """Return an environment for Spark's processes, without what another session has left in ours."""
+    """Return an environment for Spark's processes, without the variables that another session has set in ours."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_", "BKTX_"))}
     return kept | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 

@@ -1,4 +1,4 @@
-"""Streaming queries of tests: started, whatever the machine is doing."""
+"""Streaming queries of tests, started even on a busy machine."""
 
 from collections.abc import Callable
 from typing import Any, Final

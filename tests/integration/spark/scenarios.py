@@ -1,4 +1,4 @@
-"""What has to work wherever Spark runs: functions that take a session, the ledgers that there are, and a directory.
+"""Scenarios that must work in every mode of Spark: functions that take a session, the ledgers, and a directory.
 
 :mod:`tests.integration.spark.driver` calls them by name in a process of its own.  The session may be one of Spark
 Connect, so everything goes through the public DataFrame API.
@@ -64,7 +64,7 @@ def error_of(run: Callable[[], Any]) -> Exception:
 
 
 def formats_are_found(spark: Any, site: Site, directory: Path) -> None:
-    """Nobody has registered them: this has to be the first that a session does."""
+    """Spark finds formats that are not registered: this scenario must be the first of a session."""
     frame = load(spark, site, ledger=site.whole)
     assert frame.dtypes == [("ledger_id", "bigint"), ("entry_id", "bigint"), ("payload", "binary")], frame.dtypes
     assert frame.count() == COUNT
@@ -135,7 +135,7 @@ def filters_decide_what_is_read(spark: Any, site: Site, directory: Path) -> None
         pushed.where("entry_id >= 100 AND entry_id < 110 AND octet_length(payload) > 8").orderBy("entry_id").collect()
     )
     assert [bytes(row.payload) for row in rows] == payloads(COUNT)[100:110]
-    # Behind these there are entries that cannot be read, and that nobody asks for.
+    # After these there are entries that cannot be read, and that the query does not ask for.
     torn = load(spark, site, ledger=site.torn, pushdown="true")
     assert torn.where(f"entry_id < {TORN_COUNT}").count() == TORN_COUNT
 
@@ -169,7 +169,7 @@ def publish(spark: Any, site: Site, sink_id: str, first: int, end: int, version:
 
 
 def sink_of(directory: Path) -> str:
-    """Return the name of a sink that no other scenario of no other session has."""
+    """Return the name of a sink that no other scenario of any session has."""
     return f"{directory.parent.name}-{directory.name}"
 
 
@@ -179,7 +179,7 @@ def published(spark: Any, site: Site, sink_id: str) -> list[bytes]:
 
 
 def run_stream(frame: Any, directory: Path, fmt: str, **options: Any) -> list[int]:
-    """Write what there is; return how many rows each new micro-batch had."""
+    """Write all available rows; return how many rows each new micro-batch had."""
     query = (
         frame.writeStream.format(fmt)
         .options(**options)
@@ -242,7 +242,7 @@ def a_stream_is_written_once(spark: Any, site: Site, directory: Path) -> None:
 
 
 def errors_say_what_to_do(spark: Any, site: Site, directory: Path) -> None:
-    """Errors of where the query is defined, of where it is planned, of tasks, of a sink and of a stream."""
+    """Errors when the query is defined and when it is planned, errors of tasks, of a sink and of a stream."""
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: load(spark, site, ledgrs="1").count(), "option ledgrs is not known; did you mean ledgers"),
         (lambda: load(spark, site, table="ledger").count(), "option table names 'ledger', and there is no such table:"),
@@ -278,4 +278,4 @@ FORMATS: Final = (
     a_stream_is_written_once,
     errors_say_what_to_do,
 )
-"""The scenarios of the formats, in the order in which a session has to run them."""
+"""The scenarios of the formats, in the order in which a session must run them."""

@@ -1,4 +1,4 @@
-"""A Spark driver in a process of its own, which can be killed: writes with :mod:`tests.integration.spark.sink_faults`.
+"""A Spark driver in a process of its own, which tests kill; it writes with :mod:`tests.integration.spark.sink_faults`.
 
 ``python -m tests.integration.spark.sink_driver`` reads JSON from standard input: ``master`` and ``settings`` of the
 session, ``options`` of the sink, and either ``rows`` and ``partitions`` of a batch write or ``input`` and

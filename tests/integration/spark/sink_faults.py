@@ -30,12 +30,12 @@ FAULTS = ("", "kill", "kill executor", "slow", "fail", "bookie", "hang in commit
 BATCHES_BEFORE_BOOKIE = 5
 """Of 5,000 rows: more than fit into the writer's window, so some of them are confirmed."""
 WAIT_S = 300.0
-"""How long what hangs or is slow lasts, if nobody ends it."""
+"""How long a fault that hangs or is slow lasts, unless the test ends it."""
 
 
 @frozen
 class Faults:
-    """What goes wrong, and where it is written down."""
+    """A fault, and the file for its notes."""
 
     kind: str
     notes: str
@@ -47,7 +47,7 @@ class Faults:
                 file.write(" ".join(map(str, words)) + "\n")
 
     def rows(self, rows: Iterator[Any]) -> Iterator[Any]:
-        """Hand on ``rows``; the fault comes when the first batches of them were written."""
+        """Yield ``rows``; the fault comes when the first batches of them were written."""
         context = TaskContext.get()
         assert context is not None
         partition, attempt = context.partitionId(), context.attemptNumber()
@@ -100,7 +100,7 @@ class Faults:
 
 
 def executor_pid() -> int:
-    """Return the executor that this task is of: what started the process that forked this one."""
+    """Return the executor of this task: the process that started the process that forked this one."""
     status = Path(f"/proc/{os.getppid()}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
 

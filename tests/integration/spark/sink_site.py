@@ -1,4 +1,4 @@
-"""A sink, as its writers, its readers and who sweeps it see it; with what is written to it."""
+"""A sink, as its writers, readers and sweepers see it, and the rows that are written to it."""
 
 import os
 import time
@@ -65,11 +65,11 @@ class Sink:
         frame.write.format(fmt).mode("append").options(**self.options(fault, **more)).save()
 
     def stream(self, fault: str = "") -> Any:
-        """Write what is in the input directory; return the progress of the epochs that this run had."""
+        """Write the rows in the input directory; return the progress of the epochs of this run."""
         return write_stream(self.spark, self.input, str(self.checkpoint), self.options(fault)).recentProgress
 
     def stream_of_its_own(self) -> dict[str, Any]:
-        """Return what a driver of its own is asked for the same stream."""
+        """Return the request for the same stream to a driver in a process of its own."""
         return {"input": self.input, "checkpoint": str(self.checkpoint)}
 
     @property
@@ -114,7 +114,7 @@ class Sink:
         return [ledger.ledger_id for _, epoch in self.manifest() for ledger in epoch]
 
     def rows(self) -> list[bytes]:
-        """Return what readers of the manifest get, read from every bookie that must have it and is there."""
+        """Return the rows that readers of the manifest get, read from every running bookie that must have them."""
         digest = EntryDigest(DigestType.CRC32C, PASSWORD)
         found: list[bytes] = []
         with open_blocking_store(self.uri) as store:

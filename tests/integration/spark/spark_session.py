@@ -36,7 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session = local_session(
             "tests",
             settings={
-                # Tests look there for what must not be shown.
+                # Tests look there for secrets that must not be shown.
                 "spark.eventLog.enabled": "true",
                 "spark.eventLog.compress": "false",
                 "spark.eventLog.dir": events.as_uri(),

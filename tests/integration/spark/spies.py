@@ -16,7 +16,7 @@ from bookkeeper_tx.spark.source import LedgerSource
 
 
 def watched(source: type[DataSource]) -> type[DataSource]:
-    """Return the same format, ``-watched`` behind its name, whose tasks fail where Twisted is loaded."""
+    """Return the same format, with ``-watched`` after its name; its tasks fail if Twisted is loaded."""
 
     class Watched(source):  # type: ignore[misc,valid-type]
         @classmethod

@@ -1,4 +1,4 @@
-"""``bktx bench spark`` measures what it says; how fast it is on this machine is no matter of a test."""
+"""``bktx bench spark`` measures the workloads that it names; no test depends on the speed of this machine."""
 
 import json
 import uuid

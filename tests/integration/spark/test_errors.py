@@ -1,4 +1,4 @@
-"""What a user of PySpark reads when something is wrong: one message that says what it is, and what to do."""
+"""The errors that a user of PySpark reads: one message that says what is wrong, and what to do."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ def load(spark: Any, site: Site) -> Callable[..., Any]:
 
 
 def said(run: Callable[[], Any], *texts: str) -> str:
-    """Return what the error of ``run`` says to its reader; it has ``texts``, in this order."""
+    """Return the text of the error of ``run`` for its reader; it has ``texts``, in this order."""
     with pytest.raises(Exception, match=r"(?s).") as caught:
         run()
     text = one_line(caught.value)
@@ -78,7 +78,7 @@ def said(run: Callable[[], Any], *texts: str) -> str:
     for each in texts:
         assert each in text[place:], text
         place = text.index(each, place) + len(each)
-    # What ``one_line`` cuts out is what is there to read: nothing of ours comes behind it, or was raised before.
+    # ``one_line`` cuts out the whole text: no other error of ours comes after it, or was raised before it.
     whole = str(caught.value)
     assert texts[0] in " ".join(whole.split())
     assert "During handling of the above exception" not in whole
@@ -87,7 +87,7 @@ def said(run: Callable[[], Any], *texts: str) -> str:
 
 
 NAMED = {"entries": {"ledger": 1}, "orphans": {"ids": 1}}
-"""What tables want to be named."""
+"""The options that tables require."""
 
 
 @pytest.mark.parametrize("table", only("entries", TABLES))
@@ -122,7 +122,7 @@ def test_what_only_entries_can_be(spark: Any, site: Site, tmp_path: Path) -> Non
 
     with pytest.raises(Exception, match=r"(?s).") as caught:
         stream()
-    # Spark wraps what the reader of a stream raises in an error of its own.
+    # Spark wraps the errors of a stream's reader in one of its own.
     assert one_line(caught.value).startswith("table ledgers cannot be read as a stream, only entries can")
 
 
@@ -256,7 +256,7 @@ def test_a_ledger_of_java_s_is_read_with_its_password_only(
 
 
 def test_a_task_keeps_to_its_rate_when_it_writes(spark: Any, load: Any, site: Site) -> None:
-    """The clock says only that it was not faster than it may be: what waits may wait longer."""
+    """The clock shows only that reading was not faster than the limit: a wait may always be longer."""
     rate = 100
     frame = spark.range(300).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload").coalesce(1)
     sizes = dict.fromkeys(("ensembleSize", "writeQuorumSize", "ackQuorumSize"), 1)

@@ -1,4 +1,4 @@
-"""The programs in the guides to Spark run as they stand there, on a cluster of ours in place of the one they name."""
+"""The programs in the guides to Spark run unchanged, on a cluster of ours in place of the one that they name."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -32,14 +32,14 @@ Names = dict[str, Any]
 
 @frozen
 class Guides:
-    """Where their programs run."""
+    """The session and the cluster for their programs."""
 
     session: Any
     cluster: LocalCluster
     directory: Path
 
     def run(self, page: str, **names: Any) -> Names:
-        """Run the programs of a page, one after the other; return the names that they have then, and had before."""
+        """Run the programs of a page, one after the other; return ``names`` with those that the programs add."""
         blocks = BLOCK.findall((GUIDES / page).read_text(encoding="utf-8"))
         assert blocks
         self.session.catalog.dropTempView("entries")

@@ -1,6 +1,6 @@
 """The ways that Spark is run: a client of Spark Connect, executors on one host, and a cluster of workers.
 
-What works in a session of one process (``test_spark_*.py``) has to work there as well; the scenarios are the same.
+Whatever works in a session of one process (the other tests here) must work in these as well, by the same scenarios.
 """
 
 import json

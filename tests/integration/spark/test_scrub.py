@@ -27,10 +27,10 @@ COUNT, OPEN_COUNT, SMALL_COUNT = 120, 7, 20
 SCOPED = LedgerId(5, 7)
 
 REMOVED, REPLACED, FLIPPED = (17, 18, 39, 40, 41), 33, 90
-"""Entries that the first bookie lost, and one each that the second and the third have otherwise."""
+"""Entries that the first bookie lost, and one entry each that differs on the second and on the third."""
 
 PART = 40
-"""Entries of a part: a third of a ledger, so that what is removed lies on both sides of a seam."""
+"""Entries of a part: a third of a ledger, so that the removed entries lie on both sides of a cut."""
 
 Finding = tuple[Any, ...]
 """Kind, ledger, first and last entry, entries, bookie, good copies and wanted ones."""
@@ -45,9 +45,9 @@ class Site:
     striped: int
     """Each entry on two of three bookies."""
     absent: int
-    """Of which a bookie is going to lack everything."""
+    """A bookie is going to lack all of its entries."""
     garbled: int
-    """Whose metadata is going to make no sense."""
+    """Its metadata is going to be unreadable."""
     open: int
     deleted: int
 
@@ -111,7 +111,7 @@ def test_nothing_is_found_in_a_healthy_cluster(spark: Any, site: Site, tmp_path:
 
 @pytest.fixture(scope="module")
 def planted(site: Site) -> list[Finding]:
-    """Damage the ledgers; return what is to be found."""
+    """Damage the ledgers; return the findings to expect."""
     first, second, third = site.bookies
     near, far = site.stripe(0), site.stripe(1)
     for index, bookie_id in enumerate(site.bookies):
@@ -187,11 +187,11 @@ def test_a_bookie_that_cannot_be_reached_is_found(
         if kind == "unreachable":
             copies[ledger_id] = copies.get(ledger_id, 0) + entries
     assert copies == {site.whole: COUNT, site.striped: COUNT * 2 // 3, site.open: OPEN_COUNT}
-    # What the first two bookies have is told as before; of the third nothing else is known.
+    # The findings about the first two bookies are as before; nothing else is known about the third.
     ours = [row for row in found if row[1] == site.whole]
     before = [row[:6] for row in planted if row[:2] == ("missing", site.whole)]
     assert [row[:6] for row in ours if row[0] == "missing"] == sorted(before, key=str)
-    # Of two copies that differ nobody knows which is right.
+    # If two copies differ, the scrub cannot know which is right.
     diverging = {(row[2], row[5]) for row in ours if row[0] in ("divergent", "corrupt")}
     assert diverging == {(REPLACED, bookie) for bookie in site.bookies[:2]}
     lacking = {(row[2], row[3], row[6]) for row in ours if row[0] == "under-replicated"}

@@ -29,7 +29,7 @@ class Site:
     ledger: int
     options: dict[str, str]
     secrets: list[str]
-    """What is to be seen nowhere."""
+    """The secrets that must not be seen anywhere."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def load(spark: Any, site: Site) -> Callable[..., Any]:
-    """``load(ledger=1, …)``: with the options of the site, but for those that are None."""
+    """``load(ledger=1, …)``: with the options of the site, except for those that are None."""
 
     def loaded(**options: Any) -> Any:
         given = {key.replace("__", "."): value for key, value in options.items()}

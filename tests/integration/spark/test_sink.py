@@ -1,6 +1,6 @@
-"""The sink in a real session, with real bookies: every fault that can repeat or lose rows, and each has happened.
+"""The sink in a real session, with real bookies: every fault that can repeat or lose rows really happens.
 
-What readers get is looked up in the manifest and read from every bookie of the ledgers that it names.
+Each test looks up the published ledgers in the manifest, and reads them from every bookie that the metadata names.
 """
 
 import json
@@ -205,7 +205,7 @@ def test_a_bookie_killed_in_mid_write(session: Any, tmp_path: Path, spare: bool)
         sink = Sink(cluster, session, tmp_path, "mid-write")
         sink.sizes = (3, 3, 2)
         pids = {bookie.bookie_id: bookie.pid for bookie in cluster.bookies}
-        # Without a spare bookie a task that comes later cannot begin, so there is but one.
+        # Without a spare bookie a later task cannot begin, so there is only one.
         partitions = 2 if spare else 1
         count = 30_000 * partitions
         data = json.dumps({"uri": sink.uri, "pids": pids})
@@ -221,7 +221,7 @@ def test_a_bookie_killed_in_mid_write(session: Any, tmp_path: Path, spare: bool)
             assert len(sink.published_ids()) > 2
         else:
             assert victim.encode() in notes
-        # Whatever no ledger names lies on the victim alone; every other replica was compared by rows().
+        # Replicas that no published ledger names lie on the victim alone; rows() has compared all others.
         cluster.restart(cluster.index_of(victim))
         assert sink.rows() == expected(count)
 
@@ -237,7 +237,7 @@ def test_of_two_speculative_attempts_one_counts(sink: Sink, tmp_path: Path, stre
         "spark.speculation.interval": "100ms",
         "spark.speculation.multiplier": "1.1",
         "spark.speculation.quantile": "0.5",
-        # An epoch is one task, which has no others to be compared with.
+        # An epoch is one task, and Spark has no others to compare it with.
         "spark.speculation.task.duration.threshold": "20s",
         **ONE_CORE_EACH,
     }

@@ -83,7 +83,7 @@ def load(spark: Any, site: Site) -> Callable[..., Any]:
 
 
 def payloads_of(frame: Any) -> list[bytes]:
-    """Return the payloads in the order of their ids; fails if an id is there twice, or not."""
+    """Return the payloads in the order of their ids; fails if an id occurs twice, or is missing."""
     table = frame.toArrow().sort_by([("ledger_id", "ascending"), ("entry_id", "ascending")])
     ids = table["entry_id"].to_pylist()
     assert ids == list(range(ids[0], ids[0] + len(ids)))
@@ -188,7 +188,7 @@ def test_a_ledger_of_a_scope(load: Any, site: Site) -> None:
 def test_an_open_ledger_to_what_is_confirmed(load: Any, site: Site) -> None:
     writer = site.ours.create_ledger(2, 2, 2)
     append(writer, site.payloads[:200])
-    append(writer, site.payloads[200:201])  # tells the bookies that those before are confirmed
+    append(writer, site.payloads[200:201])  # confirms the entries before it to the bookies
     confirmed = load(ledger=writer.ledger_id)
     append(writer, site.payloads[201:300])
     assert payloads_of(confirmed) == site.payloads[:200]
@@ -196,7 +196,7 @@ def test_an_open_ledger_to_what_is_confirmed(load: Any, site: Site) -> None:
     assert load(ledger=writer.ledger_id, readMode="closed").count() == 0
     replicas = load(table="replicas", ledger=writer.ledger_id)
     assert {row.verdict for row in replicas.collect()} == {"ok"}
-    append(writer, site.payloads[300:310])  # who writes was not fenced by any of this
+    append(writer, site.payloads[300:310])  # none of this has fenced the writer
     assert load(ledger=writer.ledger_id, allowRecovery=True).count() == 310
     assert site.ours.metadata(writer.ledger_id).closed
 
@@ -216,7 +216,7 @@ def test_filters_decide_what_is_read(load: Any, site: Site) -> None:
 
 
 def test_filters_are_spark_s_own_unless_asked_for(load: Any, site: Site) -> None:
-    """With them pushed, Spark 4.3 would answer the second with the rows of the first."""
+    """With filters pushed, Spark 4.3 would answer the second query with the rows of the first."""
     frame = load(ledger=site.plain)
     assert frame.filter("entry_id < 10").count() == 10
     assert frame.filter("entry_id >= 2990").count() == 10

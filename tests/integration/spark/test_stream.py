@@ -1,4 +1,4 @@
-"""Ledgers as a stream, in a real session, from bookies of ours that are written to meanwhile."""
+"""Ledgers as a stream, in a real session, from bookies of ours, while a client writes to them."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def client(cluster: LocalCluster) -> Iterator[OurClient]:
 
 @pytest.fixture
 def app(request: pytest.FixtureRequest) -> str:
-    """What the ledgers of this test have in their custom metadata."""
+    """The custom metadata of the ledgers of this test."""
     return str(request.node.name)
 
 
@@ -71,7 +71,7 @@ class Stream:
         self.checkpoint = checkpoint
         self.options = {"metadataServiceUri": cluster.metadata_uri, "startingOffsets": "earliest", **options}
         self.batches: dict[int, list[Row]] = {}
-        """The rows of each batch, as it came last."""
+        """The rows of each batch, as of its last run."""
         self.last_progress: list[Any] = []
 
     def frame(self, **options: Any) -> Any:
@@ -83,7 +83,7 @@ class Stream:
         return come_up(writer.option("checkpointLocation", str(self.checkpoint)).trigger(**trigger).start)
 
     def run(self, **options: Any) -> list[list[Row]]:
-        """Read what there is; return the rows of the batches that were new."""
+        """Read all available entries; return the rows of the new batches."""
         before = len(self.batches)
         query = self.start(available_now=True, **options)
         assert query.awaitTermination(PATIENCE_S)
@@ -153,7 +153,7 @@ def test_a_query_goes_on_from_its_checkpoint(
     running.stop()
     fill(first, 10)
     close(first)
-    # The last batch was not committed, for all that the next run knows: it comes again, with the same rows.
+    # For the next run the last batch is not committed: it comes again, with the same rows.
     last = max(query.batches)
     came_before = query.batches.pop(last)
     forget(tmp_path / "checkpoint" / "commits", last)
@@ -198,7 +198,7 @@ def test_a_stream_from_the_latest_has_what_comes_later(
     fill(still_open, 5)
     query = stream(startingOffsets="latest")
     running = query.start()
-    # Where it begins is known when it is defined; it is on record with the first batch.
+    # The stream fixes its beginning when it is defined; the first batch puts it on record.
     fill(still_open, 5)
     late = create()
     fill(late, 3)
@@ -228,7 +228,7 @@ def test_a_ledger_that_was_deleted(
 def test_a_named_ledger_that_was_read_and_deleted(
     create: Callable[[], LedgerWriter], stream: Callable[..., Stream], client: OurClient
 ) -> None:
-    """Where the query is defined anew the ledger is gone; its checkpoint says that it was read to its end."""
+    """The query is defined anew after the ledger is gone; its checkpoint says that the ledger was read to its end."""
     read, kept = create(), create()
     for writer in (read, kept):
         fill(writer, 10)
@@ -260,7 +260,7 @@ def test_what_a_sink_publishes_is_read_in_the_order_of_its_epochs(
     writer = create()
 
     def copy() -> None:
-        """Have the sink publish what the source has."""
+        """Have the sink publish the entries of the source."""
         sink = source.frame().select("payload").writeStream.format("bookkeeper")
         sink = sink.options(metadataServiceUri=cluster.metadata_uri, sinkId=app)
         sink = sink.options(ensembleSize=1, writeQuorumSize=1, ackQuorumSize=1)
@@ -301,7 +301,7 @@ def test_a_ledger_is_tailed_while_a_process_writes_it(
     written = 0
 
     def seen_while_written(least: int) -> bool:
-        """Write one more line; return whether so many are seen, though the ledger is open."""
+        """Write one more line; return whether so many are seen while the ledger is open."""
         nonlocal written
         assert writer.stdin is not None
         writer.stdin.write(b"%d\n" % written)

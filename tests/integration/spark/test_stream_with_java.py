@@ -1,4 +1,4 @@
-"""A stream of what a Java client writes to Java bookies, through ZooKeeper."""
+"""A stream of the entries that a Java client writes to Java bookies, through ZooKeeper."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_what_java_has_confirmed_comes_once(
     out, checkpoint = str(tmp_path / "out"), str(tmp_path / "checkpoint")
 
     def rows_so_far() -> list[tuple[int, int, bytes]]:
-        """Take in what there is, and return all that ever came."""
+        """Read all available entries, and return all that were ever read."""
         options = {"metadataServiceUri": cluster.uri, "ledgerMetadata.app": "java", "startingOffsets": "earliest"}
         read = spark.readStream.format("bookkeeper").options(**options).load()
         writer = read.writeStream.format("parquet").option("checkpointLocation", checkpoint)

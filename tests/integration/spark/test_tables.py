@@ -30,7 +30,7 @@ Table = Callable[..., Any]
 
 @frozen
 class Filled:
-    """A cluster with damage, and its ledgers by what is wrong with them."""
+    """A cluster with damage, and its ledgers by their kind of damage."""
 
     cluster: LocalCluster
     sound: int

@@ -25,7 +25,7 @@ PAYLOADS = [b"java %d " % number * (number % 40 + 1) for number in range(60)]
 
 @frozen
 class JavasCluster:
-    """What a Java client has written."""
+    """The ledgers that a Java client has written."""
 
     uri: str
     ours: LocalCluster

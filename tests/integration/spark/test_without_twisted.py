@@ -1,4 +1,4 @@
-"""What tasks load, whatever they do: in a real session, with a bookie of ours.  Reads: ``test_spark_source.py``."""
+"""The modules that tasks of all kinds load, in a real session, with a bookie of ours.  Reads: ``test_source.py``."""
 
 from collections.abc import Iterator
 from pathlib import Path

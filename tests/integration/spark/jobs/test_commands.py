@@ -44,7 +44,7 @@ def test_the_command_line_ends_with_the_exit_code(
 
 @pytest.mark.full
 def test_errors_of_tasks_are_one_line_and_no_stack(filled: Filled, tmp_path: Path) -> None:
-    """In a process of its own, for what the JVM writes to standard error is not ours to catch."""
+    """In a process of its own, since pytest cannot capture the JVM's standard error."""
     output = tmp_path / "there"
     output.mkdir()
     arguments = ["spark", "export", "--ledgers", str(filled.striped), "--output", str(output)]

@@ -1,4 +1,4 @@
-"""Jobs that prove what they did, on ledgers that have lost entries: they say so whatever they are told to pass over."""
+"""Jobs that prove their results, on ledgers that have lost entries: they report the loss under every option."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,10 +33,10 @@ class Damaged:
     uri: str
     good: int
     torn: int
-    """Whose metadata has more entries than anybody."""
+    """Its metadata has more entries than any bookie."""
     corrupt: int
     open: int
-    """Which has lost its last confirmed entry."""
+    """It has lost its last confirmed entry."""
 
     def cluster(self, ledger_id: int, **options: str) -> Cluster:
         return Cluster(self.uri, {"ledger": str(ledger_id), **options})

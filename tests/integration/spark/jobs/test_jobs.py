@@ -72,7 +72,7 @@ def test_ranges_passwords_and_scopes_may_be_exported_to_any_format(
 
 
 class LosingOutput(Output):
-    """Loses an entry of one ledger, and has another of another one twice in place of its neighbour."""
+    """Loses an entry of one ledger; of another ledger it has one entry twice, in place of the next."""
 
     def write(self, frame: Any) -> None:
         lost = frame.where(f"ledger_id <> {self.options['lost']} OR entry_id <> 5")
@@ -215,7 +215,7 @@ def test_a_sweep(spark: Any, other: Cluster, do: Callable[..., Summary], tmp_pat
     rows = spark.range(10).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload").coalesce(1)
     write_once(rows, other, "swept", "once", 0)
     with OurClient(other.metadata_uri) as client:
-        # What an attempt leaves behind whose driver died.
+        # The ledger of an attempt whose driver died.
         mark = SinkMark("swept", EpochKey("nightly", 3), partition=2, attempt=0, task_attempt_id=7)
         leftover = append_and_close(client.create_ledger(custom=mark.to_custom_metadata()), payloads(COUNT))
     output = Output(str(tmp_path / "leftovers"))

@@ -55,7 +55,7 @@ def test_ledgers_of_the_java_client(
     assert len(summary.tables[2].rows) == 2
     summary = do(scrub_replicas, scrub_replicas.ScrubSettings(source))
     assert (summary.exit_code, rows_of(summary, "read")[0][:3]) == (ExitCode.DONE, (2, 2, 2 * rows))
-    # Nobody was fenced by all this.
+    # None of the jobs has fenced the writer.
     unfinished.append(b"and on")
     unfinished.close()
     summary = do(copy_ledgers, copy_ledgers.CopySettings(source, other, "of-java"))
