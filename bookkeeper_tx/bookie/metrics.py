@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
 
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest
+from bookkeeper_tx.protocol.bookie.requests import BatchReadRequest
 
 BATCH_READ_REQUEST = "bookkeeper_server_BATCH_READ_ENTRY_REQUEST"
 BATCH_READ_RESPONSE_SIZE = "bookkeeper_server_BATCH_READ_ENTRY_RESPONSE_SIZE"

@@ -18,7 +18,7 @@ from zope.interface import implementer
 from bookkeeper_tx.errors import AuthenticationFailed
 from bookkeeper_tx.protocol.bookie.auth import ServerGate
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import (
+from bookkeeper_tx.protocol.bookie.requests import (
     Answered,
     Buffer,
     ConnectionBroken,

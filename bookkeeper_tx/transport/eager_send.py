@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import tcp
 
-from bookkeeper_tx.protocol.bookie.messages import Buffer
+from bookkeeper_tx.protocol.bookie.requests import Buffer
 
 EAGER_SIZE_MIN = 4096
 """Fewer bytes than this cost less when they are sent together with the replies that follow."""

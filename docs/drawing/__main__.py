@@ -1,6 +1,6 @@
-"""Writes the pictures and the tables of rooms, or with ``--check`` says which are stale.
+"""Writes the pictures and the tables of rooms and files, or with ``--check`` says which are stale.
 
-A page marks a table of rooms with two comments::
+A page marks a table of rooms, or the tables of all files, with two comments::
 
     <!-- rooms bookkeeper_tx -->
     <!-- end of rooms -->
@@ -13,20 +13,24 @@ from pathlib import Path
 from docs.drawing import house, parts
 from protocol_specs.rendering import command
 
-PAGE = "docs/architecture.md"
-PART = re.compile(r"(^<!-- rooms (?P<package>\w+) -->\n)(.*?)(^<!-- end of rooms -->$)", re.M | re.S)
+PAGES = ("docs/architecture.md", "docs/files.md")
+PART = re.compile(
+    r"(^<!-- (?P<what>rooms|files) (?P<package>\w+) -->\n)(.*?)(^<!-- end of (?P=what) -->$)", re.M | re.S
+)
+TABLES = {"rooms": house.table, "files": house.files}
 
 
 def fresh(root: Path) -> dict[Path, str]:
-    """Return the pictures and the page as they ought to be."""
-    page = root / PAGE
-    return {
-        root / "docs/drawing/house.svg": house.picture(root),
-        root / "docs/drawing/parts.svg": parts.picture(),
+    """Return the pictures and the pages as they ought to be."""
+    pictures = {root / "docs/drawing/house.svg": house.picture(root), root / "docs/drawing/parts.svg": parts.picture()}
+    pages = {
         page: PART.sub(
-            lambda part: f"{part[1]}\n{house.table(root, part['package'])}\n{part[4]}", page.read_text(encoding="utf-8")
-        ),
+            lambda part: f"{part[1]}\n{TABLES[part['what']](root, part['package'])}\n{part[5]}",
+            page.read_text(encoding="utf-8"),
+        )
+        for page in map(root.joinpath, PAGES)
     }
+    return pictures | pages
 
 
 def stale(root: Path) -> list[str]:

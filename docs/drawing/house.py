@@ -145,6 +145,18 @@ def table(root: Path, package: str) -> str:
     return "\n".join([f"| {package} | |", "|---|---|", *rows]) + "\n"
 
 
+def files(root: Path, package: str) -> str:
+    """Return a table of each room of a package: every file, with the first sentence of its docstring."""
+    tables = [_files_of(root, room.parent) for room in sorted((root / package).rglob("__init__.py"))]
+    return "\n".join(each for each in tables if each)
+
+
+def _files_of(root: Path, room: Path) -> str:
+    rows = [f"| `{file.name}` | {_sentence(file)} |" for file in sorted(room.glob("*.py")) if file.stem != "__init__"]
+    heading = f"### {room.relative_to(root)}"
+    return "\n".join([heading, "", "| | |", "|---|---|", *rows, ""]) if rows else ""
+
+
 def _rooms(package: Path) -> Iterator[tuple[str, Path]]:
     for door in sorted(package.rglob("__init__.py")):
         if door.parent != package:

@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_reco
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
-from bookkeeper_tx.protocol.bookie.messages import Continuation, Replied
+from bookkeeper_tx.protocol.bookie.requests import Continuation, Replied
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, join

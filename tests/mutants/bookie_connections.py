@@ -7,7 +7,7 @@ from bookkeeper_tx.protocol import v2_frames
 from bookkeeper_tx.protocol.bookie import v2, v3
 from bookkeeper_tx.protocol.bookie import v3_handshake as handshake
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.security.digest_md5 import DigestServer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol

@@ -5,7 +5,7 @@ from typing import Any
 from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.bookie import v2_handshake, v3, v3_handshake
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.security.digest_md5 import DigestServer
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import framing

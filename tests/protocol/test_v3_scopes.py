@@ -6,7 +6,7 @@ import pytest
 
 from bookkeeper_tx.protocol.bookie import v3
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2

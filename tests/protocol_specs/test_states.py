@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.model import LedgerState
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, ReadRequests, Request, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ReadRequests, Request, StartTls
 from bookkeeper_tx.security.authentication import Answer, BookieAuthProvider, Completed, ConnectionPeer
 from bookkeeper_tx.transport.channel import ChannelState
 from protocol_specs import states

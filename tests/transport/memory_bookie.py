@@ -6,7 +6,7 @@ from typing import Any
 
 from bookkeeper_tx.errors import NoSuchEntry, status_of
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, StartTls
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from compat_tests.client.tls_side import TlsSide
 from protocol_specs.wire import status as statuses

@@ -15,10 +15,10 @@ from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.bookie.storage import acceptable
+from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.messages import AddRequests
+from bookkeeper_tx.protocol.bookie.requests import AddRequests
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -59,7 +59,7 @@ class AddEntry:
         if self._availability.refuses_add(request.high_priority):
             return statuses.EREADONLY
         run = request.entries
-        if not acceptable.is_whole(run):
+        if not limits.is_whole(run):
             return statuses.EBADREQ
         try:
             ledger, records = self._keys.open(run.ledger_id, request.master_key)

@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.protocol.bookie.messages import BatchReadRequest, Buffer
+from bookkeeper_tx.protocol.bookie.requests import BatchReadRequest, Buffer
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses

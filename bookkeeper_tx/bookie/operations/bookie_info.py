@@ -4,7 +4,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.protocol.bookie.messages import BookieInfoRequest
+from bookkeeper_tx.protocol.bookie.requests import BookieInfoRequest
 from protocol_specs.wire import status as statuses
 
 log = Logger()

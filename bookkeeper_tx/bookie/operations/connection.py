@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from bookkeeper_tx.protocol.bookie.messages import Buffer, Replied, Request
+from bookkeeper_tx.protocol.bookie.requests import Buffer, Replied, Request
 from protocol_specs.wire.status import Status
 
 

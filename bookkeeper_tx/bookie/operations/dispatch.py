@@ -26,7 +26,7 @@ from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie import v2, v3, v3_batch_read
-from bookkeeper_tx.protocol.bookie.messages import Continuation, InContext, Request
+from bookkeeper_tx.protocol.bookie.requests import Continuation, InContext, Request
 from bookkeeper_tx.threads.worker import Threads
 
 Serve = Callable[[Any, Connection], None]

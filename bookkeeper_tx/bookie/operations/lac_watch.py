@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.protocol.bookie.messages import Continuation
+from bookkeeper_tx.protocol.bookie.requests import Continuation
 
 MILLISECONDS_PER_SECOND = 1000
 

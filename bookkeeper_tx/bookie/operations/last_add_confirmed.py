@@ -11,12 +11,12 @@ from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.bookie.storage import acceptable
+from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.messages import ReadLacRequest, WriteLacRequest
+from bookkeeper_tx.protocol.bookie.requests import ReadLacRequest, WriteLacRequest
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -51,7 +51,7 @@ class WriteLac:
         if self._availability.read_only:
             return statuses.EREADONLY
         body, ledger_id = request.body, request.ledger_id
-        if len(body) > acceptable.EXPLICIT_LAC_SIZE_MAX:
+        if len(body) > limits.EXPLICIT_LAC_SIZE_MAX:
             return statuses.EBADREQ
         try:
             ledger, records = self._keys.open(ledger_id, request.master_key)

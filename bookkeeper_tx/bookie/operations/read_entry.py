@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.messages import Buffer, ReadRequests
+from bookkeeper_tx.protocol.bookie.requests import Buffer, ReadRequests
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

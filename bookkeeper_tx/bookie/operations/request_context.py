@@ -3,7 +3,7 @@
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.protocol.bookie.messages import Replied, Request
+from bookkeeper_tx.protocol.bookie.requests import Replied, Request
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
@@ -38,17 +39,6 @@ class PlacedRun:
 def log_name(log_id: int, scoped: bool = False) -> str:
     """Return the file name of an entry log; ``scoped``: of one with entries of ledgers outside scope 0."""
     return f"{log_id:x}{spec.SCOPED_LOG_SUFFIX if scoped else spec.LOG_SUFFIX}"
-
-
-def location(log_id: int, record_offset: int) -> int:
-    """Return the location of the entry whose length word is at ``record_offset`` of a log."""
-    return (log_id << spec.LOCATION_LOG_ID_SHIFT) + record_offset + RECORD_LENGTH_SIZE
-
-
-def split_location(entry_location: int) -> tuple[int, int]:
-    """Return the log id of a location, and the offset of the entry's length word."""
-    log_id = entry_location >> spec.LOCATION_LOG_ID_SHIFT
-    return log_id, (entry_location & spec.LOCATION_OFFSET_MASK) - RECORD_LENGTH_SIZE
 
 
 def header(map_offset: int = 0, map_count: int = 0, scoped: bool = False) -> bytes:

@@ -7,7 +7,8 @@ from typing import NoReturn
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces, Piece, checksum_of
-from bookkeeper_tx.bookie.storage.entry_log import log_name, split_location
+from bookkeeper_tx.bookie.storage.entry_location import split_location
+from bookkeeper_tx.bookie.storage.entry_log import log_name
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.bookie.storage.stretch import checked_offsets, offsets_of
 from bookkeeper_tx.entry.entry_format import V1, V2

@@ -12,9 +12,10 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage import acceptable
+from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
-from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, split_location
+from bookkeeper_tx.bookie.storage.entry_location import split_location
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.flush import Flushed, HeaderChange, Snapshot, StorageFlush
 from bookkeeper_tx.bookie.storage.ledger import Ledger
@@ -119,7 +120,7 @@ class LedgerStorage:
 
         Raises BadRequest if it is another ledger's, or does not fit the header of the index.
         """
-        last_add_confirmed = acceptable.explicit_last_add_confirmed(ledger, body)
+        last_add_confirmed = limits.explicit_last_add_confirmed(ledger, body)
         if ledger.explicit_lac is not None and last_add_confirmed < explicit_lac_of(ledger.explicit_lac)[1]:
             return
         ledger.explicit_lac = bytes(body)
@@ -133,7 +134,7 @@ class LedgerStorage:
 
         Raises BadRequest for what cannot be stored, StorageFailed if the index cannot be read.
         """
-        acceptable.check_format(run)
+        limits.check_format(run)
         self._add(ledger, run, self._is_indexed)
 
     def replay(self, ledger: Ledger, run: EntryRun) -> None:
@@ -145,7 +146,7 @@ class LedgerStorage:
 
     def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
         """Take entries; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
-        acceptable.check_ids(run)
+        limits.check_ids(run)
         last = run.last_entry_id
         if run.first_entry_id > ledger.last_entry_id:
             self._active.add(run)

@@ -6,7 +6,7 @@ from weakref import WeakValueDictionary
 
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.storage import acceptable
+from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
@@ -59,7 +59,7 @@ class LedgerTable:
 
     def create(self, ledger_id: int, master_key: bytes) -> Ledger:
         """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for a bad id or key."""
-        acceptable.check_ledger(ledger_id, master_key)
+        limits.check_ledger(ledger_id, master_key)
         ledger = Ledger(ledger_id, master_key)
         self._keep(ledger)
         return ledger

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Protocol
 
 from bookkeeper_tx.errors import AuthenticationFailed, ProtocolViolation
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, ConnectionEvent
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ConnectionEvent
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 
 

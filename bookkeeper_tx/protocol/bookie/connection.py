@@ -6,7 +6,7 @@ from typing import Any
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v3, v3_handshake
 from bookkeeper_tx.protocol.bookie.auth import AuthRequest, ServerGate
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ConnectionPeer
 from protocol_specs import codecs, fields

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
-from bookkeeper_tx.protocol.bookie.messages import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
     ADD_OVERHEAD,

@@ -5,7 +5,7 @@ from attrs import frozen
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.bookie import v2
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing

@@ -21,7 +21,7 @@ from bookkeeper_tx.protocol.bookie import (
     v3_read_entry,
     v3_replies,
 )
-from bookkeeper_tx.protocol.bookie.messages import Answered, InContext, Request, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, InContext, Request, StartTls
 from bookkeeper_tx.protocol.bookie.v3_add_entry import AddRequests
 from bookkeeper_tx.protocol.bookie.v3_batch_read import BatchReadRequest
 from bookkeeper_tx.protocol.bookie.v3_bookie_info import BookieInfoRequest

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from bookkeeper_tx.entry.entry_format import V2
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed

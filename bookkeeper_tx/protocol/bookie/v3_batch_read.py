@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, ledger_id
 from protocol_specs.wire import status as statuses

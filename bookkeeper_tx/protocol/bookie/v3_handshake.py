@@ -5,7 +5,7 @@ from typing import Any
 from attrs import frozen
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered, Request, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, Request, StartTls
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN

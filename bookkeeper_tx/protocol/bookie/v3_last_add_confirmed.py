@@ -1,7 +1,7 @@
 """V3 requests about the explicit last add confirmed, and their replies (docs/protocol/last-add-confirmed.md)."""
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, ledger_id
 from protocol_specs.codecs import Malformed

@@ -1,7 +1,7 @@
 """The V3 request for the list of entries of a ledger, and its reply (docs/protocol/list-entries.md)."""
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import ledger_id
 from protocol_specs.wire import status as statuses

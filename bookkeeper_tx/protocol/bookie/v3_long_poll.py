@@ -1,7 +1,7 @@
 """V3 reads that wait for the last add confirmed: requests in, replies out (docs/protocol/long-poll.md)."""
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Buffer
+from bookkeeper_tx.protocol.bookie.requests import Buffer
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import ledger_id
 from protocol_specs.wire import status as statuses

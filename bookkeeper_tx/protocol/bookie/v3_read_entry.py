@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.messages import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
 from bookkeeper_tx.protocol.bookie.v3_long_poll import LongPollRequest
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, ledger_id

@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from compat_tests.wire.replies import parse
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

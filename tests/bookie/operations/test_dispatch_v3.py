@@ -8,7 +8,7 @@ import pytest
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.entry.entry_list import EntryList
-from bookkeeper_tx.protocol.bookie.messages import InContext
+from bookkeeper_tx.protocol.bookie.requests import InContext
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import v3_pb2
 from tests.bookie.operations.served import Bookie

@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.operations.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.bookie.storage.acceptable import EXPLICIT_LAC_SIZE_MAX
+from bookkeeper_tx.bookie.storage.limits import EXPLICIT_LAC_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from tests.bookie import seams
 from tests.bookie.seams import EIO, KEY, KEY_RECORD, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, run_of

@@ -17,7 +17,7 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2

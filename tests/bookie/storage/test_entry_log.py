@@ -2,14 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from bookkeeper_tx.bookie.storage.entry_log import (
-    EntryLogWriter,
-    PlacedRun,
-    ledgers_map,
-    location,
-    log_name,
-    split_location,
-)
+from bookkeeper_tx.bookie.storage.entry_location import location, split_location
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun, ledgers_map, log_name
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log as spec

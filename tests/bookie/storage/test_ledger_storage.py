@@ -6,8 +6,8 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.acceptable import INDEXED_ENTRY_ID_MAX
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.limits import INDEXED_ENTRY_ID_MAX
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, StorageFailed, Unauthorized
 from protocol_specs.fields import NO_ENTRY

@@ -11,7 +11,7 @@ from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.bookie import v2, v3
 from bookkeeper_tx.protocol.bookie.auth import ServerGate
 from bookkeeper_tx.protocol.bookie.connection import UNAUTHENTICATED_SIZE_MAX, ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken, ConnectionEvent, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ConnectionEvent, StartTls
 from bookkeeper_tx.security.authentication import Answer, Completed, ConnectionPeer
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol.bookie import v2, v3
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered, ConnectionBroken
+from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken
 from protocol_specs import fields, vectors
 from protocol_specs.wire.status import BY_V2_CODE, Status
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.protocol.bookie import v3
-from bookkeeper_tx.protocol.bookie.messages import Answered, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, StartTls
 from protocol_specs import fields, vectors
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2

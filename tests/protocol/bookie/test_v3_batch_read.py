@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.protocol.bookie import v3, v3_batch_read
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2

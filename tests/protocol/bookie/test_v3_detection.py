@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.protocol.bookie import v3
-from bookkeeper_tx.protocol.bookie.messages import Answered, InContext, StartTls
+from bookkeeper_tx.protocol.bookie.requests import Answered, InContext, StartTls
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from tests.protocol.bookie.v3_frames import KEY, add_part, decode, frame_of, response

@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.storage.acceptable: what may be stored, and that no refusal takes other adds with it."""
+"""bookkeeper_tx.bookie.storage.limits: what may be stored, and that no refusal takes other adds with it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.bookie.storage.acceptable import INDEXED_ENTRY_ID_MAX, check_ids, is_whole
+from bookkeeper_tx.bookie.storage.limits import INDEXED_ENTRY_ID_MAX, check_ids, is_whole
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.messages import Answered
+from bookkeeper_tx.protocol.bookie.requests import Answered
 from protocol_specs.wire import v3_pb2
 from tests.bookie.seams import KEY, LEDGER, entry, run_of
 from tests.protocol.bookie.v3_frames import frame_of
