@@ -64,13 +64,13 @@ class Options:
     metadata_timeout_ms: int = option(TIMEOUT, Use.CLUSTER, "How many ms the metadata store may take to answer", 10_000)
     ledger: int | None = option(LEDGER, Use.ENTRIES | _TABLES, "One ledger")
     ledgers: tuple[LedgerSpan, ...] | None = option(
-        LEDGERS, Use.ENTRIES | _TABLES, "Several ledgers: those of the ranges that there are. `0-` is all of them"
+        LEDGERS, Use.ENTRIES | _TABLES, "Several ledgers; of a range, those that exist. `0-` is all of them"
     )
     ledger_metadata: Mapping[str, str] = option(
         TEXT,
         Use.ENTRIES | _TABLES,
         "`ledgerMetadata.<key>`: all ledgers whose custom metadata has this value under this key, in capitals or not;"
-        " more than one: all of them",
+        " with several keys, those that have all of them",
         prefix=True,
     )
     manifest: str | None = option(
@@ -79,7 +79,7 @@ class Options:
     scope: int | None = option(
         SCOPE,
         Use.ENTRIES | _TABLES,
-        "Where `ledgers` and `ledgerMetadata.` look (BP-34): 0 is what Java knows",
+        "The scope of `ledgers` and `ledgerMetadata.` (BP-34); Java knows only scope 0",
         0,
     )
     ids: tuple[LedgerSpan, ...] = option(
@@ -92,7 +92,7 @@ class Options:
         required=Use.ORPHANS,
     )
     path: str | None = option(TEXT, Use.ENTRYLOG, "A file, a directory or a pattern of them")
-    paths: tuple[str, ...] = option(PATHS, Use.ENTRYLOG, "Several of them", default=(), shown="")
+    paths: tuple[str, ...] = option(PATHS, Use.ENTRYLOG, "Several paths", default=(), shown="")
 
     # What is read of them
     starting_offsets: Offsets | None = option(
@@ -114,13 +114,13 @@ class Options:
     allow_recovery: bool = option(
         BOOLEAN,
         Use.READ,
-        "Open ledgers are recovered first: **whoever writes to them is fenced**, and they are closed",
+        "Open ledgers are recovered first: **their writers are fenced**, and they are closed",
         False,
     )
     fail_on_data_loss: bool = option(
         BOOLEAN,
         Use.ENTRIES,
-        "A ledger that is not there, and an entry that no bookie has in good order, fail the query; `false`: they are"
+        "A ledger that does not exist, and an entry that no bookie has in good order, fail the query; `false`: they are"
         " left out, counted in the log, and shown by `includeLost`",
         True,
     )
@@ -138,20 +138,20 @@ class Options:
         BOOLEAN, Use.ENTRIES, "Column `lac`: the last add confirmed that the entry was written with", False
     )
     include_length: bool = option(
-        BOOLEAN, Use.ENTRIES, "Column `length`: payload bytes of the ledger up to this entry, with it", False
+        BOOLEAN, Use.ENTRIES, "Column `length`: payload bytes of the ledger up to and including this entry", False
     )
     include_digest: bool = option(
         BOOLEAN,
         Use.ENTRIES | Use.ENTRYLOG,
-        "Column `digest_ok`: false for an entry that bookies have, but none in good order. Without it such an entry is"
-        " lost (`failOnDataLoss`). Of entry logs: whether it matches; null for a MAC",
+        "Column `digest_ok`: false for an entry that bookies have, but none in good order. Without this column such an"
+        " entry is lost (`failOnDataLoss`). For entry logs: whether the digest matches; null for a MAC",
         False,
     )
     include_bookie: bool = option(BOOLEAN, Use.ENTRIES, "Column `bookie`: the one that gave the entry", False)
     include_lost: bool = option(
         BOOLEAN,
         Use.ENTRIES,
-        "Column `lost`: null, or why an entry could not be read; such entries become rows then."
+        "Column `lost`: null, or why an entry could not be read. Lost entries are rows then."
         " Only with `failOnDataLoss=false`",
         False,
     )
@@ -160,7 +160,7 @@ class Options:
         BOOLEAN, Use.REPLICAS, "A row for each copy of each entry, and not for each bookie's part of a ledger", False
     )
     entries: EntryRanges | None = option(
-        ENTRY_RANGES, Use.REPLICAS, "Only these entries of the ledgers it names; others are looked at as a whole"
+        ENTRY_RANGES, Use.REPLICAS, "Only these entries of the named ledgers; other ledgers are read whole"
     )
 
     # How it is spread and read
@@ -208,14 +208,14 @@ class Options:
     digest_type: DigestType | None = option(
         DIGEST,
         _READERS | Use.SINK | Use.ENTRYLOG,
-        "How entries are protected. Needed to read ledgers only whose metadata does not say it, and entry logs",
+        "How entries are protected. Needed for entry logs, and for ledgers whose metadata does not name it",
         shown="as the metadata says; `crc32c` to write and for entry logs",
     )
     read_timeout_ms: int = option(
-        TIMEOUT, _READERS, "How many ms a bookie may take to answer; then the next is asked", 10_000
+        TIMEOUT, _READERS, "How many ms a bookie may take to answer; after that the next one is asked", 10_000
     )
     num_retries: int = option(number(0, 1000), _READERS, "How often all bookies that have an entry are asked again", 3)
-    retry_interval_ms: int = option(WAIT, _READERS, "How many ms to wait before that", 200)
+    retry_interval_ms: int = option(WAIT, _READERS, "How many ms to wait before each of these retries", 200)
     client_keys: Mapping[str, str] = option(
         TEXT,
         Use.CLUSTER,
@@ -228,7 +228,7 @@ class Options:
     # Writing
     ensemble_size: int = option(COUNT, Use.SINK, "Bookies of a ledger", 3)
     write_quorum_size: int = option(COUNT, Use.SINK, "Bookies that get an entry", 3, alias="writeQuorum")
-    ack_quorum_size: int = option(COUNT, Use.SINK, "Bookies that must have it", 2, alias="ackQuorum")
+    ack_quorum_size: int = option(COUNT, Use.SINK, "Bookies that must have an entry", 2, alias="ackQuorum")
     sink_id: str | None = option(TEXT, Use.SINK, "Name of the sink, under which its ledgers are published")
     max_ledger_bytes: int | None = option(SIZE, Use.SINK, "Payload bytes of a ledger; then another is begun")
     max_ledger_entries: int | None = option(COUNT, Use.SINK, "Entries of a ledger; then another is begun")
