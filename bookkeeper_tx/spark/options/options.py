@@ -176,8 +176,8 @@ class Options:
     pushdown: bool = option(
         BOOLEAN,
         Use.READ | _TABLES,
-        "Filters on ids decide what is read at all. **Only if one query uses what was loaded**: Spark up to 4.3 answers"
-        " the next one, with another filter or none, with the rows of the first",
+        "Filters on ids decide which entries are read at all. **Only if one query uses the DataFrame**: Spark up to 4.3"
+        " answers the next query, with another filter or none, with the rows of the first",
         False,
     )
     batch: bool = option(BOOLEAN, _READERS, "Ask bookies for many entries at once (BP-62) where they can", True)

@@ -228,7 +228,7 @@ def _resolved(ledger: KnownLedger, offsets: Offsets | None, name: str, options: 
 
 
 def check_scopes(snapshot: Snapshot, has_scope_column: bool) -> None:
-    """Raise InvalidArgument if rows of different ledgers could not be told apart."""
+    """Raise InvalidArgument if rows of different ledgers would be indistinguishable."""
     scopes = {LedgerId(each.ledger_id).scope_id for each in snapshot.ledgers}
     if len(scopes) > 1 and not has_scope_column:
         raise InvalidArgument(

@@ -1,1 +1,1 @@
-"""Ledgers as streams: offsets, the end of what may be read, micro-batches."""
+"""Ledgers as streams: offsets, the ends of ledgers, micro-batches."""

@@ -47,7 +47,7 @@ class Driver:
         self._log = log
 
     def run(self, scenario: str) -> None:
-        """Run a scenario in its session; raises AssertionError with what it says if it fails."""
+        """Run a scenario in its session; raises AssertionError with its text if it fails."""
         self.ask(scenario)
 
     def ask(self, line: str) -> None:

@@ -147,7 +147,7 @@ class Sink:
         return [entries[entry_id] for entry_id in sorted(entries)]
 
     def sweep_all(self) -> Any:
-        """Sweep without any grace, and see that what is published stays."""
+        """Sweep without any grace time, and check that published ledgers stay."""
         before = self.published_ids(), self.rows()
         report = sweep(self.uri, self.name, grace_s=0.0, now_s=time.time() + 1)
         assert (self.published_ids(), self.rows()) == before

@@ -28,8 +28,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     directory = tmp_path_factory.mktemp("spark")
     events = directory / "events"
     events.mkdir()
-    # Functions of test modules are sent to the workers by name.  Only the JVM keeps the path: what else a run starts
-    # is not to find the repository by it.
+    # Functions of test modules are sent to the workers by name.  Only the JVM keeps the path: other processes of
+    # a run must not find the repository by it.
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(paths))

@@ -54,7 +54,7 @@ def _watched_tasks(tasks: Any) -> Any:
 
 
 class SpySource(LedgerSource):
-    """Format ``bookkeeper-spy``: what ``bookkeeper`` reads.
+    """Format ``bookkeeper-spy``: it reads as ``bookkeeper`` does.
 
     Fails where Twisted is loaded, or more than one connection to a bookie was made by a task."""
 

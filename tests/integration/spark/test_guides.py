@@ -137,7 +137,7 @@ def finish(query: Any) -> None:
 def test_tables(guides: Guides) -> None:
     logs = guides.directory / "var" / "bookkeeper"
     logs.mkdir(parents=True)
-    guides.cluster.restart(0)  # what is in memory goes to the entry logs
+    guides.cluster.restart(0)  # entries in memory go to the entry logs
     (logs / "ledgers").symlink_to(guides.cluster.bookies[0].directory / "data")
     names = guides.run("spark-tables.md")
     assert names["copies"].count() == 3 * COUNT

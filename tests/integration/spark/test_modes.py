@@ -57,7 +57,7 @@ def fill(cluster: LocalCluster, client: OurClient, password_file: Path) -> Site:
     whole, striped = closed(COUNT, 2, 2, 2), closed(COUNT, 2, 1, 1)
     guarded = closed(GUARDED_COUNT, 2, 2, 2, password=PASSWORD, digest=DigestType.MAC)
     for index in range(2):
-        cluster.restart(index)  # what is in memory goes to the entry logs
+        cluster.restart(index)  # entries in memory go to the entry logs
     return Site(
         uri=cluster.metadata_uri,
         whole=whole,

@@ -84,7 +84,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 3, DigestType.CRC32C, b"", ledger_id=SCOPED)
         append_and_close(scoped, payloads(SMALL_COUNT))
         for index in range(3):
-            cluster.restart(index)  # what is in memory goes to the entry logs
+            cluster.restart(index)  # entries in memory go to the entry logs
         yield Site(cluster, whole, striped, absent, garbled, unfinished.ledger_id, deleted)
 
 

@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with LocalCluster(tmp_path_factory.mktemp("watched"), bookie_count=1) as cluster:
         with OurClient(cluster.metadata_uri) as client:
             ledger = append_and_close(client.create_ledger(), payloads(COUNT))
-        cluster.restart(0)  # what is in memory goes to the entry logs
+        cluster.restart(0)  # entries in memory go to the entry logs
         logs = cluster.directory / "bookie-0" / "data" / "current" / "*.log"
         yield Site(cluster.metadata_uri, ledger, str(logs))
 

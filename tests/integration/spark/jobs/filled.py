@@ -48,7 +48,7 @@ def fill(cluster: LocalCluster, client: OurClient) -> Filled:
     scoped = wait_for(client.bookkeeper.create_ledger, 3, 3, 3, DigestType.CRC32C, b"", ledger_id=LedgerId(5, 7))
     append_and_close(scoped, payloads(4))
     for index in range(3):
-        cluster.restart(index)  # what is in memory goes to the entry logs
+        cluster.restart(index)  # entries in memory go to the entry logs
     return Filled(cluster, whole, striped, mac, unfinished.ledger_id, scoped.ledger_id, deleted)
 
 
