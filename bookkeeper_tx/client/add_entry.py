@@ -169,7 +169,7 @@ class Adds:
         add.refused |= slot.bit
         slot.error = error
         if self._worth_replacing(slot):
-            self._context.bookies.suspect(slot.bookie_id, error)
+            self._context.bookies.quarantine(slot.bookie_id, error)
             self._broken.append(slot)
             if not self._changing:
                 self._changing = True

@@ -1,4 +1,4 @@
-"""The bookies that can be written to, and those that failed lately."""
+"""The bookies that can be written to, and the quarantine of those that failed lately."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -14,15 +14,15 @@ from bookkeeper_tx.quorums.placement import Placement
 
 
 class BookieWatcher:
-    """Keeps the set of writable bookies as the metadata store tells it, and chooses among them."""
+    """Keeps the set of writable bookies that the metadata store reports, and chooses among them."""
 
     def __init__(self, store: ClientMetadataStore, clock: IReactorTime, placement: Placement) -> None:
         self._store = store
         self._clock = clock
         self._placement = placement
         self._stop_watching: Callable[[], None] | None = None
-        self.suspects: dict[BookieId, float] = {}
-        """Bookies that failed lately and until when that counts; :attr:`suspected` without those past it."""
+        self.quarantined_until: dict[BookieId, float] = {}
+        """Bookie → the time at which its quarantine ends; :attr:`quarantined` drops those that are past it."""
         self.writable: frozenset[BookieId] = frozenset()
         self.generation = 0
         """Grows whenever the set of writable bookies changes: a failed replacement is worth another try."""
@@ -49,30 +49,30 @@ class BookieWatcher:
             self.generation += 1
 
     def _changed(self) -> None:
-        # A store that cannot be reached leaves us with the set we know; the next change or want of bookies asks.
+        # If the store cannot be reached, the set stays as it is; the next change, or shortage of bookies, asks again.
         Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote)
 
-    def suspect(self, bookie_id: BookieId, error: BookKeeperError) -> None:
-        """Remember that ``bookie_id`` failed with ``error``, if that says something about the bookie."""
+    def quarantine(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
         if isinstance(error, (BookieUnavailable, RequestTimedOut, TooManyRequests)):
-            self.suspects[bookie_id] = self._clock.seconds() + QUARANTINE_S
+            self.quarantined_until[bookie_id] = self._clock.seconds() + QUARANTINE_S
 
     @property
-    def suspected(self) -> Mapping[BookieId, float]:
-        """The bookies to ask last."""
-        if self.suspects:
+    def quarantined(self) -> Mapping[BookieId, float]:
+        """The bookies in quarantine: they are asked last."""
+        if self.quarantined_until:
             now = self._clock.seconds()
-            for bookie_id in [each for each, until in self.suspects.items() if until <= now]:
-                del self.suspects[bookie_id]
-        return self.suspects
+            for bookie_id in [each for each, until in self.quarantined_until.items() if until <= now]:
+                del self.quarantined_until[bookie_id]
+        return self.quarantined_until
 
     async def choose(self, size: int, excluded: Collection[BookieId] = ()) -> tuple[BookieId, ...]:
         """Return a new ensemble with none of ``excluded`` in it.  Raises :class:`NotEnoughBookies`."""
         try:
-            return self._placement.choose(size, self.writable, excluded, self.suspected)
+            return self._placement.choose(size, self.writable, excluded, self.quarantined)
         except NotEnoughBookies:
             await self.refresh()
-            return self._placement.choose(size, self.writable, excluded, self.suspected)
+            return self._placement.choose(size, self.writable, excluded, self.quarantined)
 
     async def replace(
         self, ensemble: tuple[BookieId, ...], broken: Mapping[int, BookieId], avoided: Collection[BookieId] = ()
@@ -82,10 +82,10 @@ class BookieWatcher:
         Raises :class:`NotEnoughBookies`.
         """
         try:
-            return self._placement.replace(ensemble, broken, self.writable, avoided, self.suspected)
+            return self._placement.replace(ensemble, broken, self.writable, avoided, self.quarantined)
         except NotEnoughBookies:
             await self.refresh()
-            return self._placement.replace(ensemble, broken, self.writable, avoided, self.suspected)
+            return self._placement.replace(ensemble, broken, self.writable, avoided, self.quarantined)
 
 
 def _ignore_remote(failure: Any) -> None:

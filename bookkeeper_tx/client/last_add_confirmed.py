@@ -121,7 +121,7 @@ class LastEntriesRead:
         if error is None or isinstance(error, (NoSuchEntry, NoSuchLedger)):
             self._answered |= 1 << index
         else:
-            self._context.bookies.suspect(self._bookies[index], error)
+            self._context.bookies.quarantine(self._bookies[index], error)
             self._errors.append((self._bookies[index], error))
         if self._quorum.covered(self._answered):
             self.deferred.callback(LastEntries(self._last_add_confirmed, self._lengths))

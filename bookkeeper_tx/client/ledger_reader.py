@@ -36,7 +36,7 @@ class LedgerReader(LedgerView):
             return fail(self.out_of_range("entry_id", entry_id))
         current = self._current
         read = EntryRead(self, entry_id, current)
-        if current.first_entry_id <= entry_id <= current.last_entry_id and not self._suspects:
+        if current.first_entry_id <= entry_id <= current.last_entry_id and not self._quarantined_until:
             channel = current.channels[entry_id % self._ensemble_size]
             channel.read_entry(self.ledger_id, entry_id, read.replied)
         else:

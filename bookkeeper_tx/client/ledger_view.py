@@ -36,7 +36,7 @@ class LedgerView:
         metadata = versioned.metadata
         self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
         self._ensemble_size = metadata.ensemble_size
-        self._suspects = context.bookies.suspects
+        self._quarantined_until = context.bookies.quarantined_until
         self._versioned = versioned
         self._replicas: list[Replicas] = []
         self._current: Replicas

@@ -1,9 +1,9 @@
 """One wait for the last add confirmed of a ledger that is being written (docs/protocol/long-poll.md).
 
-It asks one bookie of the last ensemble after another by long poll, each a little later than the one before, until one
-of them knows a last add confirmed past what the reader has.  A bookie that fails is asked again after a while; when all
-do, as those that speak no V3, the ensemble is asked every so often by plain reads.  A change of the metadata, which
-tells that the ledger was closed or goes on elsewhere, ends or redirects the wait at once.
+It sends long polls to the bookies of the last ensemble, each a little later than the one before, until one of them
+knows a last add confirmed past the reader's.  A bookie that fails is asked again after a while.  When all fail, as
+bookies without V3 do, the ensemble is asked by plain reads from time to time.  A change of the metadata ends the wait
+at once when the ledger was closed, and redirects it when the ensemble was changed.
 """
 
 from collections.abc import Callable
@@ -26,20 +26,20 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import BookieId, Entry, ledger_name
 
 POLL_MAX_S = 30.0
-"""Longest single long poll: by then a connection that is dead without having said so is noticed."""
+"""Longest single long poll: it bounds the time until a connection that died silently is noticed."""
 
 SPECULATION_S = 1.5
-"""How much later than the last one the next bookie is asked as well; one of them may be slow, or behind the others."""
+"""Time between the polls to one bookie and to the next: the first may be slow, or may know less than the others."""
 
 AGAIN_S = 0.5
-"""How long a bookie that failed, or answered without having waited, is left alone."""
+"""Pause before a bookie is asked again that failed or answered without waiting, and between plain reads."""
 
 
 class TailWait:
-    """One wait; ``deferred`` fires with (last add confirmed, the entry behind ``beyond`` or None).
+    """One wait; ``deferred`` fires with (last add confirmed, the entry after ``beyond`` or None).
 
-    It fires when the last add confirmed is past ``beyond``, when the ledger is closed, or after ``timeout_s`` with what
-    is known then.  It fails when no bookie has answered by then, or when the ledger is deleted.
+    It fires when the last add confirmed is past ``beyond``, when the ledger is closed, or after ``timeout_s`` with the
+    last add confirmed known then.  It fails when no bookie has answered by then, or when the ledger is deleted.
     """
 
     def __init__(self, reader: LedgerView, beyond: int, timeout_s: float) -> None:
@@ -51,7 +51,7 @@ class TailWait:
         self._ensemble: tuple[BookieId, ...] = ()
         self._unasked: list[BookieId] = []
         self._polls: dict[BookieId, Callable[[], None]] = {}
-        """How to give up the long polls that wait."""
+        """Bookie → the function that gives up the long poll that waits there."""
         self._calls: set[IDelayedCall] = set()
         self._errors: dict[BookieId, BookKeeperError] = {}
         """The bookies that failed the last time they were asked."""
@@ -77,12 +77,13 @@ class TailWait:
     def _ask_ensemble(self) -> None:
         self._drop_polls()
         ensemble = self._reader.metadata.last_fragment.ensemble
-        # The entry that will tell is the one behind that which is waited for; best if its bookie has both.
+        # Entry beyond + 1 is confirmed by an add of entry beyond + 2: begin with the first bookie of its write set,
+        # which stores both entries if the write quorum is above 1.
         first = self._beyond + 2
         order = [ensemble[(first + step) % len(ensemble)] for step in range(len(ensemble))]
         self._ensemble = ensemble
-        suspected = self._reader.context.bookies.suspected
-        self._unasked = sorted(order, key=lambda bookie_id: bookie_id in suspected)
+        quarantined = self._reader.context.bookies.quarantined
+        self._unasked = sorted(order, key=lambda bookie_id: bookie_id in quarantined)
         self._ask_next()
 
     def _ask_next(self) -> None:
@@ -96,7 +97,8 @@ class TailWait:
             return
         reader, now = self._reader, self._clock.seconds()
         wait_s = min(POLL_MAX_S, max(0.0, self._deadline - now))
-        # The first question to a bookie is how it stands: some wait before they have looked.
+        # The first poll to a bookie does not wait: Java's DbLedgerStorage lets the first long poll of a ledger wait its
+        # whole time even if the last add confirmed is past ``beyond`` already (S6 in docs/protocol/errata.md).
         timeout_ms = ceil(wait_s * 1000) if bookie_id in reader.polled else 0
         reader.polled.add(bookie_id)
         channel = reader.context.channel(bookie_id, reader.ledger_id)
@@ -116,7 +118,7 @@ class TailWait:
             except DigestMismatch as mismatch:
                 error = mismatch
         if isinstance(error, (NoSuchEntry, NoSuchLedger)):
-            # Nothing is stored there yet, so nothing is to be waited for.
+            # The bookie stores nothing of the ledger yet, so it did not wait.
             self._answered = True
             self._errors.pop(bookie_id, None)
             self._later(AGAIN_S, self._poll, bookie_id)
@@ -135,7 +137,7 @@ class TailWait:
                 self._poll(bookie_id)
 
     def _verified(self, entry_id: int, entry: bytes) -> Entry | None:
-        """Return the entry that came along; raises DigestMismatch."""
+        """Return the entry of the reply, None if it is another entry than the next; raises DigestMismatch."""
         if entry_id != self._beyond + 1:
             return None
         reader = self._reader
@@ -147,10 +149,10 @@ class TailWait:
             self._fail(error)
             return
         if not isinstance(error, TooManyRequests):
-            # Too many long polls, that is: other requests are as welcome as ever.
-            self._reader.context.bookies.suspect(bookie_id, error)
+            # The bookie has too many long polls; it serves other requests as before, so no quarantine.
+            self._reader.context.bookies.quarantine(bookie_id, error)
         self._errors[bookie_id] = error
-        # It may be another process, of another release, the next time.
+        # The next poll may reach another process, of another release: let its first one not wait either.
         self._reader.polled.discard(bookie_id)
         self._later(AGAIN_S, self._poll, bookie_id)
         self._ask_next()
@@ -159,7 +161,7 @@ class TailWait:
 
     @staticmethod
     def _hopeless(error: BaseException) -> bool:
-        """Return whether no other bookie, and no later time, can make ``error`` good."""
+        """Return whether neither another bookie nor another attempt can succeed after ``error``."""
         if not isinstance(error, BookKeeperError):
             return True
         return isinstance(error, LocalError) and not isinstance(error, LedgerScopeNotSupported)
@@ -208,7 +210,7 @@ class TailWait:
             self._later(AGAIN_S, self._look_again)
 
     def _look_again(self) -> None:
-        """Something new may be known: see whether the wait is over, or goes on elsewhere."""
+        """After new knowledge: end the wait, refresh the metadata, or turn to a new ensemble, as needed."""
         reader = self._reader
         if self._over:
             return
@@ -240,7 +242,7 @@ class TailWait:
         self.deferred.errback(error)
 
     def _end(self) -> None:
-        """Give up all that is under way; what is still answered is inert."""
+        """Give up everything under way; later answers have no effect."""
         self._over = True
         self._stop_listening()
         for call in self._calls:

@@ -108,7 +108,7 @@ class _Attempts:
         """The replica asked has failed with ``error``; return whether there is another."""
         bookie_id = self.replicas.bookies[self._order[self._at]]
         reader = self._reader
-        reader.context.bookies.suspect(bookie_id, error)
+        reader.context.bookies.quarantine(bookie_id, error)
         self.error = more_telling(self.error, of_replica(error, reader.ledger_id, self._entry_id, bookie_id))
         self._at += 1
         return self._at < len(self._order)

@@ -150,7 +150,7 @@ class PrefixRead:
         reader = self._reader
         if error is not self._lacking:
             bookie_id = self._replicas.bookies[self._order[self._at]]
-            reader.context.bookies.suspect(bookie_id, error)
+            reader.context.bookies.quarantine(bookie_id, error)
             self._error = more_telling(self._error, of_replica(error, reader.ledger_id, self._first, bookie_id))
         self._at += 1
         if self._at < len(self._order):

@@ -100,7 +100,7 @@ class RecoveryRead:
         if isinstance(error, (NoSuchEntry, NoSuchLedger)):
             self._absent += 1
         else:
-            self._context.bookies.suspect(bookie_id, error)
+            self._context.bookies.quarantine(bookie_id, error)
             self._errors.append((bookie_id, error))
         if self._absent >= self._quorum.absence_size:
             self.deferred.callback(None)

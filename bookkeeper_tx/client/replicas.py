@@ -39,10 +39,10 @@ class Replicas:
     def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:
         """Return the indices of the bookies that store ``entry_id``, those that failed lately last."""
         write_set = self.write_sets[entry_id % len(self.bookies)]
-        suspected = context.bookies.suspected
-        if not suspected:
+        quarantined = context.bookies.quarantined
+        if not quarantined:
             return write_set
-        return sorted(write_set, key=lambda index: self.bookies[index] in suspected)
+        return sorted(write_set, key=lambda index: self.bookies[index] in quarantined)
 
 
 def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:

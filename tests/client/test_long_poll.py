@@ -150,7 +150,7 @@ def test_too_many_long_polls_are_no_fault_of_a_bookie(tailed: Tailed, monkeypatc
     monkeypatch.setattr(PuppetBookie, "poll", refuse)
     found = tailed.wait()
     tailed.advance(2)
-    assert tailed.reader.context.bookies.suspected == {}
+    assert tailed.reader.context.bookies.quarantined == {}
     tailed.append(1)
     tailed.advance(1)
     assert found == [2], "plain reads serve"
