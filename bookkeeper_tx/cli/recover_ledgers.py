@@ -20,10 +20,11 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 
 async def recover_all(reactor: Any, asked: dict[str, Any]) -> None:
-    """Recover one ledger after the other; say of each how it went."""
+    """Recover one ledger after the other; write a line of JSON for each."""
     from bookkeeper_tx.client.client import BookKeeper
 
-    # From our parent, who could have anything done by other means.
+    # Unpickling runs any code that the pickle names.  That is safe here: standard input comes from the parent process
+    # alone, which has the rights of this one and could run any code itself.
     config: ClientConfig = pickle.loads(base64.b64decode(asked["config"]))
     if any(ledger_id >= SCOPED_MIN for ledger_id in asked["ledgers"]):
         config = evolve(config, protocol=WireProtocol.V3)  # V2 cannot name a ledger of a scope
@@ -45,7 +46,7 @@ async def recover_all(reactor: Any, asked: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Do what standard input asks for."""
+    """Recover the ledgers that standard input names."""
     from bookkeeper_tx.cli.run import run
 
     asked = json.load(sys.stdin)

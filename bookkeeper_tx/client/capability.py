@@ -1,8 +1,8 @@
-"""What each bookie can: whether it serves batch read, whether it knows ledger scopes (docs/protocol/batch-read.md).
+"""The capabilities of each bookie: batch read and ledger scopes (docs/protocol/batch-read.md).
 
-A bookie that lacks something may say so by closing the connection, so the first such request to a bookie of unknown
-capability is a probe, of which one at a time is under way; others wait for what it finds.  A bookie that publishes what
-it can need not be probed.
+A bookie that lacks a capability may say so by closing the connection.  So the first such request to a bookie of unknown
+capability is a probe: one at a time is under way, and other requests wait for its result.  A bookie that publishes its
+capabilities is not probed.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ WAITING_MAX = 50_000
 
 
 class Capability(Enum):
-    """What is known of a bookie."""
+    """What is known of one capability of one bookie."""
 
     UNKNOWN = "unknown"
     PROBED = "a probe is under way"
@@ -34,7 +34,7 @@ class _Knowledge:
 
 
 class Capabilities:
-    """Remembers of each bookie whether it can one thing, until that expires."""
+    """Remembers for each bookie whether it has one capability, such as batch read; forgets it after ``expiry_s``."""
 
     def __init__(self, clock: IReactorTime, expiry_s: float) -> None:
         self._clock = clock
@@ -42,14 +42,14 @@ class Capabilities:
         self._known: dict[BookieId, _Knowledge] = {}
         self._waiting: dict[BookieId, list[Callable[[BookKeeperError | None], None]]] = {}
         self._interruptions: dict[BookieId, int] = {}
-        """How many there were when the bookie was last looked up, if any."""
+        """The number of interruptions at the last call of :meth:`of`; absent if it was 0 so far."""
         self._ever_served: set[BookieId] = set()
 
     def of(self, bookie_id: BookieId, interruptions: int) -> Capability:
         """Return what is known of ``bookie_id`` now.
 
-        ``interruptions`` is how often the connection to it was lost or could not be made: behind the next one may be
-        another process, of an older release.
+        ``interruptions`` is how often the connection to it was lost or could not be made.  The next connection may lead
+        to another process, of an older release.
         """
         known = self._known.get(bookie_id)
         if interruptions != self._interruptions.get(bookie_id, 0):
@@ -67,18 +67,18 @@ class Capabilities:
     def ever_served(self, bookie_id: BookieId) -> bool:
         """Return whether the bookie has answered such a request, and there was no interruption since.
 
-        Then "bad request" is about the request.
+        If so, "bad request" is about the request and not about the capability.
         """
         return bookie_id in self._ever_served
 
     def begin_probe(self, bookie_id: BookieId) -> None:
-        """Say that a bookie of unknown capability is asked; one of the four below must follow."""
+        """Note that a probe of the bookie begins; a call of one of the four methods below must follow."""
         self._waiting[bookie_id] = []
 
     def wait(self, bookie_id: BookieId, ended: Callable[[BookKeeperError | None], None]) -> None:
-        """Call ``ended(None)`` when the probe under way has found out, ``ended(error)`` when it has not.
+        """Call ``ended(None)`` when the probe under way has a result, ``ended(error)`` when it has failed.
 
-        With too many waiting already, that is at the next turn of the clock, with an error.
+        If too many requests wait already, ``ended`` gets an error at the next turn of the clock.
         """
         waiting = self._waiting[bookie_id]
         if len(waiting) < WAITING_MAX:
@@ -88,7 +88,7 @@ class Capabilities:
             self._clock.callLater(0, ended, error)
 
     def advertised(self, bookie_id: BookieId) -> None:
-        """The bookie has published that it can."""
+        """The bookie has published that it has the capability."""
         self._learn(bookie_id, Capability.SERVES)
 
     def serves(self, bookie_id: BookieId) -> None:
@@ -97,11 +97,11 @@ class Capabilities:
         self._learn(bookie_id, Capability.SERVES)
 
     def lacks(self, bookie_id: BookieId) -> None:
-        """The bookie has said in one way or another that it cannot."""
+        """The bookie has shown, in one way or another, that it lacks the capability."""
         self._learn(bookie_id, Capability.LACKS)
 
     def unknown(self, bookie_id: BookieId, error: BookKeeperError) -> None:
-        """Nothing was learnt, because of ``error``; what was known holds no more."""
+        """``error`` leaves the capability unknown: earlier knowledge is dropped, and waiting requests get the error."""
         self._known.pop(bookie_id, None)
         for ended in self._waiting.pop(bookie_id, ()):
             ended(error)

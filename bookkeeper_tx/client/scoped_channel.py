@@ -1,8 +1,9 @@
 """Requests about ledgers of a scope other than 0 (BP-34), only to bookies that know scopes.
 
-A bookie that knows none overlooks the scope and would serve the ledger of the same lower half in scope 0.  So whether
-it does is known before anything is sent: from what it publishes, or, if it publishes nothing, from a harmless question
-on a connection of its own, whose answer repeats the scope or does not.
+A bookie that knows no scopes overlooks the scope and would serve the ledger of the same lower half in scope 0.  So no
+request is sent before the client knows that the bookie knows scopes.  The client takes that from the capabilities that
+the bookie publishes.  If it publishes nothing, the client sends a harmless read of the last add confirmed on a
+connection of its own: the answer of a bookie that knows scopes repeats the scope.
 """
 
 from collections.abc import Callable
@@ -26,11 +27,14 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
-"""Errors of a bookie that has looked for the ledger, in the scope that was checked."""
+"""Errors of a bookie that has looked for the ledger; its answer repeated the scope."""
 
 
 class ScopedChannel:
-    """A channel for requests about one ledger of a scope other than 0; requests wait for what is found out."""
+    """A channel for requests about one ledger of a scope other than 0.
+
+    Requests wait until it is known whether the bookie knows scopes.
+    """
 
     def __init__(
         self,
@@ -175,9 +179,9 @@ class ScopedChannel:
             self._not_told(error)
 
     def _not_told(self, error: BookKeeperError) -> None:
-        """What was known has expired and cannot be asked for now, or was never known."""
+        """The bookie could not be asked whether it knows scopes, for the first time or again after the expiry."""
         if self._scopes.ever_served(self._bookie_id):
-            # There was no interruption, so it is the same process, and that can what it could.
+            # There was no interruption, so it is the same process, and its capabilities have not changed.
             self._scopes.serves(self._bookie_id)
         else:
             self._scopes.unknown(self._bookie_id, error)
