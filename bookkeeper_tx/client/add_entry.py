@@ -1,7 +1,7 @@
 """Adding entries: to the whole write quorum at once, acknowledged by the ack quorum, completed strictly in order.
 
-The writer and recovery share this; they differ in where a new ensemble is written down, which is what ``replace`` is
-for.  This is the hot path of appending: a handful of operations an entry, one C-made callable a replica.
+The writer and recovery share this.  They differ in where they write down a new ensemble, so each passes its own
+``replace``.  This is the hot path of appending: a handful of operations an entry, one C-made callable a replica.
 """
 
 from collections import deque
@@ -60,10 +60,11 @@ class Adds:
         self._write_slots: list[tuple[Slot, ...]] = []
         self._arrange()
         self.fragment_start = last_add_confirmed + 1
-        """Where the entries begin that the bookies in the slots store."""
+        """Id of the first entry that the bookies in the slots store."""
         self._broken: list[Slot] = []
         self._avoided_until: dict[BookieId, float] = {}
-        """Bookies that failed here lately: two that take turns in failing must not change the ensemble for ever."""
+        """Bookies that failed here lately, and until when they are avoided.  Otherwise two bookies that fail in turns
+        would change the ensemble for ever."""
         self._changing = False
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self.pending: deque[PendingAdd] = deque()
@@ -71,9 +72,9 @@ class Adds:
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
         self.error: BookKeeperError | None = None
-        """What ended this, if it has ended."""
+        """The error that ended this, if any."""
         self.on_progress: Callable[[], None] | None = None
-        """Called after entries were completed or have failed, while it is set."""
+        """If set, it is called whenever entries were completed or have failed."""
 
     @property
     def ensemble(self) -> tuple[BookieId, ...]:
@@ -107,14 +108,14 @@ class Adds:
         return deferred
 
     async def force(self) -> None:
-        """Have every bookie of the ensemble make durable what was acknowledged before."""
+        """Have every bookie of the ensemble make the entries acknowledged before durable."""
         await ForceLedger(self._ledger_id, self.bookies).start()
 
     async def settle(self) -> None:
-        """Confirm what is acknowledged and not confirmed, if there is any such thing."""
+        """Confirm the entries that are acknowledged and not confirmed; here there are none."""
 
     def fail(self, error: BookKeeperError) -> None:
-        """End with ``error``: every pending entry fails, and every later one must not be pushed."""
+        """End with ``error``: every pending entry fails, and every later one fails at once."""
         if self.error is None:
             self.error = error
         failed = list(self.pending)
@@ -134,7 +135,7 @@ class Adds:
                 self._complete()
 
     def _complete(self) -> None:
-        # While the ensemble changes the last add confirmed must stand still: the new fragment starts behind it, and
+        # While the ensemble changes the last add confirmed must stand still: the new fragment starts after it, and
         # an entry acknowledged by a bookie that is being replaced would lie in a fragment without that bookie.
         pending = self.pending
         while pending and pending[0].missing <= 0 and not self._changing:
@@ -178,7 +179,7 @@ class Adds:
             self._require_ack_quorum((add,), self._too_few(None))
 
     def _worth_replacing(self, slot: Slot) -> bool:
-        """Return whether to look for another bookie, as was not done before in the same circumstances."""
+        """Return whether to look for another bookie: not again until the writable bookies change or time has passed."""
         now, generation = self._context.clock.seconds(), self._context.bookies.generation
         if slot.broken and slot.retry_generation == generation and now < slot.retry_s:
             return False
@@ -199,8 +200,8 @@ class Adds:
                 broken = {slot.index: slot.bookie_id for slot in self._broken if not slot.replaced}
                 self._broken = []
                 shortage = await self._replace_all(broken) or shortage
-            # No other bookie to turn to: go on with those left as long as they make an ack quorum.  To be asked even if
-            # all was replaced: bookies that could not be, earlier, may have failed again meanwhile.
+            # Without a replacement the writer goes on as long as the remaining bookies make an ack quorum.  This is
+            # checked even if all of these were replaced: bookies that could not be earlier may have failed again.
             self._require_ack_quorum(self.pending, self._too_few(shortage))
         except BookKeeperError as error:
             self.fail(error)
@@ -215,7 +216,7 @@ class Adds:
         self._complete()
 
     async def _replace_all(self, broken: Mapping[int, BookieId]) -> NotEnoughBookies | None:
-        """Replace the ``broken`` bookies together, or as many as there are others for; tell if those are too few."""
+        """Replace the ``broken`` bookies together, or as many as possible; return the error of those that remain."""
         try:
             self._adopt(await self._replace(broken, self.last_add_confirmed + 1, self._avoided()))
         except NotEnoughBookies as error:
@@ -226,7 +227,7 @@ class Adds:
         return None
 
     def _adopt(self, ensemble: Sequence[BookieId]) -> None:
-        """Give changed slots their new bookies and send them what is pending; what the old ones said is forgotten."""
+        """Give changed slots their new bookies, send them the pending entries, and drop the old bookies' replies."""
         if self.error is not None:
             return
         changed = 0
@@ -256,7 +257,7 @@ class Adds:
             self.fail(error)
 
     def _too_few(self, shortage: NotEnoughBookies | None) -> BookKeeperError:
-        """Return the error of too few bookies that work, with the reason of each that does not."""
+        """Return the error that too few bookies work, with the reason of each bookie that fails."""
         failed = [slot for slot in self._slots if slot.error is not None]
         scopes = any(isinstance(slot.error, LedgerScopeNotSupported) for slot in failed)
         reasons = "; ".join(f"{slot.bookie_id}: {slot.error}" for slot in failed)

@@ -1,9 +1,9 @@
-"""Batch read from one bookie, and finding out whether it has it at all (docs/protocol/batch-read.md).
+"""Batch read from one bookie, and the probe whether the bookie has batch read (docs/protocol/batch-read.md).
 
-A bookie without batch read may close the connection on such a request, which would fail everything else under way on
-it.  So the first batch read to a bookie of unknown capability travels on a connection of its own, and when that is
-closed a plain read tells an old bookie from one that is down.  In V3, where it is an extension of ours, bookies publish
-that they serve it; only one that publishes nothing at all is asked.
+A bookie without batch read may close the connection on such a request, which would fail every other request on it.  So
+the first batch read to a bookie of unknown capability travels on a connection of its own.  If that connection is
+closed, a plain read distinguishes an old bookie from one that is down.  In V3, where batch read is an extension of
+ours, bookies publish that they serve it; only a bookie that publishes nothing at all is probed.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
 
 NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation, LocalError)
-"""Errors that were made on this side of the connection: the bookie has not answered the request."""
+"""Errors that arise on this side of the connection: the bookie has not answered the request."""
 
 
 class BatchAttempt:
@@ -67,7 +67,7 @@ class BatchAttempt:
         self._done = done
 
     def start(self) -> None:
-        """Send the request, or wait for the probe that somebody else has sent."""
+        """Send the request, or wait for the probe that another request has sent."""
         capabilities = self._context.capabilities
         capability = capabilities.of(self._bookie_id, self._channel.interruptions)
         if capability is Capability.SERVES:
@@ -84,7 +84,7 @@ class BatchAttempt:
                 self._context.store.bookie_info(self._bookie_id).addCallbacks(self._published, self._not_published)
 
     def _published(self, info: BookieServiceInfo) -> None:
-        """Learn from what the bookie says about itself: V3 batch read is served by those that say so."""
+        """Take the capability that the bookie publishes: a bookie serves V3 batch read only if it says so."""
         if info.extensions is None:
             self._probe()
         elif BATCH_READ_V3 in info.extensions:
@@ -95,7 +95,10 @@ class BatchAttempt:
             self._not_supported()
 
     def _not_published(self, failure: Failure) -> None:
-        """Unless it is the process that served it before, nothing is known; single reads may be to be had meanwhile."""
+        """Use batch read if the same process has served it before; otherwise nothing is known, and the request fails.
+
+        Single reads may work meanwhile.
+        """
         if self._context.capabilities.ever_served(self._bookie_id):
             self._context.capabilities.serves(self._bookie_id)
             self.start()
@@ -118,12 +121,13 @@ class BatchAttempt:
         if error is None and not capabilities.ever_served(bookie_id):
             capabilities.serves(bookie_id)
         elif isinstance(error, NOT_UNDERSTOOD) and not capabilities.ever_served(bookie_id):
-            # Published, but by another release than runs now.
+            # A former release of this bookie published it; the one that runs now lacks it.
             capabilities.lacks(bookie_id)
             self._not_supported()
             return
         if isinstance(error, BookieUnavailable):
-            # Down, or replaced by an older release: the next batch read probes, so that it can do no harm twice.
+            # The bookie is down, or an older release has taken its place: the next batch read is a probe again, so that
+            # it cannot break a shared connection a second time.
             capabilities.unknown(bookie_id, error)
         self._done(error, run)
 
@@ -150,7 +154,7 @@ class BatchAttempt:
     def _plain_read_replied(self, lost: BookieUnavailable, error: BookKeeperError | None, _: Any) -> None:
         """The probe's connection was closed: a bookie that still answers plain reads lacks batch read.
 
-        If it was never made, nothing is known of batch read, but single reads are to be had meanwhile.
+        If that connection was never made, nothing is known of batch read, and the caller may use single reads.
         """
         if isinstance(lost, CannotConnect) and not isinstance(error, NO_ANSWER):
             error = BatchReadNotSupported(
@@ -171,7 +175,7 @@ class BatchAttempt:
 
 
 def require_batch_read(striped: bool, config: ClientConfig) -> None:
-    """Raise :class:`BatchReadNotSupported` when no bookie need be asked to know."""
+    """Raise :class:`BatchReadNotSupported` if the configuration or the ledger rules batch read out for any bookie."""
     if not config.batch_read_enabled:
         raise BatchReadNotSupported("batch read is switched off (ClientConfig.batch_read_enabled)")
     if striped:

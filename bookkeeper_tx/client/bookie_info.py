@@ -17,8 +17,8 @@ class _InfoChannel(Protocol):
 
 
 def bookie_info(context: ClientContext, bookie_id: BookieId) -> Deferred[BookieDisk]:
-    """Ask the bookie; the error of one that does not answer names it."""
-    answer: Deferred[BookieDisk] = Deferred(lambda _: None)  # a reply to what was given up comes to nothing
+    """Ask the bookie; an error names the bookie."""
+    answer: Deferred[BookieDisk] = Deferred(lambda _: None)  # a reply after cancel has no effect
 
     def done(error: BookKeeperError | None, value: Any) -> None:
         if answer.called:

@@ -1,4 +1,4 @@
-"""What a client expects of its connections."""
+"""The interface that a client expects of its connections."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 
 Done = Callable[[BookKeeperError | None, Any], Any]
-"""Called exactly once with an error or a value, never before the call that was given it has returned."""
+"""Called exactly once with an error or a value, and only after the call that it was passed to has returned."""
 
 
 class Channel(Protocol):
@@ -18,8 +18,10 @@ class Channel(Protocol):
 
     @property
     def interruptions(self) -> int:
-        """How often the connection for adds was lost, or could not be made: while it stays the same, and there is one,
-        it is the same bookie process."""
+        """How often the connection for adds was lost, or could not be made.
+
+        While there is a connection and this number stays the same, the bookie process is the same.
+        """
 
     def add_entry(
         self,

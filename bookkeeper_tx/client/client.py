@@ -81,7 +81,7 @@ class BookKeeper:
 
     @property
     def metadata(self) -> ClientMetadataStore:
-        """The metadata store, for what has no method here."""
+        """The metadata store, for operations that have no method here."""
         return self._context.store
 
     def start(self) -> Deferred[None]:
@@ -114,8 +114,8 @@ class BookKeeper:
         :param write_quorum_size: bookies that each entry goes to
         :param ack_quorum_size: of these, how many must have an entry on disk before it is acknowledged
         :param digest_type: protects the entries against corruption
-        :param password: bytes that those who open the ledger must know
-        :param custom_metadata: text to bytes, kept with the ledger's metadata for whoever wants it
+        :param password: bytes that are needed to open the ledger
+        :param custom_metadata: text to bytes, kept with the ledger's metadata for the application's use
         :param ledger_id: the id to take, an integer or a :class:`~bookkeeper_tx.model.LedgerId`;
             without it the cluster's generator gives one
         :param scope_id: other than 0: no generator is asked, the id is the one given in that scope, or a random one;
@@ -161,7 +161,7 @@ class BookKeeper:
         :raises NoSuchLedger: there is none
         :raises Unauthorized: the password is wrong
         :raises DigestMismatch: the ledger is protected by another digest type
-        :raises RemoteError: of a bookie, when the last entry cannot be told: try again later
+        :raises RemoteError: of a bookie, when the last entry cannot be determined: try again later
 
         Protocol: docs/protocol/recovery.md, docs/protocol/fencing.md.
         """
@@ -211,7 +211,7 @@ class BookKeeper:
         return self._run(list_them)
 
     def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> Deferred[LedgerMetadata]:
-        """Fire with what the metadata store knows of a ledger.  Fails with :exc:`.NoSuchLedger`."""
+        """Fire with the metadata of a ledger.  Fails with :exc:`.NoSuchLedger`."""
 
         async def read() -> LedgerMetadata:
             versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
@@ -222,8 +222,8 @@ class BookKeeper:
     def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Deferred[EntryList]:
         """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
 
-        Over V3, whatever the dialect of this client.  Java has it since 4.10, though not on DbLedgerStorage, which
-        never answers.
+        The request goes over V3, whatever the protocol version of this client.  Java's bookies serve it since 4.10, but
+        with DbLedgerStorage they never answer.
 
         :raises NoSuchLedger: the bookie has nothing of the ledger
         :raises IllegalOperation: this client speaks V2, and the ledger is of another scope than 0
@@ -281,7 +281,7 @@ async def _nothing() -> None:
 
 
 def _store_of(uri: str, reactor: Any, config: ClientConfig) -> ClientMetadataStore:
-    # Only now: a test that brings its own store needs none of ours.
+    # Imported only here: a test that brings its own store needs none of ours.
     from bookkeeper_tx.metadata.store import open_metadata_store
 
     return open_metadata_store(uri, reactor, config.metadata_timeout_s)

@@ -21,8 +21,8 @@ MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
 def read_client_config_file(path: str, warn: Warn) -> ClientConfig:
     """Return the configuration that the file asks for.
 
-    ``warn`` is called with a sentence for each key that does nothing here.  Raises InvalidConfig, which names file, key
-    and reason, for a value that is wrong, and for TLS or authentication that cannot be had as asked for.
+    ``warn`` is called with a sentence for each key that has no effect.  Raises InvalidConfig, which names file, key and
+    reason, for a wrong value, and for settings of TLS or authentication that are not supported.
     """
     settings = read_properties(path)
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What every handle of one client shares."""
+"""The objects that every handle of one client shares."""
 
 from attrs import Factory, field, frozen
 from twisted.internet.interfaces import IReactorTime
@@ -15,7 +15,7 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 @frozen
 class ClientContext:
-    """What every handle of one client shares."""
+    """The objects that every handle of one client shares."""
 
     store: ClientMetadataStore
     channels: Channels
@@ -23,13 +23,13 @@ class ClientContext:
     clock: IReactorTime
     bookies: BookieWatcher
     capabilities: Capabilities
-    """Who serves batch read in the dialect of this client."""
+    """The bookies that serve batch read in the protocol version of this client."""
     scopes: Capabilities = field(
         default=Factory(
             lambda context: Capabilities(context.clock, context.config.batch_read_capability_expiry_s), takes_self=True
         )
     )
-    """Who knows ledger scopes."""
+    """The bookies that know ledger scopes."""
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""

@@ -58,7 +58,7 @@ async def create_ledger(
         password=password,
         custom_metadata=custom_metadata,
         ctime_ms=int(context.clock.seconds() * 1000),
-        # By this a store that lost the answer to its create knows its own ledger again.
+        # If the answer to a create is lost, the store recognises its own ledger by this token.
         create_token=random.randint(1, 2**62),
     )
     while True:
@@ -73,7 +73,7 @@ async def create_ledger(
 
 
 def require_digest_type(digest_type: DigestType) -> None:
-    """Raise InvalidArgument for what is no digest type."""
+    """Raise InvalidArgument unless ``digest_type`` is a DigestType."""
     if not isinstance(digest_type, DigestType):
         raise InvalidArgument(f"digest_type {digest_type!r} must be one of {', '.join(map(str, DigestType))}")
 

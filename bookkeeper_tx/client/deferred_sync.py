@@ -1,10 +1,11 @@
 """Adds whose sync is deferred: acknowledged when bookies have them, confirmed when they were forced.
 
-An entry is durable once its ledger was forced after it was acknowledged; only then the last add confirmed passes it.
-By the same bookie process, that is: one that was killed in between may have lost what it acknowledged, and knows
-nothing of it when it is asked to force.  So the connection must be the same as well.
-The ensemble of such a ledger cannot change, since entries up to the last acknowledged one may lie on the bookie that
-has failed and not be durable on the others (docs/protocol/force-ledger.md).
+An entry is durable once its ledger was forced after the entry was acknowledged; only then the last add confirmed passes
+it.  Acknowledgement and force must come from the same bookie process: one that was killed in between may have lost
+entries that it acknowledged, and does not know of them when it forces.  So they must come over the same connection.
+
+The ensemble of such a ledger cannot change: acknowledged entries may lie on the bookie that has failed and not be
+durable on the others (docs/protocol/force-ledger.md).
 """
 
 from functools import partial
@@ -27,7 +28,7 @@ from protocol_specs import fields
 
 
 def require_deferred_sync(config: ClientConfig) -> None:
-    """Raise IllegalOperation where adds cannot say that their sync may be deferred."""
+    """Raise IllegalOperation for protocol V2, whose adds cannot say that their sync may be deferred."""
     if config.protocol is WireProtocol.V2:
         raise IllegalOperation("V2 cannot say that the sync of an add is deferred: use ClientConfig.protocol v3")
 
@@ -40,9 +41,9 @@ class _DeferringChannel:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._acknowledged = 0
-        """How many adds."""
+        """The number of adds that the bookie has acknowledged."""
         self._interruptions: int | None = None
-        """How many there had been when the first add was acknowledged that is not forced."""
+        """The channel's interruptions when the first add that is not yet forced was acknowledged; None without one."""
 
     @property
     def interrupted(self) -> bool:
@@ -88,7 +89,7 @@ class DeferredSyncAdds(Adds):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.acknowledged_entry_id = fields.NO_ENTRY
-        """The last entry of which it and all before it are acknowledged."""
+        """The last entry that is acknowledged together with all entries before it."""
         self._acknowledged_length = 0
 
     async def force(self) -> None:

@@ -1,4 +1,4 @@
-"""Deleting a ledger: its metadata goes at once, bookies collect its entries when they notice."""
+"""Deleting a ledger: its metadata is deleted at once, and bookies collect its entries later."""
 
 from bookkeeper_tx.client.context import ClientContext
 

@@ -1,4 +1,4 @@
-"""Choosing the bookies that store a ledger: for one of a scope other than 0, among those that know scopes (BP-34)."""
+"""Choosing the bookies of a ledger; those of a scope other than 0 need bookies that know scopes (BP-34)."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
@@ -10,11 +10,14 @@ from bookkeeper_tx.model import BookieId
 from protocol_specs.ledger_id import join, split
 
 ANY_LEDGER = 0
-"""The ledger of a scope that a bookie is asked for to find out whether it knows scopes; there need be none."""
+"""Ledger id of the probe whether a bookie knows scopes; such a ledger need not exist."""
 
 
 async def choose_ensemble(context: ClientContext, size: int, scope_id: int) -> tuple[BookieId, ...]:
-    """Return the ensemble of a new ledger.  Raises NotEnoughBookies, or LedgerScopeNotSupported if scopes are why."""
+    """Return the ensemble of a new ledger.
+
+    Raises NotEnoughBookies, or LedgerScopeNotSupported if there are enough bookies but too few know scopes.
+    """
     lacking: set[BookieId] = set()
     try:
         return await _able(context, scope_id, lacking, lambda: context.bookies.choose(size, lacking))
@@ -31,7 +34,7 @@ async def replace_bookies(
     broken: Mapping[int, BookieId],
     avoided: Collection[BookieId],
 ) -> tuple[BookieId, ...]:
-    """Return ``ensemble`` with others than ``avoided`` at the indices of ``broken``.  Raises NotEnoughBookies."""
+    """Return ``ensemble`` with other bookies, none of ``avoided``, in place of ``broken``.  Raises NotEnoughBookies."""
     lacking: set[BookieId] = set()
 
     def choose() -> Awaitable[tuple[BookieId, ...]]:
@@ -52,7 +55,7 @@ async def _able(
     choose: Callable[[], Awaitable[tuple[BookieId, ...]]],
     kept: Collection[BookieId] = (),
 ) -> tuple[BookieId, ...]:
-    """Choose until no bookie that is not in ``kept`` lacks scopes; ``lacking`` gets those that do."""
+    """Choose until every bookie outside ``kept`` knows scopes; add those that do not to ``lacking``."""
     while True:
         ensemble = await choose()
         if not scope_id:
@@ -69,11 +72,11 @@ def _without(lacking: Collection[BookieId], error: NotEnoughBookies) -> str:
 
 
 async def _lacks_scopes(context: ClientContext, bookie_id: BookieId, scope_id: int) -> bool:
-    """Tell whether a bookie is known to lack scopes, by now: one that publishes nothing is asked."""
+    """Return whether a bookie surely knows no scopes; a bookie that publishes nothing is probed."""
     found: Deferred[bool] = Deferred()
 
     def done(error: BookKeeperError | None, _: None) -> None:
-        # With another error it cannot be told: whoever sends to it will find out, and replace it.
+        # Another error leaves that open.  The writer's first add to the bookie finds out, and the bookie is replaced.
         found.callback(isinstance(error, LedgerScopeNotSupported))
 
     context.scoped_channel(bookie_id, join(scope_id, ANY_LEDGER)).find_out(done)

@@ -1,4 +1,4 @@
-"""Changing the ensemble of a ledger: a new fragment behind the last add confirmed, by compare and set."""
+"""Changing the ensemble of a ledger: a new fragment after the last add confirmed, by compare and set."""
 
 from collections.abc import Collection, Mapping
 
@@ -32,8 +32,8 @@ async def change_ensemble(
 ) -> Versioned:
     """Replace the ``broken`` bookies (by index) by others than ``avoided``, from ``first_entry_id`` on.
 
-    The new fragment takes the place of one that starts at the same entry.  A bookie that somebody else replaced
-    already is left as found.  Raises LedgerFenced, LedgerClosed, NotEnoughBookies, or what the store raises.
+    The new fragment takes the place of one that starts at the same entry.  If another client has replaced a bookie
+    already, its choice stays.  Raises LedgerFenced, LedgerClosed, NotEnoughBookies, or an error of the store.
     """
     while True:
         metadata = versioned.metadata

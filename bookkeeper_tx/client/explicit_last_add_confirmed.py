@@ -1,7 +1,7 @@
-"""The explicit last add confirmed: what a writer publishes between its appends (docs/protocol/last-add-confirmed.md).
+"""The explicit last add confirmed, which a writer publishes between appends (docs/protocol/last-add-confirmed.md).
 
-Each entry carries the last add confirmed of the time it was sent, so the last entries of a pause are confirmed to
-readers by the next append only, or by this.
+Each entry carries the last add confirmed of the time it was sent.  So readers see the last entries before a pause as
+confirmed only after the next append, or after this.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from protocol_specs import fields
 
 
 class ExplicitLastAddConfirmed:
-    """Publishes the last add confirmed of one writer, on demand and every so often."""
+    """Publishes the last add confirmed of one writer, on demand and at the configured interval."""
 
     log = Logger()
 
@@ -39,7 +39,7 @@ class ExplicitLastAddConfirmed:
             self._wait()
 
     def write(self) -> "Deferred[int]":
-        """Publish the last add confirmed; fires with it when it cannot be overlooked any more."""
+        """Publish the last add confirmed; fires with it when an ack quorum has it, so that readers cannot miss it."""
         last_add_confirmed = self._adds.last_add_confirmed
         if last_add_confirmed == fields.NO_ENTRY:
             return succeed(last_add_confirmed)
@@ -47,7 +47,7 @@ class ExplicitLastAddConfirmed:
         return write.start(self._digest).addCallback(self._written)
 
     def stop(self) -> None:
-        """Publish nothing more by itself."""
+        """Stop publishing at the interval; :meth:`write` still works."""
         self._interval_s = 0
         if self._call is not None:
             self._call.cancel()
@@ -71,13 +71,16 @@ class ExplicitLastAddConfirmed:
             self._wait()
 
     def _carried(self) -> int:
-        """Return the last add confirmed that the newest entry tells; one less than its own id if that is confirmed."""
+        """Return the last add confirmed that the newest entry carries.
+
+        If the newest entry is confirmed itself, that is at most the id before its own.
+        """
         if self._adds.pending:
             return self._digest.verify(self._ledger_id, None, self._adds.pending[-1].entry)[1]
         return self._adds.last_add_confirmed - 1
 
     def _failed(self, failure: Any) -> None:
-        """Readers learn of it later: by the next append, or the next time this is due."""
+        """Log the error: readers see the last add confirmed later, after the next append or the next interval."""
         failure.trap(BookKeeperError)
         if not failure.check(ClientClosed):
             self.log.warn("{error}", error=failure.getErrorMessage())
@@ -86,9 +89,9 @@ class ExplicitLastAddConfirmed:
 class _Write:
     """One explicit last add confirmed on its way.
 
-    An ack quorum of the write set of its entry is enough.  The other bookies that store entries are told as well,
-    because a tailing reader waits at any of them.  Those that store none are not: they could not answer who asks for
-    last add confirmed and last entry together.
+    An ack quorum of the write set of its entry is enough.  It is sent to the other bookies that store entries as well,
+    because a tailing reader may wait at any of them.  It is not sent to bookies that store no entry: they could not
+    answer a request for last add confirmed and last entry together.
     """
 
     def __init__(self, ledger_id: int, last_add_confirmed: int, quorum: Quorum, adds: Adds) -> None:
@@ -105,7 +108,7 @@ class _Write:
         self.deferred: Deferred[int] = Deferred()
 
     def start(self, digest: EntryDigest) -> "Deferred[int]":
-        """Send it."""
+        """Send the requests."""
         body = digest.seal_last_add_confirmed(self._ledger_id, self._last_add_confirmed)
         for index in self._targets:
             done = partial(self._replied, index)

@@ -1,4 +1,4 @@
-"""Force: have the bookies make durable what a ledger's writer was told they have (docs/protocol/force-ledger.md)."""
+"""Force: have the bookies make the acknowledged entries of a ledger durable (docs/protocol/force-ledger.md)."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -14,7 +14,7 @@ from bookkeeper_tx.model import BookieId, ledger_name
 class ForceLedger:
     """One force under way: ``deferred`` fires when every bookie has answered, and fails with the first error.
 
-    Every one, since it is not kept which of them acknowledged which entry.
+    Every bookie must answer, since the writer does not keep which of them acknowledged which entry.
     """
 
     def __init__(self, ledger_id: int, bookies: Iterable[tuple[BookieId, Channel]]) -> None:

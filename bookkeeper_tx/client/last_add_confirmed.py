@@ -27,20 +27,20 @@ from protocol_specs.wire.operations import Flag
 
 @frozen
 class LastEntries:
-    """What a covering set of bookies knows of the end of a ledger."""
+    """The end of a ledger as a covering set of bookies knows it."""
 
     last_add_confirmed: int
-    """The highest that any of them has; every entry acknowledged before the question lies at or before an entry that
+    """The highest that any of them has.  Every entry acknowledged before the request lies at or before an entry that
     one of them stores."""
     lengths: dict[int, int]
-    """Payload bytes of the ledger up to the entries that were seen, by entry id."""
+    """Entry id → payload bytes of the ledger up to that entry, for each last entry that a bookie returned."""
 
 
 class LastEntriesRead:
     """Asks every bookie of the last ensemble for its last entry; ``deferred`` fires with :class:`LastEntries`.
 
     With ``fence`` each bookie is fenced first.  With ``explicit`` the explicit last add confirmed is asked for as well
-    (over V3).  "No such entry" and "no such ledger" are answers; other errors leave a bookie unknown.
+    (over V3).  "No such entry" and "no such ledger" count as answers of a bookie; other errors do not.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LastEntriesRead:
         self.deferred: Deferred[LastEntries] = Deferred()
 
     def start(self) -> "Deferred[LastEntries]":
-        """Send the questions."""
+        """Send the requests."""
         for index, channel in enumerate(self._channels):
             if self._explicit and not self._fence:
                 channel.read_last_add_confirmed(self._ledger_id, partial(self._explicit_replied, index))
@@ -92,7 +92,7 @@ class LastEntriesRead:
 
     def _explicit_replied(self, index: int, error: BookKeeperError | None, value: Any) -> None:
         if isinstance(error, (StorageFailed, NoSuchEntry)) and value is not None and value[0] is not None:
-            # That is how a bookie answers that was told of a last add confirmed and has no entry.
+            # A bookie answers so if it has an explicit last add confirmed and no entry.
             error = None
         if error is None:
             body, entry = value

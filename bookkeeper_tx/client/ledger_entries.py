@@ -1,4 +1,4 @@
-"""What a read of several entries gives."""
+"""The result of a read of several entries."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from bookkeeper_tx.model import Entry, ledger_name
 class LedgerEntries(Sequence[Entry]):
     """Verified entries ``first_entry_id`` … ``last_entry_id`` of one ledger.
 
-    A sequence: ``entries[0]`` is the :class:`Entry` of ``first_entry_id``.  :attr:`payloads` is what was read;
-    :class:`Entry` objects are made when asked for.  Whoever wants the payloads only keeps ``entries.payloads`` and lets
-    the rest go.
+    A sequence: ``entries[0]`` is the :class:`Entry` of ``first_entry_id``.  :attr:`payloads` exists from the start;
+    :class:`Entry` objects are made on access.  To keep only the payloads in memory, keep ``entries.payloads`` and drop
+    this object.
     """
 
     __slots__ = ("_metadata", "_runs", "_starts", "first_entry_id", "ledger_id", "payloads")
@@ -23,7 +23,7 @@ class LedgerEntries(Sequence[Entry]):
         self, ledger_id: int, first_entry_id: int, payloads: Sequence[bytes], runs: Sequence[EntryRun]
     ) -> None:
         self.ledger_id = ledger_id
-        """Of the ledger that they are of."""
+        """Id of the ledger of these entries."""
         self.first_entry_id = first_entry_id
         """Id of the first of these entries."""
         self.payloads = payloads

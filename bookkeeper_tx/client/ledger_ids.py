@@ -9,11 +9,11 @@ from bookkeeper_tx.model import LedgerId, check_ledger_id, ledger_name
 from protocol_specs import ledger_id as ids
 
 _RANDOM_BITS = 63
-"""Of a random ledger id within a scope: none is negative, and two are equal less often than disks lie."""
+"""Bits of a random ledger id within a scope: it is never negative, and two are equal less often than disks lie."""
 
 
 def require_ledger_id(ledger_id: int, scope_id: int = 0) -> int:
-    """Return the one id of a ledger, a LedgerId unless its scope is 0; raise InvalidArgument for what is none."""
+    """Return the one id of a ledger, a LedgerId unless its scope is 0; raise InvalidArgument if it is not valid."""
     require_scope_id(scope_id)
     if not scope_id:
         check_ledger_id(ledger_id)
@@ -26,7 +26,7 @@ def require_ledger_id(ledger_id: int, scope_id: int = 0) -> int:
 
 
 def require_scope_id(scope_id: int) -> None:
-    """Raise InvalidArgument for what is no scope id: a signed 64-bit integer."""
+    """Raise InvalidArgument unless ``scope_id`` is a signed 64-bit integer."""
     if not isinstance(scope_id, int) or isinstance(scope_id, bool) or not -(2**63) <= scope_id < 2**63:
         raise InvalidArgument(f"scope_id {scope_id!r} must be an integer from {-(2**63)} to {2**63 - 1}")
 
@@ -41,7 +41,7 @@ def require_scope_on_the_wire(context: ClientContext, scope_id: int) -> None:
 
 
 async def new_ledger_id(context: ClientContext, random: Random, scope_id: int) -> int:
-    """Return an id for a new ledger: of scope 0 one that nobody else was given, of any other a random one."""
+    """Return an id for a new ledger: the generator's next one in scope 0, a random one in any other scope."""
     if scope_id:
         return LedgerId(random.getrandbits(_RANDOM_BITS), scope_id)
     return await context.store.new_ledger_id()

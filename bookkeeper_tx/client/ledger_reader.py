@@ -19,8 +19,8 @@ from protocol_specs import fields
 class LedgerReader(LedgerView):
     """Reads one ledger; every entry is checked against its digest.
 
-    A closed ledger ends at its last entry, another one at the last add confirmed that this handle knows:
-    :meth:`read_last_add_confirmed` asks for a newer one, the ``_unconfirmed`` reads go past it.
+    A closed ledger ends at its last entry.  A ledger that is not closed ends at the last add confirmed that this handle
+    knows: :meth:`read_last_add_confirmed` asks for a newer one, the ``_unconfirmed`` reads go past it.
     """
 
     def read_entry(self, entry_id: int) -> Deferred[Entry]:
@@ -57,7 +57,7 @@ class LedgerReader(LedgerView):
         return read_range(self, first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
-        """Do as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
+        """Read as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
         return read_range(self, first_entry_id, last_entry_id, batch, self._unconfirmed_end)
 
     def read_batch(
@@ -68,8 +68,8 @@ class LedgerReader(LedgerView):
         :param max_count: entries at most; 0 is no limit
         :param max_size: bytes at most, counted as BP-62 does: 36, and for each entry 4 more than its stored size;
             0 is no limit, and the first entry comes whatever its size
-        :param fallback: where batch read is not to be had, give a result of the same kind by single reads
-        :raises BatchReadNotSupported: batch read is not to be had, and ``fallback`` is False
+        :param fallback: where batch read is not available, give a result of the same kind by single reads
+        :raises BatchReadNotSupported: batch read is not available, and ``fallback`` is False
         :raises InvalidArgument: the start is past the last add confirmed, or a limit is negative
         :raises RemoteError: as for :meth:`read`
 
@@ -80,7 +80,7 @@ class LedgerReader(LedgerView):
     def read_batch_unconfirmed(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
     ) -> Deferred[LedgerEntries]:
-        """Do as :meth:`read_batch`, past the last add confirmed as well: entries may be missing or never confirmed."""
+        """Read as :meth:`read_batch`, past the last add confirmed as well, as :meth:`read_unconfirmed` does."""
         end = self._unconfirmed_end
         return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
 
@@ -96,8 +96,8 @@ class LedgerReader(LedgerView):
 
         A closed ledger answers from its metadata.
 
-        :param explicit: ask for what writers publish between appends too, over a V3 connection; default: if the client
-            speaks V3
+        :param explicit: ask for the explicit last add confirmed as well, which writers publish between appends, over a
+            V3 connection; default: whether the client speaks V3
         :raises RemoteError: of a bookie, when too few have answered
 
         Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
@@ -113,7 +113,7 @@ class LedgerReader(LedgerView):
 
         Fires with the last add confirmed; cancel it to give up.
 
-        :param timeout_s: seconds, after which it fires with what is known then
+        :param timeout_s: seconds, after which it fires with the last add confirmed known then
         :raises InvalidArgument: an argument is out of range
         :raises NoSuchLedger: the ledger was deleted
         :raises RemoteError: of a bookie, when none has answered in the time
@@ -127,15 +127,15 @@ class LedgerReader(LedgerView):
     ) -> Deferred[tuple[int, Entry | None]]:
         """Wait in the same way until ``entry_id`` is confirmed; fires with the last add confirmed and the entry.
 
-        The entry is None when the time is over, or the ledger closed, before there is such an entry.  Arguments and
+        The entry is None if the time is over, or the ledger is closed, before the entry is confirmed.  Arguments and
         errors are those of :meth:`wait_last_add_confirmed`.  Protocol: docs/protocol/long-poll.md.
         """
         return read_when_confirmed(self, entry_id, timeout_s)
 
     def tail(self, first_entry_id: int | None = None) -> AsyncGenerator[Entry, None]:
-        """Iterate over entries as they are confirmed, from ``first_entry_id`` on (default: the next one), to the end.
+        """Iterate over entries as they are confirmed, from ``first_entry_id`` on (default: the next one).
 
-        The end is that of the closed ledger.
+        The iteration ends when the ledger is closed, after its last entry.
 
         :raises RemoteError: of a bookie, when none answers for a minute
 

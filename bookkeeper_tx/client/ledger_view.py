@@ -1,4 +1,4 @@
-"""A ledger as a reader knows it: what the operations of reading are given."""
+"""A ledger as a reader knows it; the read operations work on it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 ENTRY_SIZE_GUESS = 1024
-"""Payload bytes an entry is taken to have before any has been seen."""
+"""Payload bytes that an entry is assumed to have before any was read."""
 
 
 class LedgerView:
@@ -42,11 +42,11 @@ class LedgerView:
         self._current: Replicas
         self._last_add_confirmed = last_add_confirmed
         self._stale = not metadata.closed
-        """Whether the metadata may have changed since it was read; at first, as it was read before it was watched."""
+        """Whether the metadata may have changed since it was read; true at first: the watch began after the read."""
         self._stop_watching: Callable[[], None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self.polled: set[BookieId] = set()
-        """The bookies that have answered a long poll, or were sent one."""
+        """The bookies to which a long poll was sent, until one fails there."""
         self._entry_size = float(ENTRY_SIZE_GUESS)
         self._adopt(versioned)
         if metadata.closed and metadata.last_entry_id >= 0:
@@ -54,7 +54,7 @@ class LedgerView:
         elif not metadata.closed:
             self._stop_watching = context.store.watch_ledger(ledger_id, self._changed)
 
-    # What is known ---------------------------------------------------------------------------------------------------
+    # State -----------------------------------------------------------------------------------------------------------
 
     @property
     def metadata(self) -> LedgerMetadata:
@@ -96,19 +96,19 @@ class LedgerView:
         return replicas
 
     def single_reads_for(self, size: int) -> int:
-        """Return how many single reads are worth sending for a reply of ``size`` bytes."""
+        """Return how many single reads to send for about ``size`` bytes of entries."""
         entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_LENGTH_SIZE
         worth = int((size - BATCH_REPLY_SIZE) / entry) + 1
         return max(1, min(worth, self.context.config.outstanding_reads_max))
 
     def learn_size(self, payloads: Sequence[bytes]) -> None:
-        """Remember how large entries are here."""
+        """Remember the mean size of these payloads, as a guess for the next entries."""
         self._entry_size = max(1.0, sum(map(len, payloads)) / len(payloads))
 
     def after_failure(
         self, entry_id: int, tried: Replicas, again: Callable[[], None], give_up: Callable[[], None]
     ) -> None:
-        """Every replica has failed: read the metadata again and try ``again`` if others store the entry now."""
+        """Every replica has failed: read the metadata, and call ``again`` if other bookies store the entry now."""
         if self.closed and not self._stale:
             give_up()
             return
@@ -128,21 +128,21 @@ class LedgerView:
 
     @property
     def watched(self) -> bool:
-        """Whether :meth:`when_changed` tells: not after :meth:`close`, nor of a closed ledger."""
+        """Whether the metadata is watched: not after :meth:`close`, and not of a closed ledger."""
         return self._stop_watching is not None
 
     def when_changed(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call ``listener`` whenever the metadata may have changed; call what is returned to end that."""
+        """Call ``listener`` whenever the metadata may have changed; return the function that ends that."""
         self._listeners.append(listener)
         return partial(_discard, self._listeners, listener)
 
     def learn_last_add_confirmed(self, last_add_confirmed: int) -> None:
-        """Take what a bookie says, unless the ledger is closed: then it ends where the metadata says."""
+        """Take a bookie's last add confirmed, unless the ledger is closed: then its metadata has the last entry."""
         if not self.closed and last_add_confirmed <= fields.ENTRY_ID_MAX:
             self._last_add_confirmed = max(self._last_add_confirmed, last_add_confirmed)
 
     async def ask_last_add_confirmed(self, explicit: bool) -> int:
-        """Ask a covering set of bookies for the last add confirmed, and keep it; a closed ledger knows its own."""
+        """Ask a covering set of bookies for the last add confirmed, and keep it; for a closed ledger ask none."""
         if self._stale:
             await self.refresh()
         if self.closed:
@@ -158,7 +158,7 @@ class LedgerView:
         try:
             self._adopt(await self.context.store.read_ledger(self.ledger_id))
         except BaseException:
-            # The change that was to be read is still to be read.
+            # The change is not read yet.
             self._stale = True
             raise
 
@@ -194,12 +194,12 @@ class LedgerView:
             self._last_add_confirmed = versioned.metadata.last_entry_id
             self.close()
         else:
-            # A fragment starts behind the last add confirmed of its time.
+            # A fragment starts after the last add confirmed of its time.
             self._last_add_confirmed = max(self._last_add_confirmed, fragments[-1].first_entry_id - 1)
 
 
 def _ignore_remote(failure: Any) -> None:
-    """The error of the read is the one to report, not that of this second attempt."""
+    """Report the error of the read, and not that of this second attempt."""
     failure.trap(BookKeeperError)
 
 

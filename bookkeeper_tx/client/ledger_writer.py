@@ -1,4 +1,4 @@
-"""The handle of the one writer of a ledger."""
+"""The handle of a ledger's only writer."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -60,9 +60,9 @@ class LedgerWriter:
         self._pushed_length = 0
         self._held: deque[tuple[bytes, Deferred[Any] | None, Any]] = deque()
         self._refusal: BookKeeperError | None = None
-        """Why appends are refused, once this writer was told to close."""
+        """The error of new appends after a call of :meth:`close`."""
         self._closing: list[Deferred[None]] = []
-        """Those who wait for the close that is under way."""
+        """The Deferreds that wait for the close under way."""
         quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
         self._adds = (DeferredSyncAdds if deferred_sync else Adds)(
             context,
@@ -79,9 +79,9 @@ class LedgerWriter:
 
     @property
     def last_add_confirmed(self) -> int:
-        """Id of the last entry of which it and all before it are acknowledged; NO_ENTRY at first.
+        """Id of the last entry that is acknowledged together with all entries before it; NO_ENTRY at first.
 
-        With deferred sync: acknowledged and then forced.
+        With deferred sync they must have been forced as well.
         """
         return self._adds.last_add_confirmed
 
@@ -98,7 +98,7 @@ class LedgerWriter:
     def append(self, payload: bytes) -> Deferred[int]:
         """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
 
-        :param payload: what fits a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
+        :param payload: bytes that fit into a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
         :raises InvalidArgument: the payload is larger, or is not bytes
         :raises TooManyOutstandingAdds: too many appends wait already
         :raises LedgerClosed: this writer was closed
@@ -143,12 +143,12 @@ class LedgerWriter:
         return self._append_later(checked, one=False)
 
     def force(self) -> Deferred[None]:
-        """Fire when what was acknowledged before this call is durable on every bookie of the ensemble.
+        """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
 
-        That is what moves the last add confirmed of a ledger with deferred sync; other entries are durable when they
-        are acknowledged.
+        In a ledger with deferred sync only this moves the last add confirmed.  Without deferred sync, entries are
+        durable when they are acknowledged.
 
-        :raises RemoteError: of the first bookie that does not answer well
+        :raises RemoteError: of the first bookie that fails
 
         Protocol: docs/protocol/force-ledger.md#sec-force-ledger-client.
         """
@@ -156,22 +156,23 @@ class LedgerWriter:
         return fail(error) if error is not None else Deferred.fromCoroutine(self._adds.force())
 
     def write_last_add_confirmed(self) -> Deferred[int]:
-        """Publish the last add confirmed without an append; fires with it when readers cannot overlook it.
+        """Publish the last add confirmed without an append; fires with it when readers cannot miss it.
 
-        ``ClientConfig.explicit_lac_interval_s`` has that done every so often.
+        With ``ClientConfig.explicit_lac_interval_s`` the writer does so by itself at that interval.
         Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
         """
         return self._explicit.write()
 
     def close(self) -> Deferred[None]:
-        """Wait for what is outstanding, then close the ledger at the last add confirmed.
+        """Wait for the outstanding appends, then close the ledger at the last add confirmed.
 
-        With deferred sync it is forced first, unless this writer has failed: then it ends with what was forced before.
+        With deferred sync the ledger is forced first.  If this writer has failed, it is not forced, and ends at the
+        last entry that was forced before.
 
-        Fires at once when this handle has closed it.
+        Fires at once if this handle has closed the ledger already.
 
         :raises LedgerFenced: another client is recovering the ledger
-        :raises LedgerClosed: another client has closed it elsewhere; what was not acknowledged may exist or not
+        :raises LedgerClosed: another client closed it at another entry; entries not acknowledged may exist or not
         :raises MetadataUnavailable: the ledger may be closed or not; close again to know
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-close, docs/formats/ledger-metadata.md#sec-ledger-states.
@@ -209,7 +210,7 @@ class LedgerWriter:
         return deferred
 
     def _release(self) -> None:
-        """Send appends held back, or fail them when there is no way to send them any more."""
+        """Send appends held back, or fail them if this writer has failed."""
         held, adds = self._held, self._adds
         if adds.error is not None:
             failed = [deferred for _, deferred, _ in held if deferred is not None]
@@ -253,7 +254,7 @@ class LedgerWriter:
         if self._refusal is None:
             self._refusal = LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it")
         while self._pending or self._held:
-            # Told to close by the callback of an append, when none is pending and the held ones are not sent yet.
+            # The callback of an append may call close() when none is pending and the held ones are not sent yet.
             self._release()
             await self._adds.when_fewer(1)
         await self._adds.settle()

@@ -1,4 +1,4 @@
-"""Which entries of a ledger one bookie stores (docs/protocol/list-entries.md)."""
+"""The list of the entries of a ledger that one bookie stores (docs/protocol/list-entries.md)."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ from bookkeeper_tx.model import BookieId
 class Slot:
     """One place of the ensemble and the bookie that fills it now.
 
-    A replaced bookie leaves its slot with it, so whatever it still answers is recognised and inert.
+    A new bookie gets a new slot.  So a later reply of the replaced bookie is recognised, and has no effect.
     """
 
     __slots__ = ("bit", "bookie_id", "broken", "channel", "error", "index", "replaced", "retry_generation", "retry_s")
@@ -24,12 +24,12 @@ class Slot:
         self.channel = channel
         self.replaced = False
         self.broken = False
-        """Whether the bookie has failed.  While no other can take its place, that is tried again when the set of
-        bookies is no more of ``retry_generation``, or after ``retry_s``."""
+        """Whether the bookie has failed.  If no other can take its place, the replacement is tried again after the set
+        of bookies is no longer that of ``retry_generation``, or after ``retry_s``."""
         self.retry_generation = 0
         self.retry_s = 0.0
         self.error: BookKeeperError | None = None
-        """How it failed the last time."""
+        """Its last error."""
 
 
 class PendingAdd:

@@ -15,8 +15,8 @@ from bookkeeper_tx.model import Entry
 class EntryRead:
     """One read under way; ``deferred`` fires with the :class:`Entry`.
 
-    Hot path: whoever gives ``asked`` has asked its first replica already, or is about to, with :meth:`replied`; only a
-    failure makes an :class:`_Attempts`.
+    Hot path: a caller that passes ``asked`` sends the request to the first replica itself, with :meth:`replied` as its
+    callback; only a failure makes an :class:`_Attempts`.
     """
 
     __slots__ = ("_asked", "_attempts", "_reader", "deferred", "entry_id")
@@ -86,7 +86,7 @@ class EntryRead:
 
 
 class _Attempts:
-    """Which replicas of an entry were asked."""
+    """The replicas of an entry, and how many of them were asked."""
 
     __slots__ = ("_at", "_entry_id", "_order", "_reader", "error", "replicas", "retried")
 
@@ -105,7 +105,7 @@ class _Attempts:
         return self.replicas.channels[self._order[self._at]]
 
     def failed(self, error: BookKeeperError) -> bool:
-        """The replica asked has failed with ``error``; return whether there is another."""
+        """Take the ``error`` of the replica asked last; return whether there is another."""
         bookie_id = self.replicas.bookies[self._order[self._at]]
         reader = self._reader
         reader.context.bookies.quarantine(bookie_id, error)
@@ -115,7 +115,7 @@ class _Attempts:
 
 
 class StoredEntryRead(EntryRead):
-    """The same, but it calls ``done(error, entry, payload)`` with the entry as stored."""
+    """An entry read that calls ``done(error, entry, payload)`` with the entry as stored."""
 
     __slots__ = ("_done",)
 

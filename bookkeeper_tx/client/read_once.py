@@ -1,4 +1,4 @@
-"""Reading with one request as many entries as one bookie gives."""
+"""Reading as many entries as one bookie returns for one request."""
 
 from twisted.internet.defer import Deferred, fail
 
@@ -14,7 +14,7 @@ from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, Invalid
 def read_batch(
     reader: LedgerView, start: int, max_count: int, max_size: int, fallback: bool, end: int
 ) -> "Deferred[LedgerEntries]":
-    """Read from ``start`` on, of the entries up to ``end``; without ``fallback`` by batch read or not at all."""
+    """Read from ``start`` on, at most to ``end``; without ``fallback`` by batch read or not at all."""
     for name, value in (("start_entry_id", start), ("max_count", max_count), ("max_size", max_size)):
         if not isinstance(value, int) or value < 0:
             return fail(InvalidArgument(f"{name} {value!r} must be an integer of at least 0"))

@@ -1,4 +1,4 @@
-"""Reading a range in pieces, for ranges that are too large to be held whole."""
+"""Reading a range in pieces, for ranges that are too large for memory."""
 
 from collections.abc import AsyncGenerator
 
@@ -11,7 +11,7 @@ from bookkeeper_tx.client.read_range import SEGMENTS_IN_FLIGHT, read_range, segm
 
 
 async def read_pieces(reader: LedgerView, first: int, last: int | None) -> AsyncGenerator[LedgerEntries, None]:
-    """Iterate over ``first`` … ``last`` (None: the last add confirmed now), a piece ahead of the caller."""
+    """Iterate over ``first`` … ``last`` (None: the last add confirmed now), one piece ahead of the caller."""
     end = reader.last_add_confirmed if last is None else last
     if last is None and first == end + 1:
         return

@@ -1,4 +1,4 @@
-"""Reading what one replica gives of a range: a verified, non-empty prefix, by batch or by single reads."""
+"""Reading a verified, non-empty prefix of a range from one replica, by batch or by single reads."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -14,7 +14,7 @@ from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 
 
 class ReadStyle(Enum):
-    """How entries are asked for."""
+    """The requests that entries are read with."""
 
     SINGLES = "pipelined single reads"
     BATCH_ELSE_SINGLES = "batch reads; single reads from bookies that lack them"
@@ -26,7 +26,7 @@ PrefixDone = Callable[[BookKeeperError | None, list[bytes], EntryRun | None], No
 
 
 def count_within(run: EntryRun, max_size: int) -> int:
-    """Return how many entries of ``run`` a batch reply of ``max_size`` bytes would hold: the first one anyhow."""
+    """Return how many entries of ``run`` a batch reply of ``max_size`` bytes would hold; never less than one."""
     surplus = run.prefix - RECORD_LENGTH_SIZE
     if BATCH_REPLY_SIZE + run.size - surplus * run.count <= max_size:
         return run.count
@@ -129,8 +129,8 @@ class PrefixRead:
             self._ask_next(ProtocolViolation(f"asked for entries from {self._first} on, got {run!r}"))
             return
         payloads = reader.verify_run(run)
-        # What lies past the end was never acknowledged; a bookie that has it serves it all the same.  Batch or singles,
-        # the same request gives the same entries.
+        # Entries past the end were never acknowledged, but a bookie that has them serves them.  They are dropped: the
+        # same request gives the same entries by batch reads and by single reads.
         del payloads[min(self._last - self._first + 1, count_within(run, self._max_size)) :]
         if payloads:
             self._done(None, payloads, run)
@@ -138,7 +138,7 @@ class PrefixRead:
             self._refuse_first(run.entry(self._first))
 
     def _refuse_first(self, entry: Any) -> None:
-        """The first entry is bad: let the verification say how."""
+        """The first entry is bad: verify it alone, for the error, and ask the next replica."""
         try:
             self._reader.verify(self._reader.ledger_id, self._first, entry)
         except BookKeeperError as error:

@@ -17,11 +17,11 @@ SEGMENT_SIZE = 1024 * 1024
 """Bytes that one segment aims at."""
 
 SEGMENTS_IN_FLIGHT = 4
-"""Enough to keep client and bookie busy at the same time; each may hold ``SEGMENT_SIZE`` bytes."""
+"""Enough to keep client and bookie busy at the same time; each segment may hold ``SEGMENT_SIZE`` bytes."""
 
 
 def read_range(reader: LedgerView, first: int, last: int, batch: bool, end: int) -> "Deferred[LedgerEntries]":
-    """Read ``first`` … ``last``, of the entries up to ``end``; with ``batch`` by batch reads where there are any."""
+    """Read ``first`` … ``last``, both up to ``end``; with ``batch`` by batch reads where they are available."""
     if not isinstance(first, int) or not 0 <= first <= end:
         return fail(reader.out_of_range("first_entry_id", first, last=end))
     if not isinstance(last, int) or not first <= last <= end:
@@ -46,7 +46,7 @@ def segment_count(reader: LedgerView, style: ReadStyle) -> int:
 
 
 class _Segment:
-    """Entries that are read one after another from wherever they can be had."""
+    """Consecutive entries that are read prefix by prefix, each from any replica that returns it."""
 
     __slots__ = ("last", "next", "payloads", "runs")
 
@@ -125,6 +125,6 @@ class RangeRead:
         return LedgerEntries(self._reader.ledger_id, self._first, payloads, runs)
 
     def _stop(self) -> None:
-        """Send nothing more; what is still answered is inert."""
+        """Send nothing more; later replies have no effect."""
         self._failed = True
         self._segments = []

@@ -1,4 +1,4 @@
-"""Reading a prefix of a range of a striped ledger: no bookie holds a run of entries, so each is read on its own."""
+"""Reading a prefix of a range of a striped ledger: no bookie holds all entries, so each is read by itself."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ def start_prefix_read(
 
 
 class StripedPrefixRead:
-    """Reads entries from their write sets, all at once; what lies behind the first that cannot be read is dropped."""
+    """Reads entries from their write sets, all at once; entries after the first that cannot be read are dropped."""
 
     __slots__ = ("_done", "_entries", "_errors", "_first", "_max_size", "_missing", "_payloads", "_reader")
 

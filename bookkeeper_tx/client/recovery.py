@@ -1,9 +1,9 @@
-"""Recovery: fence a ledger that somebody else was writing, find its last entry, and close it there.
+"""Recovery: fence a ledger that another client was writing, find its last entry, and close it there.
 
 In this order (docs/protocol/recovery.md): IN_RECOVERY by compare and set; a fencing read of the last entry at a
 covering set of the last ensemble; from the last add confirmed so found, each entry is read with fencing and written
-back to its whole write set, until one is surely absent; CLOSED by compare and set.  Whatever cannot be decided fails
-the recovery and leaves the ledger IN_RECOVERY, for the next attempt to go on.
+back to its whole write set, until one is surely absent; CLOSED by compare and set.  If one of these cannot be decided,
+the recovery fails and leaves the ledger IN_RECOVERY, and the next attempt goes on.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -55,7 +55,8 @@ class RecoveryRead:
     """Asks the whole write set for one entry; ``deferred`` fires with (entry, length), or None if it is surely absent.
 
     Surely absent: so many bookies of the write set say "no such entry" or "no such ledger" that the entry can never
-    reach its ack quorum, being fenced there.  No other error counts, and one silent bookie does not hold it up.
+    reach its ack quorum, since the ledger is fenced on them.  No other error counts, and one silent bookie does not
+    delay the result.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Recovery:
         """The metadata to close with: that of the store and the fragments chosen while writing back."""
 
     async def run(self) -> Versioned:
-        """Close the ledger, or find that somebody else has; return its metadata."""
+        """Close the ledger, or find that another client has closed it; return its metadata."""
         while not self._versioned.metadata.closed:
             await self._enter()
             if self._versioned.metadata.closed:
@@ -149,7 +150,7 @@ class Recovery:
         return self._versioned
 
     async def _enter(self) -> None:
-        """Set IN_RECOVERY, so that no writer can change the ensemble any more."""
+        """Set IN_RECOVERY: from then on no writer can change the ensemble."""
         store = self._context.store
         while self._versioned.metadata.state is LedgerState.OPEN:
             try:
@@ -186,10 +187,10 @@ class Recovery:
         return floor, await self._length_at(floor, known)
 
     async def _write_back(self, fragment: Fragment, floor: int, adds: Adds) -> int:
-        """Read entries behind ``floor`` and add them again until one is absent; return the last one's id."""
+        """Read entries after ``floor`` and add them again until one is absent; return the last one's id."""
         entry_id = floor + 1
         while adds.error is None:
-            # Always from the ensemble in the metadata: the one that adds go to may have lost bookies that hold more.
+            # Read from the ensemble in the metadata always: that of the adds may lack bookies that store more entries.
             read = RecoveryRead(self._context, self._ledger_id, entry_id, self._quorum, self._digest)
             found = await read.start(fragment.ensemble, self._rules.reads_fence)
             if found is None:
@@ -236,7 +237,7 @@ class Recovery:
         return entry.length
 
     async def _close(self, recovered: Versioned, last_entry_id: int, length: int) -> None:
-        """Close by compare and set; on a conflict leave what to do to :meth:`run`, unless only the version is new."""
+        """Close by compare and set; on a conflict return to :meth:`run`, unless only the version is new."""
         store = self._context.store
         while True:
             try:
@@ -248,5 +249,5 @@ class Recovery:
                 self._versioned = await store.read_ledger(self._ledger_id)
             found = self._versioned.metadata
             if (found.state, found.fragments) != (recovered.metadata.state, recovered.metadata.fragments):
-                # Closed by another recovery: done.  Or bookies were replaced meanwhile: recover on those.
+                # Either another recovery has closed the ledger, or bookies were replaced: then run() recovers on those.
                 return

@@ -1,4 +1,4 @@
-"""The replicas of the entries of one fragment: whom to ask first, and which of their errors to report."""
+"""The replicas of the entries of one fragment: the order to ask them in, and which of their errors to report."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ class Replicas:
         self.write_sets = quorum.write_sets
 
     def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:
-        """Return the indices of the bookies that store ``entry_id``, those that failed lately last."""
+        """Return the indices of the bookies that store ``entry_id``, those in quarantine last."""
         write_set = self.write_sets[entry_id % len(self.bookies)]
         quarantined = context.bookies.quarantined
         if not quarantined:
@@ -46,7 +46,7 @@ class Replicas:
 
 
 def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:
-    """Return ``error`` with the names of what was read and where."""
+    """Return ``error`` with the names of entry, ledger and bookie."""
     if isinstance(error, LocalError):
         return error
     if isinstance(error, DigestMismatch):
@@ -55,7 +55,10 @@ def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id:
 
 
 def more_telling(former: BookKeeperError | None, error: BookKeeperError) -> BookKeeperError:
-    """Return which error of two replicas says more: any other than "no such entry", then any answer at all."""
+    """Return that error of two replicas which says more.
+
+    An answer other than "no such entry" says most, "no such entry" least; a missing answer lies between them.
+    """
     if former is None:
         return error
     absent = (NoSuchEntry, NoSuchLedger)

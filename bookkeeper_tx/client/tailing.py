@@ -15,7 +15,7 @@ from bookkeeper_tx.model import Entry
 from protocol_specs import fields
 
 TAIL_WAIT_S = 60.0
-"""How long :func:`tail` waits for bookies of which none answers."""
+"""How long :func:`tail` waits before it fails because no bookie answers."""
 
 WAIT_MAX_S = 86400.0
 """Longest wait that can be asked for: a day."""
@@ -27,7 +27,7 @@ def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -
 
 
 def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
-    """Wait in the same way until ``entry_id`` is confirmed, and read it."""
+    """Wait as :func:`wait_last_add_confirmed` does until ``entry_id`` is confirmed, and read it."""
     if not isinstance(entry_id, int) or not 0 <= entry_id <= fields.ENTRY_ID_MAX:
         return fail(InvalidArgument(f"entry_id {entry_id!r} must be an integer of at least 0"))
 
