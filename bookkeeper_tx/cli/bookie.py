@@ -25,12 +25,12 @@ class Bookie:
     mode: str
     address: str
     extensions: tuple[str, ...] | None
-    """What it publishes that it can besides; None if it publishes nothing."""
+    """The capabilities beyond Java's that it publishes; None if it publishes nothing."""
 
 
 @frozen
 class Disk:
-    """What one bookie says of its disk."""
+    """The disk space that one bookie reports, or its error."""
 
     bookie_id: str
     total_bytes: int | None = None

@@ -1,4 +1,4 @@
-"""A file as a sequence of entries: its lines, line ends and empty lines included: joined they are the file."""
+"""A file as a sequence of entries: its lines with their line ends, empty lines too; joined they are the file."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 READ_SIZE = 256 * 1024
-"""Bytes asked for at a time; a pipe gives what it has."""
+"""Bytes of one read; a pipe returns those that it has."""
 
 
 def chunks_of_lines(file: BinaryIO, count: int) -> Iterator[list[bytes]]:
@@ -21,12 +21,12 @@ def chunks_of_lines(file: BinaryIO, count: int) -> Iterator[list[bytes]]:
 
 
 def count_lines(file: BinaryIO) -> int:
-    """Return how many lines ``file`` has from where it stands."""
+    """Return how many lines ``file`` has from its current position on."""
     return sum(1 for _ in file)
 
 
 async def lines_as_they_come(reactor: Any, file: BinaryIO) -> AsyncIterator[list[bytes]]:
-    """Yield the lines of ``file``, which may be a pipe or a terminal: as soon as there are any, all there are."""
+    """Yield the lines of ``file``, such as a pipe, in lists: all available lines, as soon as there is one."""
     rest = b""
     while data := await _read_in_thread(reactor, file.fileno()):
         *ended, rest = (rest + data).split(b"\n")
@@ -37,10 +37,10 @@ async def lines_as_they_come(reactor: Any, file: BinaryIO) -> AsyncIterator[list
 
 
 def _read_in_thread(reactor: Any, descriptor: int) -> "Deferred[bytes]":
-    """Read without holding up the reactor.
+    """Read without blocking the reactor.
 
-    The thread is a daemon, and reads past Python's buffers and their locks, so that nobody has to press a key before
-    the program can end.
+    The thread is a daemon and bypasses Python's buffers and their locks.  So the program can end while the read waits
+    for a key.
     """
     deferred: Deferred[bytes] = Deferred(lambda _: None)
 

@@ -1,4 +1,4 @@
-"""``bktx``: the command line of bookkeeper_tx.  Which commands there are, and how their errors are shown."""
+"""``bktx``, the command line of bookkeeper_tx: the list of its commands, and the display of their errors."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.testing.local_cluster import BookieFailed
 
 INTERRUPTED_EXIT_CODE = 130
-"""What shells expect of a program that Ctrl-C ended: 128 + SIGINT."""
+"""The exit code by which shells know that Ctrl-C ended a program: 128 + SIGINT."""
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("demo.demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
@@ -30,7 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 @define
 class Session:
-    """What one run of ``bktx`` was told before its command."""
+    """The options of one run of ``bktx`` that stand before its command."""
 
     debug: bool = False
     """Whether errors show a traceback."""
@@ -39,7 +39,7 @@ class Session:
 
 
 class Rooms(click.Group):
-    """Imports a command when it is asked for: start-up stays quick."""
+    """Imports a command only when it is run, so that start-up is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run ``bktx`` with ``arguments``, show what went wrong in one line, and return the exit code."""
+    """Run ``bktx`` with ``arguments``, show an error in one line, and return the exit code."""
     session = Session()
     try:
         exit_code = bktx.main(args=list(arguments), prog_name="bktx", standalone_mode=False, obj=session)
@@ -110,16 +110,16 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 def describe(error: Exception) -> str:
-    """Return what went wrong as one line for a user."""
+    """Return ``error`` as one line for a user."""
     if isinstance(error, (BookKeeperError, OSError)):
         text = str(error)
     elif isinstance(error, BookieFailed):
-        text = " … ".join(str(error).splitlines()[:: max(1, str(error).count("\n"))])  # what, and the end of its log
+        text = " … ".join(str(error).splitlines()[:: max(1, str(error).count("\n"))])  # error, end of log
     else:
         text = f"unexpected {type(error).__name__}: {error} (bktx --debug … shows where)"
     return " ".join(text.split())
 
 
 def _forget_stdout() -> None:
-    """Keep the interpreter from complaining at exit about a reader that has gone (``bktx ledger read 5 | head``)."""
+    """Prevent an error at exit about a closed pipe, as in ``bktx ledger read 5 | head``."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

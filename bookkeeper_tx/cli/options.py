@@ -47,7 +47,7 @@ def digest(command: Command) -> Command:
 
 
 def digest_to_read(command: Command) -> Command:
-    """Add ``--digest`` for a ledger that is there; None takes what its metadata says."""
+    """Add ``--digest`` for a ledger that exists; None takes the digest type of its metadata."""
     return click.option(
         "--digest",
         "digest_type",

@@ -1,4 +1,4 @@
-"""Run one coroutine on the reactor, and leave cleanly however it ends."""
+"""Run one coroutine on the reactor, with a clean exit after success, error and signals."""
 
 import gc
 import signal
@@ -18,18 +18,18 @@ Result = TypeVar("Result")
 
 
 GARBAGE_THRESHOLDS = (50_000, 50, 1000)
-"""Objects made before Python looks for cycles among them, and how often it looks at older ones.
+"""New objects before Python looks for garbage cycles among them, and how often it looks at older ones.
 
-Thousands of requests in flight are as many live objects; Python's default of 700 looks through them all again and
-again, which makes up a quarter of the CPU of appending.
+Thousands of requests in flight are as many live objects.  With Python's default of 700 it looks at all of them again
+and again, which takes a quarter of the CPU of appending.
 """
 
 
 def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
     """Run ``operation(reactor)`` to its end and return its result, or raise its error.
 
-    Ctrl-C and SIGTERM cancel it; it may take its time to clean up, unless Ctrl-C comes again.  Then
-    :class:`click.Abort` is raised.  A reactor runs once, so this can be called once a process.
+    Ctrl-C and SIGTERM cancel it.  It may take its time to clean up; a second Ctrl-C ends it at once.  In both cases
+    :class:`click.Abort` is raised.  A reactor runs only once, so this can be called only once in a process.
     """
     from twisted.internet import reactor as installed
 
@@ -70,7 +70,7 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
 
 @contextmanager
 def everything_stopped_on_signals() -> Iterator[None]:
-    """Make SIGTERM and a closed terminal end the block like Ctrl-C does, so that processes it started are stopped."""
+    """Make SIGTERM and a closed terminal end the block as Ctrl-C does, so that it stops the processes it started."""
 
     def interrupt(*_: Any) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -91,8 +91,8 @@ def _collect_garbage_seldom() -> None:
 def _keep_logs_quiet(under_way: Callable[[], bool]) -> None:
     """Keep Twisted from printing tracebacks beside our one line of error; ``bktx --debug`` shows them.
 
-    An error that nobody waits for is told in a line, for it may be why nothing goes on; but not once the operation has
-    ended, with an error that says more.
+    An error that no caller handles is printed as a warning of one line, since it may be the reason for a standstill.
+    After the operation has ended no warning is printed: its own error says more.
     """
 
     @provider(ILogObserver)

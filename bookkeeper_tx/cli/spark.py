@@ -20,11 +20,11 @@ JOBS: Final[dict[str, tuple[str, str]]] = {
     "sweep": ("sweep_sinks", "Deletes what sinks wrote and never published."),
     "conformance": ("conformance_runs", "Runs of the conformance suite beside each other."),
 }
-"""Job → the file in bookkeeper_tx/spark/jobs, and its one line of help."""
+"""Job → its file in bookkeeper_tx/spark/jobs, and its one line of help."""
 
 
 class Jobs(click.Group):
-    """Imports a job when it is asked for."""
+    """Imports a job only when it is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(JOBS)
@@ -83,7 +83,7 @@ def _session(master: str, remote: str | None, settings: Mapping[str, str], debug
 
 @contextmanager
 def _nothing_on_stderr(quiet: bool) -> Iterator[None]:
-    """Start processes that print nothing there: the JVM and its Python workers, whose stacks say less than our line."""
+    """Silence processes started in the block: the stacks of the JVM and its Python workers say less than our line."""
     if not quiet:
         yield
         return

@@ -1,4 +1,4 @@
-"""A whole cluster for other people's tests: bookies as processes on loopback, their metadata in an SQLite file::
+"""A whole cluster for the tests of applications: bookies as processes on loopback, metadata in an SQLite file::
 
     with LocalCluster(tmp_path, bookie_count=3) as cluster:
         client = BookKeeper(cluster.metadata_uri)
@@ -24,14 +24,14 @@ from types import TracebackType
 import bookkeeper_tx
 
 READY = re.compile(r"^bookie (?P<id>\S+) listening on (?P<host>\S+):(?P<port>\d+)$", re.MULTILINE)
-"""What a bookie prints once it serves."""
+"""The line that a bookie prints when it serves."""
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.02
 
-# The cluster holds the other end of the bookie's standard input: however the cluster's process ends, the bookie sees
-# the end of the file and ends too.
+# The cluster holds the other end of the bookie's standard input.  When the cluster's process ends, in any way, the
+# bookie sees the end of the file and ends too.
 _TWISTD = """
 import os, signal, threading
 def end_with_the_cluster():
@@ -56,9 +56,9 @@ class LocalBookie:
         self.directory = directory
         self.log_path = directory / "bookie.log"
         self.bookie_id = ""
-        """Its name, once it has been ready."""
+        """Its bookie id; empty until it was ready once."""
         self.port = 0
-        """Where it listens; kept over restarts."""
+        """The port on which it listens; a restart keeps it."""
         self._metadata_uri = metadata_uri
         self._settings = dict(settings)
         self._options = list(options)
@@ -72,12 +72,12 @@ class LocalBookie:
 
     @property
     def running(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> str:
-        """What it wrote since it was last launched."""
+        """The log since it was last launched."""
         if not self.log_path.exists():
             return ""
         with self.log_path.open("rb") as file:
@@ -96,7 +96,7 @@ class LocalBookie:
         return [sys.executable, "-c", _TWISTD, "--nodaemon", "--pidfile=", "bookie", *arguments, *self._options]
 
     def launch(self, wire_compat: str = "") -> None:
-        """Start the process; :meth:`wait_until_ready` tells when it serves."""
+        """Start the process; :meth:`wait_until_ready` returns when it serves."""
         if self.running:
             raise BookieFailed(f"bookie {self.bookie_id} is running: kill or stop it first")
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class LocalBookie:
                 stderr=subprocess.STDOUT,
                 env=environment,
                 cwd=self.directory,
-                # Ctrl-C at the terminal is for whoever uses the cluster; that one stops the bookies.
+                # Ctrl-C at the terminal goes to the program that uses the cluster only; that program stops the bookies.
                 start_new_session=True,
             )
 
@@ -172,9 +172,9 @@ class LocalBookie:
 class LocalCluster:
     """Bookies in processes of their own; a context manager that starts and stops them.
 
-    :param directory: what the bookies write lies below it, and their metadata
+    :param directory: the data, logs and metadata of the bookies lie below it
     :param bookie_count: how many bookies
-    :param metadata_uri: of another store than an SQLite file in ``directory``
+    :param metadata_uri: URI of a store; default: an SQLite file in ``directory``
     :param settings: keys of Java's ``bk_server.conf`` for every bookie (docs/guides/configuration.md)
     :param options: more options of ``twistd bookie`` for every bookie
     :raises BookieFailed: on entering, when a bookie does not start; no method that starts one returns before it serves
@@ -191,7 +191,7 @@ class LocalCluster:
     ) -> None:
         self.directory = Path(directory).absolute()
         self.metadata_uri = metadata_uri or f"sqlite://{self.directory / 'metadata.db'}"
-        """What a client is given."""
+        """The metadata URI for clients."""
         self.bookies: list[LocalBookie] = []
         """By index."""
         self._held_ports: list[socket.socket] = []
@@ -235,8 +235,8 @@ class LocalCluster:
         return len(self.bookies) - 1
 
     def _launch(self, bookie: LocalBookie, wire_compat: str = "") -> None:
-        """Start a bookie; one that has no port yet is given one, which is nobody else's while the bookie is down."""
-        if bookie.port == 0 and sys.platform == "linux":  # elsewhere nobody can listen where a socket is bound
+        """Start a bookie; give it a port if it has none, and reserve that port while the bookie is down."""
+        if bookie.port == 0 and sys.platform == "linux":  # elsewhere a bookie cannot listen on a port bound here
             held = socket.socket()
             self._held_ports.append(held)
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -23,7 +23,7 @@ RUNS = 5
 RUNS_QUICK = 2
 
 DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
-"""What --sizes says: whether payloads vary, for each series of a payload size."""
+"""Value of --sizes → whether payloads vary, for each series of a payload size."""
 
 BENCHES: Final[dict[str, tuple[str, str]]] = {
     "spark": ("spark", "Measure Spark: reads, export, the sink, planning."),

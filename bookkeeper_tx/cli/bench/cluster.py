@@ -16,7 +16,7 @@ ENTRY_OVERHEAD = 40
 """Bytes of an entry's record beside its payload: length, ids, last add confirmed, length so far, CRC32C."""
 
 PARTS_PER_RUN = 3
-"""A run writes this many write caches and entry logs full; a cache is flushed when half of it is."""
+"""A run fills the write cache and the entry log this many times; a cache is flushed when it is half full."""
 
 CACHE_BYTES_MIN = 256 * 1024
 CACHE_BYTES_MAX = 64 * MIB
@@ -32,18 +32,18 @@ class BenchCluster:
     """A cluster while it is measured; an asynchronous context manager that starts and stops our own bookie."""
 
     directory: Path
-    """Where the disk is measured; our own bookie's data lie below."""
+    """Directory on the disk that is measured; our own bookie's data lie below it."""
     metadata_uri: str
     pids: Sequence[int] = ()
     """Processes of the bookies, as far as they are known."""
     settings: dict[str, Any] = field(factory=dict)
-    """What our own bookie is told, by Java's keys."""
+    """The settings of our own bookie, by Java's keys."""
     local: LocalCluster | None = None
 
     async def __aenter__(self) -> "BenchCluster":
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.local is not None:
-            # Not in a thread, where Ctrl-C would lose sight of it; nothing else waits for the reactor meanwhile.
+            # This blocks the reactor, which has nothing else to do meanwhile; in a thread Ctrl-C would not end it.
             self.local.start()
             self.pids = [bookie.pid for bookie in self.local.bookies if bookie.pid is not None]
         return self

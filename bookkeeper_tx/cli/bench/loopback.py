@@ -1,4 +1,4 @@
-"""How long this machine takes for what no bookie can avoid: a round trip over loopback, an fdatasync."""
+"""The time of the unavoidable parts of an add on this machine: a round trip over loopback, and an fdatasync."""
 
 import os
 import socket

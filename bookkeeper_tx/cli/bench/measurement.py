@@ -1,4 +1,4 @@
-"""What one run of a workload took, and what several runs of it come to."""
+"""The figures of one run of a workload, and the best and the median of several runs."""
 
 import os
 import statistics
@@ -29,7 +29,7 @@ class Measured:
     other_cores: float
     """Cores that other processes kept busy: above 0.3 the rates say little."""
     bookie_written_bytes: int | None
-    """Bytes the bookies handed to the disk meanwhile."""
+    """Bytes that the bookies wrote to the disk meanwhile."""
     latency_p50_ms: float | None
     latency_p99_ms: float | None
 
@@ -58,7 +58,7 @@ class Measured:
 
 
 class Stopwatch:
-    """Measures what this process and ``bookie_pids`` use from now on."""
+    """Measures the time, CPU and disk use of this process and of ``bookie_pids`` from now on."""
 
     def __init__(self, bookie_pids: Sequence[int]) -> None:
         self._bookie_pids = bookie_pids
@@ -68,7 +68,7 @@ class Stopwatch:
         self._started = time.perf_counter()
 
     def stop(self, entries: int, size: int, latencies_s: Sequence[float] = ()) -> Measured:
-        """Return what ``entries`` entries with ``size`` payload bytes took since the start."""
+        """Return the figures since the start, for ``entries`` entries with ``size`` payload bytes."""
         seconds = time.perf_counter() - self._started
         client = usage(os.getpid()).since(self._client)
         bookies = usage(*self._bookie_pids).since(self._bookies)
@@ -88,7 +88,7 @@ class Stopwatch:
 
 
 def percentile_ms(latencies_s: Sequence[float], percent: int) -> float | None:
-    """Return the latency in milliseconds that ``percent`` % do not exceed; None when there are none."""
+    """Return the latency in milliseconds that ``percent`` % do not exceed; None if there are no latencies."""
     if not latencies_s:
         return None
     ordered = sorted(latencies_s)
@@ -106,7 +106,7 @@ _SUMMARIZED = (
 
 
 def best(runs: Sequence[Measured]) -> dict[str, float | None]:
-    """Return each figure of the run that is best in it: the highest rate, the lowest latency, the least CPU."""
+    """Return the best value of each figure over all runs: the highest rate, the lowest latency, the least CPU."""
     return {
         name: None if None in values else max(values) if name in _BETTER_HIGH else min(values)
         for name, values in _columns(runs)

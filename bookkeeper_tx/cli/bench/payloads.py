@@ -1,4 +1,4 @@
-"""The payloads that ``bktx bench`` writes: as long as it is told, the same in every run."""
+"""The payloads that ``bktx bench`` writes: of the size asked for, and the same in every run."""
 
 import random
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from itertools import cycle, islice
 
 SEED = 4181
 DIFFERENT = 1009
-"""How many different payloads there are: prime, so that nothing falls into step with batches or groups."""
+"""Number of different payloads: a prime, so that they do not repeat in step with batches or groups."""
 
 
 def payloads(count: int, size: int, variable: bool) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What it costs to read the metadata of many ledgers, against the same reads by the store's own client and no more."""
+"""The time to read the metadata of many ledgers, beside that of the same reads by the store's own client alone."""
 
 import statistics
 import time
@@ -22,18 +22,18 @@ class PlanningRun:
     """Seconds for all ledgers; CPU is that of this process."""
 
     raw_s: float
-    """The store's own client: pipelined gets of the nodes, or SELECTs of the rows, nothing done with what came."""
+    """The store's own client alone: pipelined gets of the nodes, or SELECTs of the rows; the results are dropped."""
     raw_cpu_s: float
     read_s: float
-    """Their metadata, parsed."""
+    """The metadata of the ledgers read by our store, and parsed."""
     read_cpu_s: float
     listed_and_read_s: float
-    """The same, their ids listed before: what planning asks of the store."""
+    """The same with the listing of their ids before: the work of the store in planning."""
     listed_and_read_cpu_s: float
     load_s: float
     """``load()`` of them all in Spark."""
     plan_s: float
-    """Its partitions, cut."""
+    """The cutting of its partitions."""
 
     @property
     def ratio(self) -> float:
@@ -57,7 +57,7 @@ def compare(
 
     ``plan`` has Spark plan to read all ledgers of a metadata URI; see :func:`planned_by_spark`.
 
-    Raises LedgersMissing, and what the store raises."""
+    Raises LedgersMissing, and the errors of the store."""
     with open_blocking_store(store.uri, TIMEOUT_S) as ours:
 
         def read() -> int:

@@ -41,7 +41,7 @@ LEDGER = LedgerMetadata(
     ctime_ms=1_700_000_000_000,
     custom_metadata={"application": b"bktx bench spark"},
 ).with_close(9_999, 1_000_000)
-"""What each of the ledgers is like; nobody asks these bookies for anything."""
+"""The metadata of every ledger; nothing connects to these bookies."""
 
 
 class PlanningStore(Protocol):
@@ -125,12 +125,12 @@ class ZooKeeperPlanning:
             done += 1
 
     def remove(self, count: int) -> None:
-        """Delete what :meth:`make` has made, also if it did not come to its end."""
+        """Delete the nodes that :meth:`make` has made, even if it failed in the middle."""
         for part in _parts(range(count)):
             changes = self._client.transaction()
             for ledger_id in part:
                 changes.delete(self._tree.path(ledger_id))
-            self._results(changes)  # of what is not there nothing is deleted: the rest goes node by node
+            self._results(changes)  # deletes nothing if one node is missing: the rest goes node by node
         self._client.delete(self._where.root, recursive=True)
 
     def _results(self, changes: Any) -> list[Any]:

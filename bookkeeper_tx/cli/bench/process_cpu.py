@@ -1,4 +1,4 @@
-"""What processes use: CPU, memory, bytes written; as Linux tells it in ``/proc``."""
+"""The CPU, memory and bytes written of processes, as Linux reports them in ``/proc``."""
 
 import contextlib
 import os
@@ -12,19 +12,19 @@ NANOSECONDS_PER_SECOND = 1_000_000_000
 
 @frozen
 class Usage:
-    """What some processes have used since they started."""
+    """The usage of some processes since they started."""
 
     cpu_ns: int
     """Nanoseconds on a CPU, over all threads that live."""
     written_bytes: int
-    """Bytes handed to the disk, page cache written back included; 0 where the kernel does not tell."""
+    """Bytes written to the disk, page cache written back included; 0 where the kernel does not report them."""
     resident_bytes: int
     """Memory in use now."""
     resident_bytes_max: int
     """Highest memory use of any of the processes so far."""
 
     def since(self, before: "Usage") -> "Usage":
-        """Return what was used between ``before`` and this; memory is as it is now."""
+        """Return the usage between ``before`` and this; memory is the current value."""
         return Usage(
             self.cpu_ns - before.cpu_ns,
             self.written_bytes - before.written_bytes,
@@ -74,7 +74,7 @@ def command_of(pid: int) -> list[str]:
 
 
 def usage(*pids: int) -> Usage:
-    """Return what the processes ``pids`` have used together.  Raises FileNotFoundError for one that is gone."""
+    """Return the usage of the processes ``pids`` together.  Raises FileNotFoundError for one that is gone."""
     return Usage(
         sum(map(cpu_ns, pids)),
         sum(_field(pid, "io", "write_bytes") for pid in pids),
@@ -95,7 +95,7 @@ def _all_pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of ``/proc/PID/stat`` behind the name, which may have blanks and parentheses."""
+    """Return the fields of ``/proc/PID/stat`` after the name, which may have blanks and parentheses."""
     return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 

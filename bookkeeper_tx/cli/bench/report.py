@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 NOISY_CORES = 0.3
-"""Cores that others keep busy above which rates are not to be trusted."""
+"""Cores kept busy by other processes; above this, rates are not to be trusted."""
 
 COLUMNS = {
     "entries/s": ("entries_per_s", "{:,.0f}"),
@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures were measured on."""
+    """Return the Python, the system and the cores of the measurement."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",

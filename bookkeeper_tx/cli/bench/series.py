@@ -32,7 +32,7 @@ MICROSECONDS_PER_MILLISECOND = 1e3
 
 
 class BenchFailed(BookKeeperError):
-    """What was read is not what was written."""
+    """The entries read are not those written."""
 
 
 @frozen
@@ -50,7 +50,7 @@ class Series:
     window: int
     """Operations in flight where each has a Deferred."""
     protocol: str = WireProtocol.V2.value
-    """The dialect of adds and reads."""
+    """The protocol version of adds and reads."""
 
     @property
     def title(self) -> str:
@@ -64,7 +64,7 @@ class Series:
 
 
 class _FlushCounter:
-    """Counts how often a bookie's lastMark was replaced, by looking at it now and then."""
+    """Counts how often a bookie's lastMark was replaced, by polling the file."""
 
     def __init__(self, cluster: BenchCluster, reactor: Any) -> None:
         self._cluster = cluster
@@ -164,7 +164,7 @@ class SeriesRun:
 
     async def _write_one_at_a_time(self, entries: int) -> None:
         writer = await self._new_ledger()
-        # Right before, so that the disk is in the same mood.
+        # Measured right before the adds, while the disk is as fast or slow as for them.
         limits = await deferToThread(self._limits_us)
         measured = await self._measure(workloads.adds_one_at_a_time, writer, self._payloads, entries)
         await writer.close()
@@ -186,7 +186,7 @@ class SeriesRun:
         return measured
 
     def _limits_us(self) -> dict[str, float]:
-        """Return what one add cannot do without, microseconds each."""
+        """Return the times of the unavoidable parts of one add, microseconds each."""
         entry_size = self._series.payload_size + ENTRY_OVERHEAD
         return {
             "fdatasync_p50_us": round(loopback.fdatasync_p50_s(self._cluster.directory) * MICROSECONDS, 1),

@@ -12,7 +12,7 @@ from bookkeeper_tx.cli.bench import process_cpu
 from bookkeeper_tx.errors import BookKeeperError
 
 WORKER_MODULE: Final = "pyspark.worker"
-"""What runs tasks; other Python processes of Spark plan and commit."""
+"""The module whose processes run tasks; other Python processes of Spark plan and commit."""
 
 NANOSECONDS_PER_MICROSECOND = 1000
 
@@ -63,7 +63,7 @@ def _command_of(pid: int) -> list[str]:
 
 @frozen
 class SparkRun:
-    """What one run of one workload took."""
+    """The figures of one run of one workload."""
 
     rows: int
     seconds: float
@@ -112,10 +112,10 @@ class _Used:
 
 
 class SparkStopwatch:
-    """Measures what Spark, the bookies and the machine use from now on.
+    """Measures the CPU of Spark, the bookies and the machine from now on.
 
-    Python processes that are started meanwhile count from their start; one that ends takes its time with it: Spark
-    ends those that were idle for a minute.
+    Python processes that are started meanwhile count from their start.  The CPU of a process that ends meanwhile is not
+    counted; Spark ends those that were idle for a minute.
     """
 
     def __init__(self, bookie_pids: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class SparkStopwatch:
         self._started = time.perf_counter()
 
     def stop(self, rows: int) -> SparkRun:
-        """Return what ``rows`` rows took since the start."""
+        """Return the figures since the start, for ``rows`` rows."""
         seconds = time.perf_counter() - self._started
         before, now = self._before, self._now()
         workers, planners = _since(before.workers, now.workers), _since(before.planners, now.planners)

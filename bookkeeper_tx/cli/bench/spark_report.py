@@ -18,7 +18,7 @@ MICROSECONDS = 1e6
 
 
 def show(report: dict[str, Any], console: Console) -> None:
-    """Print a table of the workloads, one of planning, and what else there is to say."""
+    """Print a table of the workloads, one of planning, and the other figures."""
     where = report["machine"]
     console.print(
         f"Spark {where['pyspark']}, local[2], and one bookie of ours; pyarrow {where['pyarrow']}, numpy "

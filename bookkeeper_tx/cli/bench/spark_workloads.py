@@ -1,4 +1,4 @@
-"""What ``bktx bench spark`` does with a session and one bookie, by the public DataFrame API only."""
+"""The workloads of ``bktx bench spark`` on a session and one bookie, by the public DataFrame API only."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ SINK = "bktx-bench"
 
 
 class RowsMissing(BookKeeperError):
-    """Not as many rows came as there are entries."""
+    """Spark returned another number of rows than there are entries."""
 
 
 @frozen
@@ -61,7 +61,7 @@ class SparkBench:
     # Writing --------------------------------------------------------------------------------------------------------
 
     def cached_rows(self, count: int) -> Any:
-        """Return ``count`` rows with payloads of the size, which the JVM holds already."""
+        """Return ``count`` rows with payloads of the size, cached in the JVM."""
         payload = f"cast(rpad(cast(id as string), {self.payload_size}, 'x') as binary) as payload"
         frame = self.spark.range(0, count, 1, TASKS).selectExpr(payload).cache()
         self._check(frame.count(), count, "the cache")

@@ -1,4 +1,4 @@
-"""What ``bktx bench`` does with a ledger, by the public API only.
+"""The workloads of ``bktx bench`` on a ledger, by the public API only.
 
 Each workload returns (entries, payload bytes, latencies in seconds of some of its operations).
 """
@@ -18,14 +18,14 @@ Result = TypeVar("Result")
 Worked = tuple[int, int, Sequence[float]]
 
 SAMPLE_EVERY = 16
-"""Looking at the clock twice for each operation would be a good part of what is measured."""
+"""Reading the clock twice for each operation would be a good part of the time measured."""
 
 RANGE_ENTRIES = 10_000
 """Entries of one range read; the client keeps as many in flight as its configuration says."""
 
 BATCH_ENTRIES = 100
 BATCHES_IN_FLIGHT = 8
-"""Enough that client and bookie both always have something to do."""
+"""Enough to keep client and bookie both busy."""
 
 
 async def adds(writer: LedgerWriter, payloads: Sequence[bytes], count: int, window: int) -> Worked:

@@ -28,7 +28,7 @@ BOOKIE_COUNT = 4
 """One more than the ensemble: a spare for the one that is killed."""
 
 LINES_MIN = 100
-"""Fewer than that have no middle to speak of."""
+"""Fewer lines would have no middle in which a bookie could be killed."""
 
 
 @click.command()
@@ -83,7 +83,7 @@ class Demo:
     paces: dict[str, Pace] = field(factory=dict)
 
     def run(self) -> None:
-        """Run it all; whatever happens, no bookie is left."""
+        """Run all steps; stop every bookie, after an error too."""
         started = time.monotonic()
         self._say(f"file: [bold]{self.origin}[/], {self.path.stat().st_size / 1e6:,.1f} MB, {self.count:,} lines")
         cluster = LocalCluster(self.directory, BOOKIE_COUNT)

@@ -1,4 +1,4 @@
-"""What ``bktx demo`` shows when it is done."""
+"""The report that ``bktx demo`` shows at its end."""
 
 from rich.console import Console, Group
 from rich.panel import Panel

@@ -8,13 +8,13 @@ from pathlib import Path
 from bookkeeper_tx.config import MIB
 
 SIZE_MAX = 24 * MIB
-"""Enough that a bookie can be killed in the middle and rates mean something, little enough for a minute in all."""
+"""Large enough for a bookie to be killed in the middle and for meaningful rates; the whole demo takes a minute."""
 
 
 def write_sample(path: Path, size_max: int = SIZE_MAX) -> int:
     """Write the library's sources to ``path`` until ``size_max`` bytes are reached; return how many files went in.
 
-    An installation without tests has less than that; then they go in more than once.
+    An installation without tests has fewer bytes than that; then files are written more than once.
     """
     files = 0
     size = 0
@@ -43,5 +43,5 @@ def standard_library_sources() -> Iterator[Path]:
 
 
 def _ended(source: bytes) -> bytes:
-    """Return ``source`` with its last line ended, so that no line is made of two files."""
+    """Return ``source`` with its last line ended, so that no line joins two files."""
     return source if source.endswith(b"\n") or not source else source + b"\n"

@@ -20,19 +20,19 @@ ENSEMBLE_SIZE = WRITE_QUORUM_SIZE = 3
 ACK_QUORUM_SIZE = 2
 
 CHUNKS_MIN = 20
-"""A small file goes out in this many pieces, so that there is a middle."""
+"""A small file is written in this many pieces, so that a bookie can be killed in the middle."""
 
 SETTLING_S = 0.1
-"""How long the third bookie of an ensemble gets to write what two have acknowledged already."""
+"""Time for the third bookie of an ensemble to write the entries that two have acknowledged already."""
 
 
 class DemoFailed(BookKeeperError):
-    """What was read is not what was written."""
+    """The entries read are not those written."""
 
 
 @frozen
 class Pace:
-    """How much went how fast."""
+    """The amount and the rate of one step."""
 
     entries: int
     size: int
@@ -124,7 +124,7 @@ async def read_back(reader: LedgerReader, path: Path, count: int, batch: bool, a
 async def read_from_old_bookie(
     reactor: Any, metadata_uri: str, ledger_id: int, path: Path, count: int, advance: Callable[[int], Any]
 ) -> Pace:
-    """Read the first ``count`` entries, which only a bookie without batch read is there to serve.
+    """Read the first ``count`` entries while only a bookie without batch read is running.
 
     The strict style must say that batch read is not supported; the default style must give the same bytes all the
     same.

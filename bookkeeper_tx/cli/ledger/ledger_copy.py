@@ -15,7 +15,7 @@ from bookkeeper_tx.model import DigestType, ledger_name
 
 CHUNK_LINES = 500
 CHUNKS_IN_FLIGHT = 6
-"""Enough that bookies never wait for us, few enough that a slow one does not fill our memory."""
+"""Enough to keep the bookies busy, few enough that a slow one does not fill our memory."""
 
 PIECE_ENTRIES = 20_000
 """Entries of one range read."""
@@ -27,7 +27,7 @@ class LineWriter:
     def __init__(self, writer: LedgerWriter, acknowledged: Callable[[int], Any] = lambda count: None) -> None:
         self._writer = writer
         self._acknowledged = acknowledged
-        """Called with the number of entries of each chunk that is safe."""
+        """Called with the number of entries of each acknowledged chunk."""
         self._in_flight: deque[tuple[Deferred[range], int]] = deque()
 
     async def write(self, lines: Sequence[bytes]) -> None:
@@ -66,7 +66,7 @@ async def write_lines(reactor: Any, writer: LedgerWriter, file: BinaryIO) -> Non
 async def open_reader(
     client: BookKeeper, ledger_id: int, password: bytes, digest_type: DigestType | None, recover: bool
 ) -> LedgerReader:
-    """Open a ledger; say on standard error what that did to it, or what it leaves out."""
+    """Open a ledger; report on standard error a recovery, or entries that are left out."""
     if not recover:
         reader = await client.open_ledger_no_recovery(ledger_id, password=password, digest_type=digest_type)
         if not reader.closed:

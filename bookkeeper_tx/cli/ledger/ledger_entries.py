@@ -1,4 +1,4 @@
-"""``bktx ledger entries``: which entries of a ledger its bookies store, and which they have lost."""
+"""``bktx ledger entries``: the entries of a ledger that its bookies store, and those that they have lost."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,21 +19,21 @@ from bookkeeper_tx.model import BookieId, LedgerMetadata
 from bookkeeper_tx.quorums.quorum import Quorum
 
 RANGES_MAX = 1000
-"""Ranges shown of one bookie: its few bytes may stand for more than fit any screen, or memory."""
+"""Ranges shown of one bookie: the few bytes of its reply may stand for more than fit a screen, or memory."""
 
 
 @frozen
 class Stock:
-    """What one bookie has of a ledger."""
+    """The entries of a ledger that one bookie stores."""
 
     bookie_id: BookieId
     entries: tuple[range, ...] = ()
     more: bool = False
     """Whether there are more ranges than RANGES_MAX."""
     missing: tuple[range, ...] | None = None
-    """What it should have and lacks; None for a ledger that is not closed, of which nobody knows."""
+    """The entries that it should have and lacks; None while the ledger is open and its entries not known."""
     trouble: str = ""
-    """Why the bookie did not say."""
+    """The error of the bookie, if it did not answer."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Options that say which ledger is meant: a number, a number in a scope, or a qualified name (BP-34)."""
+"""Options that name a ledger: by a number, by a number in a scope, or by a qualified name (BP-34)."""
 
 import functools
 from collections.abc import Callable
@@ -22,7 +22,7 @@ scope = click.option(
 
 
 def _number_or_name(text: str) -> int:
-    """Return the id in decimal, or that of a qualified name with all of its 32 digits, more than any number has."""
+    """Return the id in decimal, or that of a qualified name of 32 digits; no number has that many."""
     if len(text) == ids.QUALIFIED_NAME_LENGTH:
         return LedgerId.of_name(text)
     try:

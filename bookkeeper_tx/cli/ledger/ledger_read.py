@@ -1,4 +1,4 @@
-"""``bktx ledger read`` and ``tail``: what is in a ledger, and what comes."""
+"""``bktx ledger read`` and ``tail``: the entries of a ledger, and those that are still to come."""
 
 import sys
 from contextlib import aclosing

@@ -43,7 +43,7 @@ async def rows(client: BookKeeper, scope_id: int | None = 0) -> list[Row]:
 
 
 def as_dictionary(row: Row) -> dict[str, Any]:
-    """Return what JSON shows of a ledger; never its password."""
+    """Return a ledger as JSON shows it, without its password."""
     metadata = row.metadata
     if metadata is None:
         return {**_id(row.ledger_id), "error": row.trouble}
@@ -106,7 +106,7 @@ def show_rows(found: list[Row], as_json: bool) -> None:
 
 
 def show_row(found: Row, as_json: bool) -> None:
-    """Print everything there is to know of a ledger."""
+    """Print the metadata of one ledger in full, except its password."""
     if as_json:
         click.echo(json.dumps(as_dictionary(found), indent=2))
         return

@@ -17,7 +17,7 @@ from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.model import DigestType, ledger_name
 
 Created = Callable[[Any], AbstractAsyncContextManager[LedgerWriter]]
-"""Takes the reactor; a context in which there is a new ledger and a client."""
+"""Takes the reactor, and returns a context that has a client and gives the writer of a new ledger."""
 
 
 def _quorums(command: Any) -> Any:
@@ -52,7 +52,7 @@ _custom = click.option(
 
 
 def _new_ledger(command: Callable[..., Any]) -> Any:
-    """Add the options of a new ledger; the command gets ``created(reactor)``, which gives its writer for a while."""
+    """Add the options of a new ledger; the command gets ``created(reactor)``, a context that gives its writer."""
 
     @options.metadata
     @_quorums

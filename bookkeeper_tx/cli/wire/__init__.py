@@ -1,1 +1,1 @@
-"""``bktx wire``: what bytes of BookKeeper traffic say."""
+"""``bktx wire``: decoding of BookKeeper traffic."""

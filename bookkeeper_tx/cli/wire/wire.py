@@ -1,4 +1,4 @@
-"""``bktx wire``: what bytes of BookKeeper traffic say, and how frames and files are laid out."""
+"""``bktx wire``: decoding of BookKeeper traffic, and the layout of frames and files."""
 
 from typing import Any, BinaryIO
 
@@ -14,7 +14,7 @@ from protocol_specs.readable.stream import Stream
 from protocol_specs.readable.verdicts import Verdicts
 
 BOOKIE_PORT = 3181
-"""Where bookies listen unless they are told otherwise."""
+"""The port on which bookies listen by default."""
 
 MALFORMED_EXIT_CODE = 1
 

@@ -1,4 +1,4 @@
-"""Bytes as people have them: raw, in hexadecimal of any shape, or in a capture."""
+"""The input of ``bktx wire decode``: raw bytes, hexadecimal of any shape, or a capture."""
 
 import re
 import string

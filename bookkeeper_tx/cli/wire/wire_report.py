@@ -24,7 +24,7 @@ WITH_TEXT = ("payload", "unreadable")
 
 
 class Report:
-    """Prints what is found, as it is found."""
+    """Prints frames and notes as they are found."""
 
     def __init__(self, as_json: bool) -> None:
         self.failed = False
@@ -34,7 +34,7 @@ class Report:
         self._printed = False
 
     def connection(self, connection: Connection) -> None:
-        """Say which connection the frames that follow went over."""
+        """Note the connection of the frames that follow; print it unless the output is JSON."""
         self._connection = connection
         if not self._as_json:
             self._blank_line()
@@ -59,7 +59,7 @@ class Report:
             click.echo(str(item.broken))
 
     def remark(self, text: str, failed: bool = False) -> None:
-        """Say something of all that was read."""
+        """Print a remark on the whole input."""
         self.failed = self.failed or failed
         click.echo(text, err=True)
 
@@ -79,7 +79,7 @@ class Report:
 
 
 def table_of(frame: Frame) -> Table:
-    """Return the fields of a frame as a table; parts are indented under what they are parts of."""
+    """Return the fields of a frame as a table; parts are indented under the field that they belong to."""
     table = Table("offset", "size", "field", "value", "meaning", box=None, pad_edge=False)
     for column in (0, 1):
         table.columns[column].justify = "right"

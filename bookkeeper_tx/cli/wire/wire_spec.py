@@ -1,4 +1,4 @@
-"""Declarations as tables: which fields there are, where they lie, what they mean."""
+"""Declarations as tables: their fields, with offset, size and meaning."""
 
 import json
 from typing import Any

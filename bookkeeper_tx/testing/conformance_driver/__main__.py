@@ -1,8 +1,8 @@
 """The process of the driver: requests from standard input, replies to standard output.
 
-A request a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests begin
-in the order of their lines, and are answered as they end.  When standard input ends so does the process, and no ledger
-is closed.
+Each request is a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests
+begin in the order of their lines, and are answered as they end.  When standard input ends, the process ends too, and
+closes no ledger.
 """
 
 import os
@@ -21,7 +21,7 @@ async def answer(session: Session, line: str, replies: TextIO) -> None:
     request = Request(line)
     try:
         reply = reply_line(request.number, await session.run(request))
-    except Exception as error:  # whatever it is, the suite is told
+    except Exception as error:  # every error is reported to the suite
         reply = error_line(request.number, error)
     replies.write(reply)
     replies.flush()
@@ -31,7 +31,7 @@ def main() -> None:
     """Serve until standard input ends."""
     from twisted.internet import reactor
 
-    replies, sys.stdout = sys.stdout, sys.stderr  # whatever else prints must not end up between the replies
+    replies, sys.stdout = sys.stdout, sys.stderr  # other output must not stand between the replies
     session = Session(reactor)
     begin: Any = reactor.callFromThread  # type: ignore[attr-defined]
 

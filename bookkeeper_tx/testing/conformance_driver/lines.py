@@ -46,7 +46,7 @@ OK = 0
 
 
 class Unsupported(Exception):
-    """This client cannot do that."""
+    """This client does not support the request."""
 
 
 def code_of(error: BaseException) -> int | None:

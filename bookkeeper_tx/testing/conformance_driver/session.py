@@ -1,4 +1,4 @@
-"""What the conformance suite can have our client do: a method for each verb of docs/conformance/driver.md."""
+"""The operations of our client for the conformance suite: a method for each verb of docs/conformance/driver.md."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -31,7 +31,7 @@ class Session:
         self._handles: dict[int, tuple[Handle, BookKeeper]] = {}
 
     async def run(self, request: Request) -> Values:
-        """Carry a request out; give the values of its reply."""
+        """Carry a request out; return the values of its reply."""
         verb: Callable[[Request], Awaitable[Values]] | None = getattr(self, f"do_{request.verb}", None)
         if verb is None:
             raise Unsupported(f"there is no {request.verb} here")
