@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.blocking_reads --entries 1000000
 
-CPU is that of the reading process, all in: socket, framing, digests, batches; the best of the runs, which a neighbour
-can only make worse.
+CPU is that of the whole reading process: socket, framing, digests, batches.  It is the best of the runs, since other
+processes can only make it worse.
 """
 
 import argparse
@@ -37,12 +37,12 @@ SIZES: dict[str, Callable[[int], int]] = {
 }
 
 BYTES_MAX = 1 << 29
-"""Payload bytes of a ledger: of large entries there are fewer."""
+"""Payload bytes of a ledger, so that there are fewer large entries than small ones."""
 
 
 @frozen
 class Measured:
-    """What one workload took, per entry."""
+    """The figures of one workload, per entry."""
 
     sizes: str
     batch: bool
@@ -91,7 +91,7 @@ def _read(bookie_id: str, address: tuple[str, int], ledger: LedgerRange, batch: 
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entries", type=int, default=500_000)
     parser.add_argument("--runs", type=int, default=5)

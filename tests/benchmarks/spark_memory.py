@@ -1,7 +1,8 @@
 """How many bytes Spark's driver, its plans and its checkpoints hold for each ledger, task, gap and epoch of ours.
 
-``python -m tests.benchmarks.spark_memory`` prints the figures of docs/guides/spark-scale.md.  No Spark session, no
-bookie: what is measured are the objects that planning makes, in Python's memory or as Spark sends them (pickled).
+``python -m tests.benchmarks.spark_memory`` prints the figures of docs/guides/spark-scale.md.  It needs no
+Spark session and no bookie: it measures the objects that planning makes, in Python's memory or pickled as Spark sends
+them.
 """
 
 import argparse
@@ -56,16 +57,16 @@ FIRST_ID = 10**9
 
 @frozen
 class Figure:
-    """Something that is as large as there is of something."""
+    """The size of an object that grows with the number of ledgers, tasks, gaps or epochs."""
 
     what: str
     count: int
     of: str
-    """What there are ``count`` of."""
+    """The things of which there are ``count``."""
     size: int
-    """Bytes of all."""
+    """Bytes of all of them."""
     seconds: float | None = None
-    """CPU that it takes to make it, if that counts."""
+    """CPU to make the object, if that is of interest."""
 
     def __str__(self) -> str:
         each = f"{self.size / self.count:,.1f} B"
@@ -74,7 +75,7 @@ class Figure:
 
 
 def measure(ledgers: int, tasks: int, directory: Path) -> Iterator[Figure]:
-    """Yield all figures: of so many ledgers, and of plans of so many tasks."""
+    """Yield all figures, for this number of ledgers and for plans of this number of tasks."""
     yield from snapshots(ledgers, directory)
     yield from plans(tasks, directory)
     yield from offsets(ledgers)
@@ -87,7 +88,7 @@ def measure(ledgers: int, tasks: int, directory: Path) -> Iterator[Figure]:
 
 
 def snapshots(count: int, directory: Path) -> Iterator[Figure]:
-    """What a DataFrame of many ledgers keeps where it is planned, and what Spark sends there."""
+    """The objects of a DataFrame of many ledgers in the process that plans it, and those that Spark sends there."""
     options = cluster_of(directory / "ledgers.db", count, entries=10_000)
     snapshot, held, _ = _held(lambda: take_snapshot(options, Secret()))
     yield Figure("snapshot of a read, in the planner's memory", count, "ledgers", held)
@@ -102,7 +103,7 @@ def snapshots(count: int, directory: Path) -> Iterator[Figure]:
 
 
 def plans(tasks: int, directory: Path) -> Iterator[Figure]:
-    """What the tasks of large ledgers take where they are planned, and as Spark keeps them until they are done."""
+    """The tasks of large ledgers in the process that plans them, and as Spark keeps them until they are done."""
     each = 10
     options = cluster_of(directory / "large.db", max(tasks // each, 1), entries=each * 1_000_000)
     snapshot = take_snapshot(options, Secret())
@@ -145,7 +146,7 @@ def cluster_of(path: Path, count: int, entries: int) -> Options:
 
 
 def offsets(count: int) -> Iterator[Figure]:
-    """What a line of a checkpoint has, and the CPU to read and write it."""
+    """The content of a line of a checkpoint, and the CPU to read and write it."""
     ids = range(FIRST_ID, FIRST_ID + count)
     positions = dict.fromkeys(ids, 123_456)
     below = IdRanges([(0, FIRST_ID - 1)])
@@ -167,7 +168,7 @@ def offsets(count: int) -> Iterator[Figure]:
 
 
 def jobs(count: int) -> Iterator[Figure]:
-    """What a job that proves its work knows of the ledgers that it has looked at, and the option that names them."""
+    """The knowledge of a job that proves its work about its ledgers, and the option that names them."""
     for what, ids in {
         "ids in a row": range(FIRST_ID, FIRST_ID + count),
         "every second id": range(FIRST_ID, FIRST_ID + 2 * count, 2),
@@ -202,7 +203,7 @@ class _SessionOf:
 
 
 def manifests() -> Iterator[Figure]:
-    """What a task of a sink tells the driver, and what the driver publishes: at most as many ledgers as fit."""
+    """The message of a sink's task to the driver, and documents that the driver publishes, up to the largest."""
     key = EpochKey(QUERY, 4711)
     message = EpochMessage(key, 17, tuple(published_ledgers(1)))
     yield Figure("message of a task that wrote one ledger, pickled", 1, "tasks", len(cloudpickle.dumps(message)))
@@ -220,7 +221,7 @@ def manifests() -> Iterator[Figure]:
 
 
 def sweeps(count: int) -> Iterator[Figure]:
-    """What a sweep holds at its height of ledgers that are published, ``each`` of them in an epoch."""
+    """The most that a sweep holds of published ledgers, ``each`` of them in an epoch."""
     for each in (1, 1000):
         store: Any = _StoreOfSinks(count, each)
         report, _, peak = _held(lambda store=store: sweep("sqlite:///nowhere.db", open_store=lambda *_: store))
@@ -270,7 +271,7 @@ def document_of(key: EpochKey, count: int, first: int = FIRST_ID) -> bytes:
 
 
 def _held(make: Callable[[], Any]) -> tuple[Any, int, int]:
-    """Return what ``make`` gives, how many bytes of Python's memory it holds, and how many were held at most."""
+    """Return the result of ``make``, the bytes of Python's memory that it holds, and the most that were held."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -282,7 +283,7 @@ def _held(make: Callable[[], Any]) -> tuple[Any, int, int]:
 
 
 def _timed(make: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what ``make`` gives, and the CPU that it took in seconds."""
+    """Return the result of ``make``, and the CPU that it took in seconds."""
     gc.collect()
     began = time.process_time()
     made = make()

@@ -1,7 +1,7 @@
-"""What a task costs Spark's driver: to plan it, to keep it and to run it, whatever it reads.
+"""The cost of a task for Spark's driver: to plan it, to keep it and to run it, independent of the data that it reads.
 
 Run it alone: ``python -m tests.benchmarks.spark_tasks --plans 10000,100000 --tasks 10000``.  Plans are of ledgers that
-there are in the metadata only; the tasks that are run read one entry each from one bookie of ours.
+exist in the metadata only; the tasks that are run read one entry each from one bookie of ours.
 """
 
 import argparse

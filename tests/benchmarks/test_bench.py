@@ -1,4 +1,4 @@
-"""``bktx bench`` measures what it says; how fast it is on this machine is no matter of a test."""
+"""``bktx bench`` runs every workload and reports every figure; no test looks at the speed."""
 
 import json
 

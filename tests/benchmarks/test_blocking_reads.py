@@ -1,4 +1,4 @@
-"""The benchmark of blocking reads measures what it says; how fast they are on this machine is no matter of a test."""
+"""The benchmark of blocking reads measures every workload; no test looks at the speed."""
 
 import json
 import subprocess

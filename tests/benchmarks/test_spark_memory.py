@@ -1,4 +1,4 @@
-"""The figures of what Spark's driver holds are of what they say; how large they are is no matter of a test."""
+"""The figures of the memory of Spark's driver measure the right objects; no test looks at the sizes."""
 
 from pathlib import Path
 

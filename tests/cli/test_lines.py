@@ -31,7 +31,7 @@ def test_an_empty_file_has_none():
 
 
 class Turns:
-    """A reactor of which only callFromThread is used: a turn is taken when the test says so."""
+    """A reactor with callFromThread alone; the test says when it takes a turn."""
 
     def __init__(self):
         self._called = threading.Event()

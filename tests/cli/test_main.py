@@ -1,4 +1,4 @@
-"""What every command shares: finding it, help, and how errors are shown."""
+"""The common part of every command: finding it, help, and the display of errors."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Make ``bktx demo`` raise what the test says."""
+    """Make ``bktx demo`` raise the error of the test."""
 
     def fail_with(error):
         @click.command()

@@ -14,7 +14,7 @@ import click
 from twisted.internet import defer, task
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
 
-# As a terminal has them: whoever runs the tests in the background may have them ignored.
+# Signal handlers as in a terminal: in tests run in the background they may be ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -57,7 +57,7 @@ with everything_stopped_on_signals():
 
 
 def outcome(operation, sent=signal.SIGINT):
-    """Run an operation of PROGRAM; what it prints, and its error output."""
+    """Run an operation of PROGRAM; return its output, and its error output."""
     program = PROGRAM.replace("OPERATION", operation).replace("NUMBER", str(int(sent)))
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment(), capture_output=True, timeout=30, text=True

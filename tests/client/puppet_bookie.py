@@ -1,6 +1,6 @@
 """Bookies in memory behind a :class:`Network`.
 
-They behave as the fact sheets say Java's do (fencing, keys, absence, the batch algorithm), at once and durably.
+They behave as Java's bookies do (fencing, keys, absence, the batch algorithm), at once and durably.
 """
 
 from collections.abc import Callable
@@ -33,12 +33,12 @@ from tests.client.puppet_network import Message, Network
 
 BATCH_REPLY_OVERHEAD = 36
 WAITS: Any = object()
-"""Instead of an answer: there is none yet."""
+"""In place of an answer: there is none yet."""
 
 
 @define
 class StoredLedger:
-    """What a bookie has of one ledger."""
+    """The state of one ledger on a bookie."""
 
     master_key: bytes
     fenced: bool = False
@@ -52,7 +52,7 @@ def lac_of(entry: bytes, ledger_id: int = 0) -> int:
 
 
 class _WithoutEntry(Exception):
-    """There is an explicit last add confirmed to tell, and no entry: an I/O error, as Java has it."""
+    """The bookie has an explicit last add confirmed and no entry: it answers with an I/O error, as Java does."""
 
     def __init__(self, explicit_lac: bytes) -> None:
         self.explicit_lac = explicit_lac
@@ -65,26 +65,26 @@ class PuppetBookie:
     bookie_id: str
     ledgers: dict[int, StoredLedger] = field(factory=dict)
     interruptions: int = 0
-    """How often the connection of each client to it was lost."""
+    """Client → how often its connection to this bookie was lost."""
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
-    """How it takes a batch read: ``serves``, ``closes`` the connection, says ``bad request`` or ``bad version``."""
+    """Its reaction to a batch read: ``serves``, ``closes`` the connection, ``bad request`` or ``bad version``."""
     own_refused: bool = False
     """Whether connections made for a batch read of their own are refused."""
     batch_entries_max: int = 2**31 - 1
-    """Entries of one batch reply at most: a server may return fewer than were asked for."""
+    """Most entries of one batch reply: a server may return fewer than were asked for."""
     fails: BookKeeperError | None = None
-    """What it answers to everything, if not None."""
+    """Its answer to every request, if not None."""
     extensions: frozenset[str] | None = frozenset()
-    """What it publishes that it can; None if it publishes nothing."""
+    """The capabilities that it publishes; None if it publishes nothing."""
     knows_scopes: bool = True
-    """Whether it reads the scope of a ledger id; without, it takes part in scope 0 only."""
+    """Whether it reads the scope of a ledger id; otherwise it serves scope 0 only."""
     polls: str = "waits"
-    """How it takes a long poll: ``waits``, answers ``at once``, or ``closes`` the connection."""
+    """Its reaction to a long poll: ``waits``, answers ``at once``, or ``closes`` the connection."""
     requests: list[str] = field(factory=list)
     watchers: list[Callable[[], None]] = field(factory=list)
-    """What waits for a ledger to change."""
+    """The long polls that wait for a change of a ledger."""
 
     def add(self, ledger_id: int, entry_id: int, entry: bytes, key: bytes, flags: int) -> None:
         ledger = self.ledgers.setdefault(ledger_id, StoredLedger(key))
@@ -102,7 +102,7 @@ class PuppetBookie:
             watcher()
 
     def known_last_add_confirmed(self, ledger_id: int) -> int:
-        """What the entries stored here, and the explicit one, tell; raises NoSuchEntry for an empty ledger."""
+        """The highest last add confirmed of the stored entries and the explicit one; raises NoSuchEntry without any."""
         if ledger_id not in self.ledgers:
             raise NoSuchLedger
         ledger = self.ledgers[ledger_id]
@@ -114,7 +114,7 @@ class PuppetBookie:
         return max(explicit, *(lac_of(entry, ledger_id) for entry in ledger.entries.values()))
 
     def poll(self, ledger_id: int, previous: int, piggyback: bool) -> tuple[int, int | None, bytes | None]:
-        """The answer to a long poll as things stand."""
+        """The present answer to a long poll."""
         known = self.known_last_add_confirmed(ledger_id)
         entry = self.ledgers[ledger_id].entries.get(previous + 1) if piggyback and known > previous else None
         return known, previous + 1 if entry is not None else None, entry
@@ -127,7 +127,7 @@ class PuppetBookie:
         self.changed()
 
     def force(self, ledger_id: int) -> None:
-        """Everything is durable at once anyway."""
+        """Every entry is durable at once, so there is nothing to force."""
 
     def read_lac(self, ledger_id: int) -> tuple[bytes | None, bytes | None]:
         ledger = self.ledgers.get(ledger_id, StoredLedger(b""))
@@ -333,7 +333,7 @@ class PuppetChannel:
         self._network.send(message)
 
     def _lose_all(self) -> None:
-        """The connection is closed: whatever else is under way on it fails."""
+        """The connection is closed: every other request under way on it fails."""
         for fail in list(self._in_flight.values())[:-1]:
             fail(BookieUnavailable("connection lost"))
 

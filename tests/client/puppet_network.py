@@ -1,7 +1,7 @@
-"""A network whose every message a test can hold, reorder or lose.
+"""A network of which a test can hold, reorder or lose every message.
 
-Requests and replies are separate messages: ``run`` delivers them in order, ``deliver`` one of them, ``lose`` makes one
-of them a time-out, ``delay`` makes it one and delivers it later.
+Requests and replies are separate messages.  ``run`` delivers them in order, ``deliver`` delivers one of them.  ``lose``
+turns one into a time-out; ``delay`` does so as well, and delivers the message later.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from bookkeeper_tx.errors import BookKeeperError, RequestTimedOut
 
 @define
 class Message:
-    """Something on its way; ``lost`` says what becomes of the request when it does not arrive."""
+    """A message on its way; ``lost`` is called if it does not arrive, and ends the request."""
 
     text: str
     arrive: Callable[[], None]
@@ -23,7 +23,7 @@ class Message:
 
 
 class Network:
-    """Carries messages when told to."""
+    """Carries messages when the test says so."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

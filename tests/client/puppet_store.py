@@ -16,7 +16,7 @@ from tests.client.puppet_network import Message, Network
 
 @define
 class StoredState:
-    """What the metadata store keeps."""
+    """The content of the metadata store."""
 
     ledgers: dict[int, Versioned] = field(factory=dict)
     next_ledger_id: int = 0

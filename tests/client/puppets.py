@@ -1,4 +1,4 @@
-"""A cluster of bookies and a metadata store in memory whose every message a test can hold, reorder or lose."""
+"""A cluster of bookies and a metadata store in memory; a test can hold, reorder or lose every message."""
 
 from collections.abc import Sequence
 from random import Random

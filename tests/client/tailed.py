@@ -35,7 +35,7 @@ class Tailed:
         self.cluster.network.run()
 
     def outcome(self, deferred: "Deferred[Any]") -> list[Any]:
-        """A list that will have the result in it, or the error."""
+        """A list that gets the result, or the error."""
         found: list[Any] = []
         deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
         self.cluster.network.run()

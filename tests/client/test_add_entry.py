@@ -1,4 +1,4 @@
-"""Adding entries: their order, their bounds, and what ends a writer."""
+"""Adding entries: their order, their bounds, and the errors that end a writer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Batch read: equal to single reads, never past the end, and told from bookies that lack it."""
+"""Batch read: equal to single reads, never past the end, and not sent to bookies that lack it."""
 
 from typing import Any
 
@@ -205,7 +205,7 @@ def test_bad_request_from_a_bookie_that_serves_batches_is_a_read_error() -> None
 
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_entries_past_the_end_are_never_returned(protocol: str) -> None:
-    """S15: whatever a bookie has and sends."""
+    """S15: a bookie may store and send entries past the end."""
     cluster, _, reader = written([b"x"] * 3, config=ClientConfig(protocol=protocol))
     for bookie in cluster.bookies.values():
         bookie.extensions = frozenset({BATCH_READ_V3})

@@ -1,4 +1,4 @@
-"""What a client knows of a bookie goes through the table of the reference, row by row."""
+"""A client's knowledge of a bookie's capability follows the table of the reference, row by row."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ EXPIRY_S = 300
 
 
 class Known:
-    """What is known of one bookie, and who waits for it."""
+    """The capability of one bookie as it is known, and the requests that wait for it."""
 
     def __init__(self) -> None:
         self.clock = Clock()

@@ -1,4 +1,4 @@
-"""Which id a new ledger gets, and which bookies a scoped one."""
+"""The id of a new ledger, and the bookies of a scoped one."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deferred sync: what is acknowledged is confirmed by a force only; and force in other ledgers."""
+"""Deferred sync: only a force confirms acknowledged entries; and force in other ledgers."""
 
 from typing import Any
 
@@ -92,12 +92,12 @@ def test_what_was_forced_is_published_by_itself() -> None:
 
 
 def reconnect(cluster: Cluster, bookie_id: str) -> None:
-    """Have the connection to a bookie lost, and made again by whatever is asked next."""
+    """Lose the connection to a bookie; the next request makes it again."""
     cluster.bookies[bookie_id].interruptions += 1
 
 
 def test_what_was_acknowledged_on_another_connection_is_not_forced_on_this_one() -> None:
-    """The bookie may have been killed in between, and lost it."""
+    """The bookie may have been killed in between, and have lost the entry."""
     cluster, writer = deferring()
     append(cluster, writer)
     cluster.result(writer.force())

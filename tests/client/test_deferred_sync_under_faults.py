@@ -1,4 +1,4 @@
-"""A writer with deferred sync whose bookies lose, when they are killed, what was not forced."""
+"""A writer with deferred sync, on bookies that lose entries not forced when they are killed."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ V3 = ClientConfig(protocol="v3")
 
 @define
 class ForgetfulBookie(PuppetBookie):
-    """A bookie that has what was forced on its disk, and the rest in memory."""
+    """A bookie that has forced entries on its disk, and other entries in memory."""
 
     unforced: set[int] = field(factory=set)
 
@@ -44,7 +44,7 @@ class ForgetfulBookie(PuppetBookie):
 
 
 def kill(cluster: Cluster, bookie_id: str) -> None:
-    """Kill a bookie and start it again: what is under way to and from it is lost with the connection."""
+    """Kill a bookie and start it again: messages under way to and from it are lost with the connection."""
     messages = cluster.network.messages
     under_way = [each for each in messages if each.bookie_id == bookie_id]
     messages[:] = [each for each in messages if each.bookie_id != bookie_id]

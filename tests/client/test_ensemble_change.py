@@ -1,4 +1,4 @@
-"""A bookie fails while a ledger is written: who takes its place, and what still counts."""
+"""A bookie fails while a ledger is written: the choice of another, and the acknowledgements that still count."""
 
 import pytest
 

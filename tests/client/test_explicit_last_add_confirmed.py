@@ -1,4 +1,4 @@
-"""What a writer publishes of its last add confirmed between appends."""
+"""The last add confirmed that a writer publishes between appends."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def append(cluster: Cluster, writer: LedgerWriter, count: int) -> None:
 
 
 def published(cluster: Cluster) -> list[int]:
-    """What was sent, in order, each number once a round."""
+    """The numbers sent, in order, each once a round."""
     sent = [each for bookie in cluster.bookies.values() for each in bookie.requests if "write-lac" in each]
     return sorted({int(each.rpartition("/")[2]) for each in sent})
 
@@ -81,7 +81,7 @@ def test_by_itself_it_writes_only_what_no_append_has_told() -> None:
         bookie.requests.clear()
     advance(cluster, 1)
     assert published(cluster) == [], "it has not advanced"
-    # Entry 4 is on its way and tells that 3 is confirmed.
+    # Entry 4 is on its way and carries 3 as its last add confirmed.
     cluster.result(writer.append(b"3"))
     cluster.network.run()
     writer.append(b"4").addErrback(lambda _: None)

@@ -1,4 +1,4 @@
-"""Forces: any ledger has them, and how they end."""
+"""Force in any ledger, and its results."""
 
 from typing import Any
 

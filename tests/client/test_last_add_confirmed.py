@@ -1,4 +1,4 @@
-"""The last add confirmed as a reader finds it out."""
+"""A reader's request for the last add confirmed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Asking one bookie which entries of a ledger it stores."""
+"""Asking one bookie for the list of its entries of a ledger."""
 
 import pytest
 from twisted.internet.defer import CancelledError

@@ -1,4 +1,4 @@
-"""Waiting for more of a ledger that is being written."""
+"""Waiting for new entries of a ledger that is being written."""
 
 from collections.abc import Callable
 from typing import Any

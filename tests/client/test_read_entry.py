@@ -1,4 +1,4 @@
-"""Reading one entry: which bookie is asked, and in which order."""
+"""Reading one entry: the bookies that are asked, and their order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recovery: what the protocol promises, under any order, loss and delay of messages."""
+"""Recovery: the guarantees of the protocol, under any order, loss and delay of messages."""
 
 from random import Random
 from typing import Any
@@ -45,7 +45,7 @@ ACTIONS = st.lists(
 
 @define
 class History:
-    """A writer, recoverers and what they were told."""
+    """A writer, recoverers, and the results that each of them got."""
 
     cluster: Cluster
     writer: LedgerWriter
@@ -73,12 +73,12 @@ class History:
 
 
 def _expected(failure: Any) -> None:
-    """Failing clearly is allowed; a crash of ours is not."""
+    """A BookKeeperError is allowed; any other exception is a defect of ours."""
     failure.trap(BookKeeperError)
 
 
 def play(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> History:
-    """Let a writer and recoverers do ``actions`` with messages in that order; then let everything arrive."""
+    """Let a writer and recoverers do ``actions`` with messages in that order; then deliver all messages."""
     cluster = Cluster([f"b{index}" for index in range(1, sizes[0] + 3)])
     writer = cluster.result(cluster.client().create_ledger(*sizes, password=b"secret"))
     history = History(cluster, writer, Quorum(*sizes))
@@ -104,7 +104,7 @@ def play(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> History
 
 
 def check(history: History) -> None:
-    """Bring every bookie back, open the ledger, and hold it against what the writer and the readers were told."""
+    """Bring every bookie back, open the ledger, and compare it with the results of the writer and the readers."""
     cluster, ledger_id = history.cluster, history.writer.ledger_id
     for bookie in cluster.bookies.values():
         bookie.down, bookie.fails = False, None
@@ -115,7 +115,7 @@ def check(history: History) -> None:
     assert history.writer.last_add_confirmed <= last
     assert all(each == last for each in history.closed_at)
     assert all(each.last_add_confirmed == last for each in history.readers), "recoveries closed in different places"
-    # NoOutOfOrderEntries: every entry is what was appended in its place, and the length says so.
+    # NoOutOfOrderEntries: every entry is the one appended in its place, and its length agrees.
     if last >= 0:
         assert cluster.result(reader.read(0, last)).payloads == history.payloads[: last + 1]
         assert cluster.result(reader.read(0, last, batch=False)).payloads == history.payloads[: last + 1]
@@ -132,7 +132,7 @@ def check(history: History) -> None:
         assert cluster.result(reader.read_batch(start)).last_entry_id <= last
     with pytest.raises(InvalidArgument):
         cluster.result(reader.read_entry(last + 1))
-    # AddAfterFenceNeverAcked: the old writer gets nowhere.
+    # AddAfterFenceNeverAcked: the old writer gets no acknowledgement.
     before = set(history.acknowledged)
     history.append()
     cluster.network.run()
@@ -147,7 +147,7 @@ def test_nothing_acknowledged_is_lost(sizes: tuple[int, int, int], actions: list
 
 
 def schedule(seed: int) -> tuple[tuple[int, int, int], list[tuple[str, int]]]:
-    """Return sizes and a long list of actions; seeds differ in what fails and how wildly messages overtake."""
+    """Return sizes and a long list of actions; seeds differ in the failures and in how far messages are reordered."""
     random = Random(seed)
     failures = [each for each in ("lose", "delay", "toggle", "recover", "close", "fail") if random.random() < 0.5]
     names = ["append"] * 4 + ["deliver"] * 24 + failures
@@ -170,7 +170,7 @@ def test_nothing_acknowledged_is_lost_in_long_runs(first_seed: int) -> None:
 
 
 def fence_race(rules: RecoveryRules) -> tuple[LedgerWriter, Deferred[int], LedgerReader]:
-    """BK#2614.  An entry reaches b2 before the fence and b3 after b3 was asked whether it has it."""
+    """BK#2614.  An entry reaches b2 before the fence, and b3 after the recovery read at b3."""
     cluster = Cluster(["b1", "b2", "b3"])
     network = cluster.network
     writer = cluster.result(cluster.client().create_ledger(3, 3, 2))
@@ -208,7 +208,7 @@ def test_without_fencing_recovery_reads_an_acknowledged_entry_is_lost() -> None:
 
 
 def empty_last_fragment(rules: RecoveryRules) -> tuple[LedgerWriter, LedgerReader]:
-    """BK#2615.  No bookie of the last ensemble has heard of the entries before it."""
+    """BK#2615.  No bookie of the last ensemble knows the entries before its fragment."""
     cluster = Cluster(["b1", "b2", "b3", "b4"])
     writer = cluster.result(cluster.client().create_ledger(2, 2, 2))
     cluster.result(writer.append_many([b"one", b"two"]))
@@ -238,7 +238,7 @@ def test_without_that_floor_acknowledged_entries_are_lost() -> None:
     assert reader.last_add_confirmed == -1, "the known defect is gone: is the switch still connected?"
 
 
-# What counts as absent -----------------------------------------------------------------------------------------------
+# Absent entries ------------------------------------------------------------------------------------------------------
 
 
 def abandoned(cluster: Cluster, entries: int = 3) -> int:

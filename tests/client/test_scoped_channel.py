@@ -1,4 +1,4 @@
-"""Ledgers of a scope other than 0 (BP-34): written, read and recovered, and nothing sent to who knows no scopes."""
+"""Ledgers of a scope other than 0 (BP-34): written, read and recovered; bookies without scopes are sent nothing."""
 
 from typing import Any
 
@@ -243,7 +243,7 @@ def test_what_could_not_be_found_out_is_asked_again(lost: str) -> None:
 def test_who_knew_scopes_knows_them_still_unless_it_may_be_another(
     extensions: Any, lost: str, interruptions: int
 ) -> None:
-    """An append does not depend on the metadata store, once what was found out has expired."""
+    """After the knowledge of a capability has expired, an append does not depend on the metadata store."""
     cluster = scoped(extensions, bookies=1)
     writer = writer_of(cluster, (1, 1, 1))
     cluster.result(writer.append(b"payload"))

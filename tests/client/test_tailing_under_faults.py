@@ -1,4 +1,4 @@
-"""A tail under lost and reordered messages, bookies that go and come, and changes of the ensemble."""
+"""A tail under lost and reordered messages, bookies that fail and return, and changes of the ensemble."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ STEPS = ("append", "append", "publish", "deliver", "deliver", "deliver", "delive
 
 
 class Follower:
-    """Follows a ledger to its end, beginning again where it was whenever that fails."""
+    """Follows a ledger to its end; after an error it continues at the same entry."""
 
     def __init__(self, reader: LedgerReader) -> None:
         self._reader = reader
@@ -92,7 +92,7 @@ def test_a_tail_finds_what_was_acknowledged_and_nothing_else(
         step(cluster, writer, name, choice, acknowledged)
     for bookie in cluster.bookies.values():
         bookie.down = False
-    # Whatever has become of the writer: recovery closes the ledger.
+    # Recovery closes the ledger in any case, even if the writer has failed.
     cluster.network.run()
     closed = cluster.result(cluster.client(config).open_ledger(ledger_id))
     for _ in range(300):

@@ -1,9 +1,9 @@
-"""The life of a whole bookie on a disk that forgets: what it told its clients must be true after every power failure.
+"""The life of a whole bookie on a disk that forgets: its replies must still be true after every power failure.
 
 One seed is one history: the bookie starts, replays, serves adds (some with deferred sync, and forces of them), fencing
 reads and explicit last add confirmed of a few ledgers while caches are flushed, logs and journals rolled and marks
-moved; the power fails at some disk operation, and it starts again.  Threads are worked off in an order that the seed
-draws.  ``BookieHistory(seed).run()`` repeats a history.
+moved; the power fails at some disk operation, and it starts again.  The seed also draws the order in which the work of
+threads is done.  ``BookieHistory(seed).run()`` repeats a history.
 """
 
 from random import Random
@@ -50,15 +50,15 @@ CONFIG = BookieConfig(
 
 
 class _Told:
-    """What clients were told of one ledger, or may find."""
+    """The state of one ledger that clients know of by replies, or may find."""
 
     def __init__(self, ledger_id: int) -> None:
         self.ledger_id = ledger_id
         self.sent: dict[int, bytes] = {}
         self.acknowledged: set[int] = set()
-        """What must be there; an add with deferred sync from when it was forced on."""
+        """Entries that must be stored; an add with deferred sync belongs here only after a force."""
         self.deferred: set[int] = set()
-        """What was acknowledged in this life, and need not be on the disk."""
+        """Entries acknowledged in this life that need not be on the disk."""
         self.fenced = False
         """Whether a fencing read was answered."""
         self.fence_asked = False
@@ -93,7 +93,7 @@ class BookieHistory:
     """One seed's sequence of lives of a bookie."""
 
     failures: tuple[Any, ...] = ()
-    """What may be answered when the disk fails."""
+    """The statuses that are allowed when the disk fails."""
 
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
         self.random = Random(seed)
@@ -162,7 +162,7 @@ class BookieHistory:
                 self.alive()
 
     def alive(self) -> None:
-        """Raise Crashed once the power has failed: a worker hands the error to whoever waits, which is no crash yet."""
+        """Raise Crashed after the power has failed: a worker only passes the error on, which is no crash yet."""
         if self.disk.crashed:
             raise Crashed
 
@@ -256,7 +256,7 @@ class BookieHistory:
     # Check -----------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Ask the bookie that has just started for all that was told."""
+        """Ask the bookie that has just started for everything that its replies promised."""
         for told in self.told.values():
             self.check_entries(told)
             self.check_fence(told)

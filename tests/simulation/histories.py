@@ -1,4 +1,4 @@
-"""Histories of many seeds: each must come to its end, or, to check the checks, must not."""
+"""Histories of many seeds: each must succeed, or, to test the checks themselves, must fail."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -17,7 +17,7 @@ Run = TypeVar("Run", bound=History)
 
 
 def run_all(make: Callable[[int], Run], count: int) -> list[Run]:
-    """Run the histories of ``count`` seeds; names the seed of the one that fails, and in which life."""
+    """Run the histories of ``count`` seeds; a failure names the seed and the life."""
     histories = []
     for seed in range(count):
         history = make(seed)

@@ -1,7 +1,8 @@
-"""Whatever bytes clients send, in whatever pieces: no exception, every reply a frame, and others are served on.
+"""For any bytes from clients, in any pieces: no exception, every reply is a frame, and other clients are served.
 
-Clients send valid frames of both dialects, frames with some bytes changed, and junk, to a whole bookie on a disk in
-memory; they stop taking replies, and go.  In between a client that behaves adds and reads, and gets every answer right.
+Clients send valid frames of both protocol versions, frames with some bytes changed, and junk, to a whole bookie on a
+disk in memory; they stop reading replies, and disconnect.  Among them a correct client adds and reads, and gets the
+right answer to every request.
 """
 
 from collections.abc import Iterator
@@ -167,7 +168,7 @@ class Client:
         self.protocol.connectionLost()
 
     def replies(self) -> Iterator[bytes]:
-        """Give the frames received since the last call; each must be whole."""
+        """Return the frames received since the last call; each must be whole."""
         received = self.transport.value()
         self.transport.clear()
         at = 0
@@ -242,7 +243,7 @@ class AnyFrames(RuleBasedStateMachine):
     def pass_time(self, seconds: float) -> None:
         self.clock.advance(seconds)
 
-    # The client that behaves -----------------------------------------------------------------------------------------
+    # The correct client ----------------------------------------------------------------------------------------------
 
     @rule(dialect=st.sampled_from(["v2", "v3"]), size=SIZES.filter(lambda size: size >= 24))
     def add_and_read(self, dialect: str, size: int) -> None:
@@ -303,7 +304,7 @@ class AnyFrames(RuleBasedStateMachine):
     @invariant()
     def what_is_held_is_bounded(self) -> None:
         bookie: Any = self.bookie
-        # Each of few clients may have one more read of the socket under way when the brake is put on.
+        # A few clients may each have one more read of the socket under way when the bookie stops reading.
         assert bookie._journal.queued_bytes <= QUEUED_BYTES_MAX + (STRANGERS + 2) * 12 * 5200
         watch = bookie.dispatch.watch
         assert watch.count <= POLLS_MAX * STRANGERS
@@ -312,7 +313,7 @@ class AnyFrames(RuleBasedStateMachine):
             assert sum(map(len, frames._pieces)) <= FRAME_SIZE_MAX + 64_000
 
     def end(self) -> None:
-        """Whatever was asked has an end."""
+        """Every request has ended."""
         for client in self.strangers:
             if client.slow:
                 client.protocol.resumeProducing()

@@ -1,4 +1,4 @@
-"""What a bookie told its clients is true after every power failure."""
+"""The replies of a bookie are still true after every power failure."""
 
 from functools import partial
 

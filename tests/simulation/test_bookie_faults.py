@@ -1,7 +1,7 @@
-"""A whole bookie on a disk that fails now and then as well, or is full.
+"""A whole bookie on a disk that also fails now and then, or is full.
 
-A group that could not be written is an I/O error to those who wait for it; adds with deferred sync in it were
-acknowledged before, so that a force must not be told of them as safe.  A failed sync ends the process.
+If a group cannot be written, the requests that wait for it are answered with an I/O error.  Adds with deferred sync in
+it were acknowledged before, so a later force must not report them as durable.  A failed sync ends the process.
 """
 
 import pytest

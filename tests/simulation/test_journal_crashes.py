@@ -1,8 +1,8 @@
-"""The journal on a disk that forgets: whatever was acknowledged before a power failure is found after it.
+"""The journal on a disk that forgets: every record acknowledged before a power failure is found after it.
 
 One seed is one history: the bookie runs, crashes at some disk operation, restarts, replays, runs on, several times
-over, with failing writes, a full disk, rolled files, marks and removed files in between.  The seed of a failing one is
-printed; ``_History(seed).run()`` repeats it.
+over, with failing writes, a full disk, rolled files, marks and removed files in between.  The seed of a failing history
+is printed; ``_History(seed).run()`` repeats it.
 """
 
 from functools import partial
@@ -46,7 +46,7 @@ class Config:
 
 
 class Found:
-    """What replay handed over: the sink of a ledger storage that keeps everything in memory."""
+    """The records of a replay: the sink of a ledger storage that keeps everything in memory."""
 
     def __init__(self) -> None:
         self.things: set[Any] = set()
@@ -96,7 +96,7 @@ class _History:
         self.check()
 
     def check(self) -> Found:
-        """Replay, and compare with what was acknowledged."""
+        """Replay, and compare with the acknowledged records."""
         found = Found()
         found.things |= self.stored.things
         found.ledgers |= self.stored.ledgers
@@ -170,7 +170,7 @@ class _History:
         journal.append(records, done)
 
     def record(self, ledger_id: int) -> tuple[bytes, Any]:
-        """Return a record and what replay is to make of it."""
+        """Return a record, and the result that its replay must have."""
         kind = self.random.randrange(10)
         if kind == 0:
             return fence_record(ledger_id), ("fence", ledger_id)
@@ -188,7 +188,7 @@ class _History:
         return bytes(run.buffer), (ledger_id, self.next_entry_id, entry)
 
     def flush(self, journal: Journal, worker: SteppedWorker) -> None:
-        """Do what a flush does: sample the mark, make durable what was added, store the mark, remove old files."""
+        """Do as a flush does: sample the mark, make the added entries durable, store the mark, remove old files."""
         mark = journal.mark
         if journal.state is State.OPENING:
             return

@@ -1,4 +1,4 @@
-"""Planning over many ledgers is measured each way; how fast it is on this machine is no matter of a test."""
+"""Planning over many ledgers is measured each way; no test looks at the speed."""
 
 import pytest
 

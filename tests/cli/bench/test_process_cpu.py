@@ -1,4 +1,4 @@
-"""What ``/proc`` says of a process."""
+"""The figures of a process in ``/proc``."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ print(cpu_ns(os.getpid()) - before)
 
 
 def test_our_own_cpu_time_grows():
-    """In a process of its own: no thread ends there meanwhile."""
+    """The test measures another process, in which no thread ends meanwhile."""
     done = subprocess.run([sys.executable, "-c", OUR_OWN], capture_output=True, check=True, env=environment())
     assert int(done.stdout) > 10_000_000
 

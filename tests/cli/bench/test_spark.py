@@ -1,4 +1,4 @@
-"""The options of ``bktx bench spark``, and how its figures are shown; tests/integration/spark/test_bench.py runs it."""
+"""The options of ``bktx bench spark``, and how its figures look; tests/integration/spark/test_bench.py runs it."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Which process of a Spark session does what, and what it has used."""
+"""The kinds of processes of a Spark session, and their CPU."""
 
 import os
 
@@ -25,7 +25,7 @@ class Proc:
         (path / "stat").write_text("cpu  0 0 0 0 0 0 0 0 0 0\n")
 
     def add(self, pid, parent, *command, cpu_ns=0, peak_kb=0):
-        """Make a process, or change what it has used."""
+        """Make a process, or change its usage."""
         (self.path / str(pid) / "task" / str(pid)).mkdir(parents=True, exist_ok=True)
         (self.path / str(pid) / "cmdline").write_bytes("".join(each + "\0" for each in command).encode())
         ticks = cpu_ns * os.sysconf("SC_CLK_TCK") // 1_000_000_000

@@ -14,7 +14,7 @@ SIZE = sum(map(len, PAYLOADS))
 
 
 class Reader:
-    """Answers a turn later, as every reader does; batches are short now and then."""
+    """Answers a turn later, as every reader does; some batches are short."""
 
     def __init__(self, clock):
         self.clock = clock
@@ -36,7 +36,7 @@ class Reader:
 
 
 class Writer:
-    """Acknowledges when it is told to."""
+    """Acknowledges when the test says so."""
 
     def __init__(self):
         self.length = 0

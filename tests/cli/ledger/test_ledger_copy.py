@@ -10,7 +10,7 @@ LINES = [b"1\n", b"2\n", b"3\n", b"4\n", b"5\n", b"6\n", b"7\n", b"8"]
 
 
 class Writer:
-    """Keeps what was appended; acknowledges when it is told to."""
+    """Keeps the appended entries; acknowledges when the test says so."""
 
     def __init__(self):
         self.chunks = []

@@ -1,4 +1,4 @@
-"""What bookies should have of a ledger, and how it is shown."""
+"""The entries of a ledger that bookies should have, and the display of those they lack."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How commands are told which ledger is meant."""
+"""The options by which commands name a ledger."""
 
 import click
 import pytest
@@ -13,7 +13,7 @@ NAME = "0123456789abcdeffedcba9876543210"
 
 
 def run(decorator, *arguments):
-    """Run a command with these arguments; what it got, or the text of the error."""
+    """Run a command with these arguments; return the values it got, or the text of the error."""
     got = []
 
     @click.command()

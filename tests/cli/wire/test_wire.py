@@ -1,4 +1,4 @@
-"""``bktx wire``: what is typed, piped or captured, and what is shown of it."""
+"""``bktx wire``: typed, piped and captured input, and its display."""
 
 import json
 from pathlib import Path
