@@ -1,4 +1,4 @@
-"""What integration tests may use: a real ZooKeeper, real Java bookies and clients of any locked release.
+"""The fixtures of integration tests: a real ZooKeeper, real Java bookies and clients of any locked release.
 
 Fixtures:
 
@@ -7,8 +7,8 @@ Fixtures:
 ``java_release``   the release of this run of the test; see ``@pytest.mark.releases`` in the plugin
 ``java_bookie``    ``java_bookie(release, **options)`` starts a :class:`JavaBookie` in the test's cluster
 ``java_client``    ``java_client(release, v2=..., **options)`` starts a :class:`JavaClient` in the test's cluster
-``java_targets``   what both come from (:class:`JavaTargets`)
-``module_cluster``, ``module_java_targets``  the same for all tests of a module, where starting is what takes time
+``java_targets``   the source of both (:class:`JavaTargets`)
+``module_cluster``, ``module_java_targets``  the same for all tests of a module, where starting takes the time
 ``spark``          one Spark session for the session (``spark_session.py``)
 
 All that these start is stopped after the test, or module, and the ends of the logs are in the report if it failed.
@@ -80,7 +80,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed:
         fixtures = getattr(item, "funcargs", {}).values()
-        # Either the targets themselves, or what a module has made around them.
+        # Either the targets themselves, or an object of the module that holds them.
         found = {id(each): each for each in (getattr(fixture, "java_targets", fixture) for fixture in fixtures)}
         for targets in found.values():
             if isinstance(targets, JavaTargets):

@@ -1,4 +1,4 @@
-"""Results of a run as the tests look at them."""
+"""The results of a run, in the form that the tests compare."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ from compat_tests.judge.verdict import Verdict
 from compat_tests.report.runs import write_json
 
 Results = dict[str, list[Result]]
-"""By case."""
+"""Keyed by case."""
 
 
 _SEED = 1
-"""Of runs that are kept: equal exchanges are then published once."""
+"""Of runs that are kept, so that equal exchanges are published once."""
 
 
 def chosen(session: pytest.Session, role: Role, release: str | None = None) -> list[Case]:
-    """The cases of a role that this run holds against a release of Java's, or against ours where none is named."""
+    """The cases of a role that this run asks of a release of Java's, or of ours if none is named."""
     parameters = [each.callspec.params for each in session.items if hasattr(each, "callspec")]
     asked = [each["case"] for each in parameters if each.get("java_release") == release and _of(role, each)]
     return [case for _, case in sorted({case.id: case for case in asked}.items())]
@@ -37,7 +37,7 @@ def _of(role: Role, parameters: Mapping[str, Any]) -> bool:
 
 
 def results_of(environment: Environment, cases: Sequence[Case], name: str, kept: Path | None) -> Results:
-    """Judge a target by these cases; keep the run in the directory ``kept``, if there is to be one."""
+    """Judge a target by these cases; keep the run in the directory ``kept``, if one is given."""
     command = shlex.join(["bookkeeper-conformance", environment.role, "--target", name])
     measure = Measure(divergences=of_implementation(environment.info.implementation))
     run = perform(environment, Order(cases, measure, _SEED if kept else None, command=command))
@@ -52,12 +52,12 @@ def results_of(environment: Environment, cases: Sequence[Case], name: str, kept:
 
 
 def not_passed(results: Sequence[Result]) -> list[str]:
-    """What is anything but a plain pass."""
+    """The results that are not a plain pass."""
     return [_told(each) for each in results if each.verdict is not Verdict.PASS]
 
 
 def not_fine(results: Sequence[Result]) -> list[str]:
-    """What makes a run fail."""
+    """The results that make a run fail."""
     return [_told(each) for each in results if not each.verdict.fine]
 
 

@@ -1,4 +1,4 @@
-"""Be let in at a site of a conformance target, over TLS and with a login where it wants these, and ask in V2."""
+"""A V2 connection to a site of a conformance target, with TLS and a login if the site requires them."""
 
 import os
 import socket
@@ -36,7 +36,7 @@ class SiteTalk:
         self._socket.sendall(_LENGTH.pack_fixed(len(frame)) + frame)
         reply = self._reply()
         if reply.operation == V3Operation.START_TLS and reply.status is EIO:
-            return self._reply()  # Java says so inside TLS to everybody who has not logged in before
+            return self._reply()  # Java replies so inside TLS to every client that has not logged in before
         return reply
 
     def add(self, ledger_id: int, entry_id: int) -> Status | None:

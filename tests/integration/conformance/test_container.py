@@ -1,4 +1,4 @@
-"""The container that other projects judge with: it is built, and is the suite."""
+"""The container image for other projects is built, and runs the suite."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command against what is no bookie, or none any more: a verdict in time, no traceback, nothing left behind."""
+"""The command against servers that are not or no longer bookies: a verdict in time, no traceback, no remains."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from compat_tests.targets.ports import choose_port
 from tests.integration.conformance import bad_servers
 from tests.sampling import one_in
 
-#: The first case is tried in both dialects, behind two probes; each wait is at most ten seconds.
+#: The first case is tried in both protocol versions, after two probes; each wait is at most ten seconds.
 TIME_OUT_S = 180
 
 
@@ -106,7 +106,7 @@ def test_a_driver_that_says_nothing(tmp_path):
 
 
 def ends_soon(pids: set[int]) -> bool:
-    """Whether these processes end by themselves; the one that watches over the suite ends behind it."""
+    """Whether these processes end by themselves; the one that watches over the suite ends after it."""
     deadline = time.monotonic() + TIME_OUT_S
     while alive := [pid for pid in pids if Path(f"/proc/{pid}").exists()]:
         if time.monotonic() > deadline:

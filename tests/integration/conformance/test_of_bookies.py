@@ -38,7 +38,7 @@ def _judged(name, cases, kept_runs):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_our_bookie_conforms(case, ours):
-    """Ours has everything and is what others are held against: nothing is tolerated."""
+    """Our bookie supports everything and is the measure for others: no divergence of it is tolerated."""
     problems = not_fine if case.level is MAY else not_passed
     assert not problems(ours[case.id])
 

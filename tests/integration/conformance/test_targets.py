@@ -1,4 +1,4 @@
-"""Each kind of target serves at every site that it offers, keeps what was acknowledged, and leaves nothing behind."""
+"""Each kind of target serves at every site that it offers, keeps acknowledged entries, and leaves nothing."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ DOCKER = (pytest.mark.docker, pytest.mark.full)
 
 @pytest.fixture(autouse=True)
 def own_temporary_directory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where targets put their files, so that what they leave is seen."""
+    """The directory of the targets' files, in which the test sees any remains."""
     path = tmp_path_factory.mktemp("targets")
     monkeypatch.setattr(tempfile, "tempdir", str(path))
     monkeypatch.setenv("TMPDIR", str(path))
@@ -32,7 +32,7 @@ def own_temporary_directory(tmp_path_factory: pytest.TempPathFactory, monkeypatc
 
 
 def processes_in(path: Path) -> list[str]:
-    """Command lines that name a file below ``path``: all that targets start does."""
+    """Command lines that name a file below ``path``, as those of all processes of targets do."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -173,11 +173,11 @@ def test_java_in_docker(java_release: str, own_temporary_directory: Path, monkey
     with parse(f"docker:{java_release}") as target:
         serves_at_every_site(target, ("plain", "tls+auth"))
         keeps_entries(target)
-        # Which of the two it is depends on the machine; the report has to say it.
+        # It depends on the machine which of the two it is; the report has to say it.
         official = f"the official image apache/bookkeeper:{java_release}" in target.how
         local = "a local image over" in target.how and "not the official image" in target.how
         assert official != local, target.how
-    # The daemon's own helpers see that it has gone, and go too.
+    # The daemon's own helpers notice its end, and end too.
     assert nothing_left_soon_in(own_temporary_directory)
     assert nothing_left_soon_in(sockets)
     sockets.rmdir()
@@ -278,7 +278,7 @@ USUAL = INTERRUPTIONS[:1]
 
 
 def _mind_signals() -> None:
-    """As at a terminal: who runs the tests may have been told to ignore some, which children inherit."""
+    """Handle signals as at a terminal: the test process may ignore some of them, and children inherit that."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
 

@@ -1,4 +1,4 @@
-"""Waits of the suite for what never comes: they end."""
+"""The suite's waits for an event that never comes end in time."""
 
 import socket
 import struct

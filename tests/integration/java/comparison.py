@@ -1,4 +1,4 @@
-"""Hold what two bookies have answered against each other."""
+"""Compare the answers of two bookies."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from tests.integration.java.talk import Exchange, Outcome
 def differences(
     exchange: Exchange, release: tuple[int, ...], of_java: Mapping[str, Outcome], of_ours: Mapping[str, Outcome]
 ) -> list[str]:
-    """Every step that differs and is not known to, and every one that does not differ as it is known to."""
+    """Every step with an unknown difference, and every step whose known difference is missing or another."""
     assert of_java.keys() == of_ours.keys()
     assert exchange.differs.keys() <= of_java.keys()
     wrong = []
@@ -32,7 +32,7 @@ def told(outcome: Outcome) -> str:
 
 
 def same(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes are the same, byte for byte but for what no two bookies agree on."""
+    """Whether two outcomes are the same, byte for byte, except for fields in which any two bookies differ."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     if v3_replies.txn_id_of_reply(one) is None or v3_replies.txn_id_of_reply(other) is None:

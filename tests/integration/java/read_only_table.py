@@ -1,4 +1,4 @@
-"""Exchanges with a read-only bookie, in both dialects, said to a Java bookie and to ours alike."""
+"""Exchanges with a read-only bookie, in both protocol versions, with a Java bookie and with ours."""
 
 from compat_tests.wire import v2_requests
 from compat_tests.wire.entries import KEY, OTHER_KEY
@@ -14,7 +14,7 @@ RECOVERY_ADD = v3_pb2.AddRequest.RECOVERY_ADD
 
 @TABLE.exchange(differs={"too short an add": [Differs("what is looked at first", "EREADONLY", "EBADREQ")]})
 def read_only_bookie(talk: Talk) -> None:
-    """It takes what comes with a high priority: that of recovery and re-replication."""
+    """It takes adds with a high priority: those of recovery and re-replication."""
     talk.ask("add", add(talk.ledger, 0))
     talk.ask("recovery add", add(talk.ledger, 0, flag=RECOVERY_ADD))
     talk.ask("deferred add", add(talk.ledger, 0, write_flags=1))

@@ -1,4 +1,4 @@
-"""Say the same to two bookies, and keep what each has answered."""
+"""Send the same requests to two bookies, and keep the answers of each."""
 
 import socket
 import time
@@ -84,7 +84,7 @@ class Talk:
     """The first of ten ledger ids that are this exchange's own."""
     outcomes: dict[str, Outcome] = field(factory=dict)
     requests: dict[str, bytes] = field(factory=dict)
-    """What each outcome answers."""
+    """The request that each outcome answers."""
     _connections: dict[str, _Connection] = field(factory=dict)
 
     def ask(self, label: str, frame: bytes, on: str = "") -> Outcome:
@@ -107,11 +107,11 @@ class Talk:
         time.sleep(SETTLE_S)
 
     def answer(self, label: str, frame: bytes, on: str = "") -> Outcome:
-        """Wait for the reply to what was sent before."""
+        """Wait for the reply to the request sent before."""
         return self._kept(label, frame, self._connection(on).receive(self._txn_id(frame)))
 
     def no_answer_yet(self, label: str, frame: bytes, on: str = "") -> Outcome:
-        """Look whether what was sent before has been answered."""
+        """Look whether the request sent before has been answered."""
         outcome = self._connection(on).receive(self._txn_id(frame), timeout_s=SETTLE_S)
         return self._kept(label, frame, outcome)
 
@@ -140,7 +140,7 @@ class Differs:
     """A step that Java releases, or some of them, answer in another way than ours does."""
 
     code: str
-    """Under which the difference is known: D.. and S.. as in the errata."""
+    """The code of the difference, D… or S…, as in the errata."""
     java: str
     ours: str
     since: tuple[int, ...] = (0,)
@@ -157,12 +157,12 @@ class Exchange:
     name: str
     parts: tuple[Callable[[Talk], None], ...]
     differs: Mapping[str, Sequence[Differs]]
-    """By the label of the step."""
+    """Keyed by the label of the step."""
     crash: bool = False
     """Whether the bookie is killed between the parts, rather than stopped."""
 
     def difference(self, label: str, release: tuple[int, ...]) -> Differs | None:
-        """What is known of this step and release."""
+        """The known difference of this step and release, if any."""
         return next((each for each in self.differs.get(label, ()) if each.concerns(release)), None)
 
 

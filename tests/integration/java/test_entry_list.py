@@ -28,7 +28,7 @@ def java(java_release, tmp_path_factory) -> Iterator[DriverProcess]:
 
 
 def stripe(ensemble_size: int, write_quorum_size: int, index: int, count: int) -> list[int]:
-    """What the bookie at ``index`` holds of a ledger of ``count`` entries."""
+    """The entries of a ledger of ``count`` entries that the bookie at ``index`` holds."""
     quorum = Quorum(ensemble_size, write_quorum_size, 1)
     return [entry_id for entry_id in range(count) if index in quorum.write_set(entry_id)]
 
@@ -56,7 +56,7 @@ def random_sets() -> list[list[int]]:
 
 
 def neighbours(entry_ids: list[int]) -> list[int]:
-    """The ids around each, in which every reader that is off by one shows."""
+    """The ids around each: a reader that is off by one fails at one of them."""
     return sorted({near for entry_id in entry_ids for near in range(max(entry_id - 2, 0), entry_id + 4)})
 
 
@@ -75,13 +75,13 @@ def test_we_read_javas_lists(java):
         found = EntryList.decode(data)
         assert list(found) == entry_ids
         assert found.missing(neighbours(entry_ids)) == sorted(set(neighbours(entry_ids)) - set(entry_ids))
-        # What Java writes is one group a sequence; ours has never more of them, besides the marks of holes.
+        # Java writes one group for each sequence; ours never writes more, besides the marks of holes.
         assert [group.period for group in found.groups] == [0] * len(found.groups)
         assert sum(group.size > 0 for group in EntryList.decode(encode(entry_ids)).groups) <= len(found.groups)
 
 
 def test_a_long_stripe_takes_hardly_any_room(java):
-    """Java's own list of a million entries of such a ledger is larger than a frame may be."""
+    """Java's own list of a million entries of such a ledger does not fit into a frame."""
     held = stripe(3, 2, 0, 300_000)
     ((java_list,), ours) = java_encode(java, [held]), encode(held)
     assert len(java_list) > 2_000_000
@@ -103,7 +103,7 @@ def lost_from(held: list[int]) -> list[list[int]]:
 
 
 def test_missing_entries_of_any_stripe(java):
-    """Ours is right for all, and so is Java for a list of ours; for its own only where no hole is wider than one id."""
+    """Ours is right for all lists, and Java for lists of ours; for its own only if no hole is wider than one id."""
     cases = [(shape, lost, held) for shape in STRIPES for held in [stripe(*shape, 240)] for lost in lost_from(held)]
     sets = [sorted(set(held) - set(lost)) for _, lost, held in cases]
     of_ours, of_java = [encode(each) for each in sets], java_encode(java, sets)
@@ -120,12 +120,12 @@ def test_missing_entries_of_any_stripe(java):
             wrong.add(shape)
             assert has_wide_hole(found)
             assert lost or shape[0] - shape[1] >= 2
-    # Known divergence D1: everything behind a hole of two ids or more is missing, to Java.
+    # Known divergence D1: for Java everything after a hole of two ids or more is missing.
     assert wrong, "Java has been mended: say so in the errata"
 
 
 def asked(java: DriverProcess, lists: list[bytes], expected: list[list[int]]) -> list[Answer]:
-    """What Java takes for missing."""
+    """The ids that Java takes for missing."""
     return decode(java, [Question(data, [], held) for data, held in zip(lists, expected, strict=True)])
 
 
@@ -137,7 +137,7 @@ def has_wide_hole(found: EntryList) -> bool:
 def test_javas_defect_as_it_is_published(java):
     """A healthy bookie of E=4, Qw=2: to Java, of its own list, all but the first of 1500 entries are missing (D1).
 
-    Of our list, in which the hole behind the first entry is covered by a group without entries, none is.
+    In our list a group without entries covers the hole after the first entry, so that none is missing.
     """
     held = stripe(4, 2, 0, 3000)
     ((javas,), ours) = java_encode(java, [held]), encode(held)

@@ -1,6 +1,6 @@
 """Two bookies, one table: the same frames to a Java bookie and to ours, the same bytes from both.
 
-What differs is known, in which releases, and which of the two is right: see ``Differs`` in the tables.
+``Differs`` in the tables lists the known differences, with their releases, and with the bookie that is right.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ FIRST_LEDGER = 1000
 LEDGERS_EACH = 10
 
 Outcomes = dict[str, dict[str, Outcome]]
-"""By exchange and step."""
+"""Keyed by exchange and step."""
 
 
 @frozen
@@ -57,7 +57,7 @@ class Site:
 
 
 def talk_to(site: Site) -> Outcomes:
-    """Hold all exchanges; those over a clean stop first, which Java keeps less of when another add comes between."""
+    """Hold all exchanges.  Those over a clean stop come first: Java keeps less of them if another add comes between."""
     everything = [*CLEAN, *CRASHES, *PLAIN, *BATCHES, *READ_ONLY]
     ledgers = {each.name: FIRST_LEDGER + LEDGERS_EACH * index for index, each in enumerate(everything)}
     ports = {each.name: site.port for each in everything} | {each.name: site.read_only_port for each in READ_ONLY}

@@ -1,4 +1,4 @@
-"""The real Java client of every release, in both dialects, on bookies of ours."""
+"""The real Java client of every release, in both protocol versions, on bookies of ours."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ UNAUTHORIZED = -102
 
 @frozen
 class Site:
-    """A bookie of ours, and clients of one release: one in each dialect, started when first asked for."""
+    """A bookie of ours, and clients of one release: one in each protocol version, started at first use."""
 
     bookie: LocalBookie
     cluster: Cluster
@@ -133,7 +133,7 @@ def test_reads_in_batches(java, size):
 @pytest.mark.releases(since="4.17")
 @pytest.mark.parametrize("protocol", ["v2"])
 def test_falls_back_on_a_bookie_without_batch_read(java_release, zookeeper, tmp_path, protocol):
-    """``--wire-compat 4.16`` closes the connection, which is what Java's client takes for "not supported"."""
+    """``--wire-compat 4.16`` closes the connection, and Java's client takes that for "not supported"."""
     cluster = new_cluster(zookeeper)
     with LocalCluster(tmp_path / "ours", 0, metadata_uri=cluster.uri) as ours:
         ours.add_bookie(wire_compat="4.16")
@@ -198,7 +198,7 @@ def test_last_add_confirmed(java):
 @both_dialects
 @pytest.mark.releases(since="4.14")
 def test_explicit_last_add_confirmed(java_release, site, java, protocol, tmp_path):
-    """Both dialects send it as V3: a V2 client opens a second connection for it."""
+    """Clients of both protocol versions send it as V3: a V2 client opens a second connection for it."""
     settings = {"explicitLacInterval": 50}
     with JavaClient(java_release, site.cluster, tmp_path, v2=protocol == "v2", settings=settings) as publishing:
         writer = publishing.create_ledger()

@@ -21,7 +21,7 @@ from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
-#: Flushed by size only, in small entry logs: what is flushed and what is in the journal alone is the test's choice.
+#: Flushed by size only, in small entry logs: the test decides which entries are only in the journal.
 SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "journalMaxSizeMB": 1, "flushInterval": 3_600_000}
 
 UNKNOWN_LEDGER = 4711
@@ -59,7 +59,7 @@ def current_files(bookie: LocalBookie, suffix: str) -> list[str]:
 
 @frozen
 class Stored:
-    """What was acknowledged, by ledger id."""
+    """The acknowledged entries, by ledger id."""
 
     flushed: int
     journalled: int
@@ -72,7 +72,7 @@ JOURNALLED = patterns(150, 1000, seed=2)
 
 
 def fill_until_flushed(ours: OurClient, bookie: LocalBookie) -> None:
-    """Leave the write cache nearly empty: what comes next stays in it, and in the journal."""
+    """Leave the write cache nearly empty: the next entries stay in it, and in the journal."""
 
     def mark() -> object:
         return read_last_mark(Disk(), [str(bookie.directory / "data" / "current")])
@@ -135,7 +135,7 @@ def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, 
         reader = java_client(java_release).open_ledger(stored.both, password=b"secret")
         assert reader.read_hash(0, reader.opened_at) == (2150, hash_of(FLUSHED + JOURNALLED))
 
-        # It goes on there, and what it leaves after its own kill is served by ours again.
+        # It goes on there; after its own kill, ours serves all its entries again.
         more = ours.create_ledger()
         append(more, FLUSHED[:100])
         java.kill(expire=True)
@@ -146,8 +146,8 @@ def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, 
 
 
 def test_java_keeps_the_fences_of_ours(java_release, cluster, java_bookie, our_bookie, tmp_path):
-    """Of ledgers flushed, in the journal alone, and never written to: Java would lose the last kind if it were its own
-    (it journals no key before such a fence); of a directory of ours it keeps all."""
+    """Fences of ledgers that are flushed, only in the journal, or never written to.  In a directory of its own Java
+    would lose the last kind, since it journals no key before such a fence; in a directory of ours it keeps all."""
     bookie = our_bookie(tmp_path, cluster.uri)
     start(bookie)
     with OurClient(cluster.uri) as ours:
@@ -200,7 +200,7 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
 
 
 def test_ours_refuses_what_it_could_not_serve(java_release, cluster, java_bookie, our_bookie, tmp_path):
-    """Rather than to answer "no such entry" for what a Java bookie of another kind, id or cluster has stored."""
+    """It would answer "no such entry" for entries of a Java bookie of another kind, id or cluster."""
     db = java_bookie(java_release, journal_dir=tmp_path / "journal", ledger_dir=tmp_path / "data", storage="db")
     db.kill(expire=True)
     with pytest.raises(BookieFailed, match="DbLedgerStorage"):

@@ -1,5 +1,5 @@
-"""What a Java bookie does to a directory with ledgers outside scope 0: it refuses what it would misread, and otherwise
-serves scope 0 and leaves the rest alone.
+"""A Java bookie on a directory with ledgers outside scope 0: it refuses files that it would misread.  Otherwise it
+serves scope 0 and does not touch the other files.
 
 The scoped ledgers are put into the directory of a bookie of ours while it is stopped, as the bookie itself does it.
 """
@@ -71,7 +71,7 @@ def write_scoped(bookie: LocalBookie) -> None:
 
 
 def check_scoped(bookie: LocalBookie) -> None:
-    """All of it was flushed, and is there."""
+    """All entries were flushed, and are there."""
     storage = new_storage(Disk(), currents(bookie)[1])
     for ledger_id in SCOPED:
         ledger = storage.ledger(ledger_id)
@@ -107,7 +107,7 @@ def test_java_refuses_the_journal_and_then_serves_scope_0(java_release, cluster,
         assert cluster.writable_ids() == []
         refused.kill(expire=True)
 
-        # Ours flushes what is in that journal, and begins one that Java reads.
+        # Ours flushes the entries of that journal, and begins one that Java reads.
         start(bookie)
         bookie.stop()
         check_scoped(bookie)

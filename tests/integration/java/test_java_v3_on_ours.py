@@ -56,7 +56,7 @@ def site(java_release, our_site, tmp_path_factory) -> Iterator[Site]:
 
 
 def test_deferred_sync_and_force(site):
-    """What is not forced is not confirmed; what is forced is there after a kill."""
+    """Entries not forced are not confirmed; forced entries are there after a kill."""
     writer = site.java.create_ledger(deferred_sync=True)
     writer.append_many(50, 100)
     assert writer.last_add_confirmed() == -1
@@ -79,7 +79,7 @@ def test_recovery_adds_what_one_bookie_has(site):
     raw_requests.add(bookies[0].port, writer.ledger_id, 1, [b"1"], password=PASSWORD)
     assert site.java.open_ledger(writer.ledger_id, password=PASSWORD).read(0, 1) == [b"0", b"1"]
     for bookie in bookies:
-        # One that acknowledged was enough for the recovery.
+        # One bookie that acknowledged was enough for the recovery.
         assert poll(lambda bookie=bookie: _has(bookie.port, writer.ledger_id, 1))
 
 
@@ -96,7 +96,7 @@ def _ensemble(site: Site, ledger_id: int) -> list[str]:
 
 
 def test_tails_with_long_polls(site):
-    """Each poll waits on the bookies for the entry that is not there yet, and brings it home."""
+    """Each poll waits on the bookies for the entry that is not there yet, and returns it."""
     writer = site.java.create_ledger(2, 2, 2)
     writer.append(pattern(0, 20))
     reader = site.java.open_ledger(writer.ledger_id, recovery=False)
@@ -147,7 +147,7 @@ def test_last_add_confirmed_by_quorum(site):
 @pytest.mark.releases(since="4.14")
 @pytest.mark.parametrize("write", [1, 2, 3])
 def test_lists_entries(site, write):
-    """As Java's replicas check does; healthy, so none of what a bookie should have is missing."""
+    """As in Java's check of replicas; the bookies are healthy, so none of their entries is missing."""
     writer = site.java.create_ledger(3, write, 1)
     writer.append_many(300, 10)
     writer.close()
@@ -178,7 +178,7 @@ def test_client_authenticates_where_that_is_disabled(site, protocol):
 
 @pytest.mark.releases(since="4.14")
 def test_tls_is_refused_where_there_is_none(site, tmp_path):
-    """Java's client gives the connection up; nobody else's is touched."""
+    """Java's client gives the connection up; other clients' connections stay."""
     writer = site.java.create_ledger()
     writer.append(b"0")
     (bookie_id,) = _ensemble(site, writer.ledger_id)

@@ -159,7 +159,7 @@ def test_wrong_password(site, ours):
 
 
 def test_follows_a_java_writer(site, ours):
-    """Our reader learns the last add confirmed from what a Java writer stores, and reads up to it."""
+    """Our reader learns the last add confirmed from a Java writer's entries, and reads up to it."""
     ledger = site.java.create_ledger()
     ledger.append_many(100, 20)
     reader = ours.open_ledger(ledger.ledger_id, recovery=False)

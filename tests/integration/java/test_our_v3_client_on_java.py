@@ -50,7 +50,7 @@ def site(java_release, zookeeper, tmp_path_factory) -> Iterator[Site]:
 
 
 def asked(method: Callable[..., Any], *arguments: Any) -> Any:
-    """What a channel's method completes with; raises the error that it completes with."""
+    """The value that a channel's method completes with; raises its error."""
 
     def ask() -> Deferred[Any]:
         answer: Deferred[Any] = Deferred()
@@ -72,7 +72,7 @@ def create(site: Site, **options: Any) -> LedgerWriter:
 
 
 def test_deferred_sync_and_force(site):
-    """What is not forced is not confirmed, to us and to a Java reader."""
+    """Entries not forced are not confirmed, for our reader and for a Java reader."""
     writer = create(site, deferred_sync=True)
     append(writer, patterns(50, 100))
     assert writer.last_add_confirmed == -1
@@ -206,7 +206,7 @@ def test_asks_for_disk_space(site):
 
 
 def test_forces_what_is_unknown(site):
-    """As Java answers: there is nothing that is not durable."""
+    """As Java answers: every entry is durable already."""
     assert asked(site.channel.force_ledger, 999_998) is None
 
 

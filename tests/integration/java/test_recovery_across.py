@@ -18,8 +18,8 @@ pytestmark = pytest.mark.java
 FENCED = -101
 NOT_ENOUGH_BOOKIES = -6
 
-#: What a Java writer is told when it is fenced. If a lagging add, acknowledged by others, is refused by a fenced bookie
-#: first, it looks for another bookie, whatever the refusal said.
+#: The errors of a Java writer that is fenced. If a fenced bookie first refuses a lagging add that others acknowledged,
+#: the writer looks for another bookie, whatever the reason of the refusal.
 TAKEN_OVER = (FENCED, NOT_ENOUGH_BOOKIES)
 
 quorums = pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)
@@ -58,7 +58,7 @@ def test_java_takes_over_from_our_writer(mixed, quorum):
 
 
 def test_ours_takes_over_while_a_java_writer_writes(mixed):
-    """Whatever Java's writer saw acknowledged before it was fenced is in the ledger, and nothing is in two states."""
+    """Every entry acknowledged to Java's writer before the fence is in the ledger, and no entry is in two states."""
     writer = mixed.java.create_ledger(3, 3, 2)
     writing = writer.append_many_later(1_000_000, 50, outstanding=200)
     assert poll(lambda: mixed.ours.open_ledger(writer.ledger_id, recovery=False).last_add_confirmed > 500)

@@ -1,6 +1,6 @@
-"""Scoped ledgers and documents in the metadata of a cluster that Java serves: it goes on as if they were not there.
+"""Scoped ledgers and documents in the metadata of a cluster that Java serves: Java behaves as without them.
 
-Of each of Java's ledgers there is a scoped one with the same lower half, so that mistaking one for the other shows.
+For each of Java's ledgers there is a scoped one with the same lower half, so that mistaking one for the other shows.
 The names of the documents could be those of ledgers, if they stood elsewhere.
 """
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.java
 
 SCOPES = (1, -5, 2**63 - 1)
 FORMAT_FORGETS_IDS = (4, 10)
-"""The release since when the format command deletes what the id generator has left."""
+"""The first release whose format command deletes the nodes of the id generator."""
 
 DILIGENT = {
     "gcWaitTime": 1000,
@@ -111,7 +111,7 @@ async def creates_scoped(store: Any, halves: list[int], bookie_id: str) -> list[
 
 
 def publishes(cluster: Cluster, ledger_ids: list[int]) -> list[str]:
-    """Create documents, and return the names of what is published below the first of them."""
+    """Create documents, and return the names of those published below the first of them."""
     with open_blocking_store(cluster.uri) as store:
         for ledger_id in ledger_ids:
             names = (f"{ledger_id:03}", "0000", "0000", "0000", f"L{ledger_id:04}")
@@ -172,7 +172,7 @@ def with_zookeeper(zookeeper: ZooKeeper, work: Callable[[Any], Any]) -> Any:
 
 
 def formats(release: str, cluster: Cluster, work_dir: Path) -> None:
-    """Have Java's shell delete the cluster's metadata, as an operator does who starts anew."""
+    """Have Java's shell delete the cluster's metadata, as operators do before a new start."""
     configuration = work_dir / "format.conf"
     configuration.write_text(f"metadataServiceUri={cluster.uri}\n")
     shell = [

@@ -1,7 +1,7 @@
-"""TLS and SASL between ours and Java's: every combination of both, either role, either dialect.
+"""TLS and SASL between ours and Java's: every combination of both, either role, either protocol version.
 
-What does not work between Java and Java does not appear: a V2 client of Java's with both TLS and SASL on a bookie of
-Java's, which sends it a V3 frame inside TLS.  On a bookie of ours it works.
+One combination does not work between Java and Java, and so does not appear: a V2 client of Java's with both TLS and
+SASL on a bookie of Java's.  The bookie sends that client a V3 frame inside TLS.  On a bookie of ours it works.
 """
 
 from collections.abc import Callable

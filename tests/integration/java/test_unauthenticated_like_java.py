@@ -1,4 +1,4 @@
-"""What a bookie that asks for credentials answers one who shows none: Java's and ours, byte for byte."""
+"""The answers of a bookie that asks for credentials to a client without: Java's and ours, byte for byte."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.java
 FIRST_LEDGER = 1000
 
 Outcomes = dict[str, dict[str, Outcome]]
-"""By exchange and step."""
+"""Keyed by exchange and step."""
 
 
 def talk_to(port: int) -> Outcomes:

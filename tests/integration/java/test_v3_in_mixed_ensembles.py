@@ -1,4 +1,4 @@
-"""Our client, speaking V3, on two bookies of ours and one of Java's: each is asked for no more than it can."""
+"""Our client, speaking V3, on two bookies of ours and one of Java's: each is asked only for operations that it has."""
 
 from collections.abc import Iterator
 
@@ -71,7 +71,7 @@ def test_java_writes_with_deferred_sync(mixed, ours):
 
 
 def test_tails_a_striped_ledger(mixed, ours):
-    """The next entry is on some of the bookies, of either kind: all of them are waited at."""
+    """The next entry is on some of the bookies, of either kind: the reader waits at all of them."""
     writer = mixed.java.create_ledger(3, 2, 2)
     writer.append(pattern(0, 30))
     reader = ours.open_ledger(writer.ledger_id, recovery=False)

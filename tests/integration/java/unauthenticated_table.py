@@ -1,4 +1,4 @@
-"""Exchanges with a bookie that asks for credentials, by a client that has none, said to Java's and to ours alike."""
+"""Exchanges with a bookie that asks for credentials, by a client that has none, with Java's and with ours."""
 
 from compat_tests.wire import v2_requests
 from compat_tests.wire.v3_requests import (
@@ -76,6 +76,6 @@ CHALLENGE = "EOK auth_plugin_name=sasl payload"
 
 @TABLE.exchange(differs={"first token": [Differs("nonce", CHALLENGE, CHALLENGE)]})
 def first_token(talk: Talk) -> None:
-    """What it says does not matter: the answer is a challenge, with a nonce of its own."""
+    """The content of the token does not matter: the answer is a challenge, with a nonce of its own."""
     talk.ask("first token", auth("sasl", b""))
     talk.ask("read", read(talk.ledger, 0))

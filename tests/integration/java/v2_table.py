@@ -1,4 +1,4 @@
-"""V2 exchanges, every version and combination of flags, said to a Java bookie and to ours alike."""
+"""V2 exchanges, in every version and combination of flags, with a Java bookie and with ours."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ def _reads(version: int) -> Callable[[Talk], None]:
             talk.ask(f"flags {flags}: add", add(ledger_id, 0))
             for name, key in KEYS.items():
                 label = f"flags {flags}, {name}"
-                # One that is closed must not take the others with it.
+                # A connection of its own: the bookie may close it, and that must not end the others.
                 talk.ask(f"{label}: entry", read(ledger_id, 0, version=version, flags=flags, key=key), on=label)
                 last = read(ledger_id, fields.LAST_ENTRY, version=version, flags=flags, key=key)
                 talk.ask(f"{label}: last", last, on=f"{label}, last")
@@ -121,7 +121,7 @@ def v2_batch_budget(talk: Talk) -> None:
     differs={"large first": [Differs("D11", "EOK 2 entries", "EOK 11 entries", since=(4, 18))]},
 )
 def v2_batch_whose_first_entry_is_large(talk: Talk) -> None:
-    """4.18 guesses from the first how many there is room for."""
+    """4.18 estimates from the size of the first entry how many fit."""
     talk.ask("add 0", _large(talk.ledger, 0, 1000))
     for entry_id in range(1, 20):
         talk.ask(f"add {entry_id}", _large(talk.ledger, entry_id, 100))

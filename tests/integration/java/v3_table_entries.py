@@ -1,4 +1,4 @@
-"""V3 exchanges of adds and reads, said to a Java bookie and to ours alike."""
+"""V3 exchanges of adds and reads, with a Java bookie and with ours."""
 
 from compat_tests.wire.entries import KEY, OTHER_KEY, entry
 from compat_tests.wire.v3_requests import add, fence, force, info, read, read_lac, request, with_change
@@ -11,7 +11,7 @@ TABLE = Table()
 
 RECOVERY_ADD = v3_pb2.AddRequest.RECOVERY_ADD
 
-#: A field number that no release has, and an enum value likewise: a tag and what it says, to be put behind a part.
+#: A field number that no release has, and an enum value likewise: tag and value, to be appended to a part.
 UNKNOWN_FIELD = bytes.fromhex("f03e 01")
 UNKNOWN_FLAG = bytes.fromhex("a006 09")
 
@@ -99,7 +99,7 @@ def adds_to_a_fenced_ledger(talk: Talk) -> None:
     }
 )
 def adds_of_negative_entries(talk: Talk) -> None:
-    """Only ids that do not stop a Java bookie from starting again."""
+    """Only ids after which a Java bookie can still be started again."""
     for entry_id in (-1, -2):
         talk.ask(f"entry {entry_id}", add(talk.ledger, entry_id, body=entry(talk.ledger, entry_id, -1)))
 

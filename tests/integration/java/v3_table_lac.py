@@ -1,4 +1,4 @@
-"""V3 exchanges about the last add confirmed, said to a Java bookie and to ours alike."""
+"""V3 exchanges about the last add confirmed, with a Java bookie and with ours."""
 
 from compat_tests.wire.entries import OTHER_KEY, entry, explicit_lac
 from compat_tests.wire.v3_requests import add, fence, poll, read, read_lac, request, write_lac
@@ -11,7 +11,7 @@ TABLE = Table()
 LONG_MS = 60_000
 SHORT_MS = 200
 POLL = 70
-"""Transaction id of what is answered late."""
+"""Transaction id of a request that is answered late."""
 
 
 def _filled(talk: Talk, count: int) -> None:
@@ -190,7 +190,7 @@ def write_lac_too_short(talk: Talk) -> None:
     }
 )
 def write_lac_of_another_size(talk: Talk) -> None:
-    """Java keeps the first size for ever: what is longer is cut, what is shorter refused."""
+    """Java keeps the first size for ever: a longer value is cut, a shorter one refused."""
     _filled(talk, 1)
     talk.ask("first", write_lac(talk.ledger, 0))
     talk.ask("longer", write_lac(talk.ledger, 0, body=explicit_lac(talk.ledger, 0, bytes(range(20)))))

@@ -1,4 +1,4 @@
-"""V3 exchanges of the other operations, and what is no V3, said to a Java bookie and to ours alike."""
+"""V3 exchanges of the other operations, and bytes that are not V3, with a Java bookie and with ours."""
 
 from compat_tests.wire.v3_requests import add, auth, fence, force, info, list_entries, read, request
 from protocol_specs import codecs
@@ -68,7 +68,7 @@ def list_of_one_sequence(talk: Talk) -> None:
 
 @TABLE.exchange(differs={"grouped": [*_lists(LISTED), Differs("D2", LISTED, LISTED)]})
 def list_of_several_sequences(talk: Talk) -> None:
-    """Java writes a group for each, ours one for all."""
+    """Java writes a group for each of them, ours one for all."""
     for entry_id in (1, 2, 4, 5, 7, 8, 10, 11):
         talk.ask(f"add {entry_id}", add(talk.ledger, entry_id))
     talk.ask("grouped", list_entries(talk.ledger))

@@ -41,7 +41,7 @@ from bookkeeper_tx.errors import MetadataConflict
 from bookkeeper_tx.metadata.sqlite import tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
-tables.BUSY_TIMEOUT_S = 120.0  # who waits has no turn, and the disk may be slow
+tables.BUSY_TIMEOUT_S = 120.0  # waiting processes have no order, and the disk may be slow
 async def main(reactor, uri):
     store = open_metadata_store(uri, reactor)
     await store.start()
@@ -50,7 +50,7 @@ async def main(reactor, uri):
     metadata = LedgerMetadata(1, 1, 1, [Fragment(0, ("a:1",))], DigestType.CRC32C, b"")
     for ledger_id in ids:
         await store.create_ledger(ledger_id, metadata)
-    while 0 not in await store.list_ledgers():  # whoever got that id has yet to create it
+    while 0 not in await store.list_ledgers():  # the process that got that id has yet to create it
         pass
     wins = 0
     for version in range(20):
@@ -185,7 +185,7 @@ def test_an_expired_session_is_replaced_registrations_and_watches_go_on(own_zook
             own_zookeeper.pause()
             await sleep(4)
             own_zookeeper.resume()
-            with suppress(AssertionError):  # it was heard of before anybody looked at the time
+            with suppress(AssertionError):  # ZooKeeper may hear of it before it checks the time
                 await until(expired, 8)
                 break
 
@@ -297,4 +297,4 @@ def test_no_thread_is_left_after_stop(zookeeper: ZooKeeper, tmp_path: Path) -> N
     deadline = time.monotonic() + 60
     while extra := set(threading.enumerate()) - before - {threading.current_thread()}:
         assert time.monotonic() < deadline, extra
-        time.sleep(0.02)  # threads that have said goodbye and are about to end
+        time.sleep(0.02)  # threads that are about to end

@@ -1,4 +1,4 @@
-"""A batch read to a bookie without it harms nothing, though hundreds of adds are on their way there when it closes."""
+"""A batch read to a bookie without it breaks no add, though hundreds are on their way when the bookie closes."""
 
 from collections.abc import Iterator
 
@@ -56,7 +56,7 @@ def _falls_back_amid_appends(uri: str, bookie_id: str) -> None:
 
 
 def _closes_the_connection(port: int) -> None:
-    """What the fallback is for: such a bookie closes the connection, and whatever else is on it is lost."""
+    """The reason for the fallback: such a bookie closes the connection, and every other request on it is lost."""
     with BlockingChannel("127.0.0.1", port, ClientConfig()) as channel, pytest.raises(BookieUnavailable):
         channel.batch_read(1, 0, 1, 1000)
 
@@ -81,7 +81,7 @@ def test_on_ours_that_imitates_4_16(imitation):
 
 
 def test_upgraded_bookie_is_found_again(tmp_path):
-    """The same bookie, started with batch read: found out about when what was learnt expires."""
+    """The same bookie, started with batch read: the client notices when its knowledge expires."""
     with LocalCluster(tmp_path, 0) as ours:
         ours.add_bookie(wire_compat="4.16")
         with OurClient(ours.metadata_uri, batch_read_capability_expiry_s=1) as client:

@@ -19,7 +19,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(cluster):
-    """Run a command on the cluster; what it says on standard output, its exit code must be 0."""
+    """Run a command on the cluster; return its standard output.  Its exit code must be 0."""
 
     def run_command(*arguments, stdin=b"", **variables):
         done = bktx(*arguments, stdin=stdin, BKTX_METADATA=cluster.metadata_uri, **variables)
@@ -31,7 +31,7 @@ def run(cluster):
 
 @pytest.fixture(scope="module")
 def refused(cluster):
-    """Run a command that must fail; the one line it says."""
+    """Run a command that must fail; return its one line of error."""
 
     def run_command(*arguments, stdin=b"", **variables):
         done = bktx(*arguments, stdin=stdin, BKTX_METADATA=cluster.metadata_uri, **variables)
@@ -226,5 +226,5 @@ def test_user_errors_are_one_line(run, refused):
 
 
 def run_one_line(run):
-    """Write a ledger of one line; its id."""
+    """Write a ledger of one line; return its id."""
     return run("ledger", "write", "--replicas", "1", stdin=b"one").decode().strip()

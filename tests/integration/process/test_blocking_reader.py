@@ -187,7 +187,7 @@ def stretches(ids: Iterable[int]) -> list[list[int]]:
 
 
 class Planted:
-    """A ledger whose entries are given to each bookie as they are to be there."""
+    """A ledger whose entries the test gives to each bookie by itself."""
 
     def __init__(self, addresses: Addresses, write: int | None = None) -> None:
         self.addresses = addresses
@@ -222,7 +222,7 @@ class Planted:
 
 
 def check_damage(addresses: Addresses, write: int) -> None:
-    """Damage of one replica is made good by another; damage of all is told, with the name of the entry."""
+    """After damage of one replica the reader uses another; damage of all is an error that names the entry."""
     planted = Planted(addresses, write)
     planted.corrupt(30, 0)
     planted.lose(100, 1)

@@ -33,7 +33,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Secrets:
 
 @pytest.fixture(scope="module")
 def cluster(secrets: Secrets, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    """Bookies that want certificate and password, but for those who come without TLS, the password alone."""
+    """Bookies that require certificate and password inside TLS, and the password alone without TLS."""
     settings = {**secrets.bookie_tls(), **secrets.bookie_sasl, **secrets.jaas}
     with LocalCluster(tmp_path_factory.mktemp("cluster"), 2, settings=settings) as cluster:
         yield cluster

@@ -1,4 +1,4 @@
-"""A bookie whose disk is full, or does not confirm what was written: nothing acknowledged is lost."""
+"""A bookie whose disk is full, or fails to sync: no acknowledged entry is lost."""
 
 import errno
 import time
@@ -25,7 +25,7 @@ WAIT_S = 20.0
 
 
 class FaultyFile(File):
-    """Fails as its disk says."""
+    """A file that fails as its disk says."""
 
     def __init__(self, file: File, disk: "FaultyDisk") -> None:
         super().__init__(file.path, file._descriptor)
@@ -46,7 +46,7 @@ class FaultyFile(File):
 
 
 class FaultyDisk(Disk):
-    """A real disk; ``full`` and ``sync_fails`` say of which paths it has no space, or loses what was written."""
+    """A real disk; for paths that ``full`` selects it has no space, for those of ``sync_fails`` it cannot sync."""
 
     def __init__(self) -> None:
         self.full: Callable[[str], bool] = lambda path: False

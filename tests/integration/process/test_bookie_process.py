@@ -211,7 +211,7 @@ def test_a_clean_stop_leaves_nothing_to_replay(cluster: LocalCluster, connect: C
 
 
 def refusal(bookie: LocalBookie) -> str:
-    """Return what a bookie says that must not start."""
+    """Return the line in which a bookie that must not start says why."""
     bookie.launch()
     assert bookie.wait(30) == 1, bookie.log_end()
     assert "Traceback" not in bookie.log

@@ -1,6 +1,6 @@
-"""A bookie of ours is killed again and again under load: what it acknowledged and what it fenced is there afterwards.
+"""A bookie of ours is killed again and again under load: its acknowledged entries and fences are there afterwards.
 
-The kernel keeps what a killed process had written, synced or not; for the loss of power there is tests/simulation.
+The kernel keeps the bytes that a killed process had written, synced or not; tests/simulation tests the loss of power.
 """
 
 import itertools
@@ -54,7 +54,7 @@ def payload_of(index: int) -> bytes:
 
 
 class Ordeal:
-    """One bookie, and what must be true of it whatever happens: ledger id to entries, and the fenced ledgers."""
+    """One bookie, and the state that it must keep: ledger id to entries, and the fenced ledgers."""
 
     def __init__(self, cluster: LocalCluster, seed: int) -> None:
         self.cluster = cluster
@@ -66,7 +66,7 @@ class Ordeal:
         self.kills = 0
 
     def round(self) -> None:
-        """Load, fences, a kill in the midst, a start, and a look at what this round has left."""
+        """Load, fences, a kill in the middle, a start, and a check of this round's ledgers."""
         with ExitStack() as stack:
             clients = [stack.enter_context(OurClient(self.cluster.metadata_uri)) for _ in range(CLIENTS)]
             streams = [AppendStream(client.create_ledger(), payload_of, WINDOW) for client in clients]

@@ -1,4 +1,4 @@
-"""The ordeal of test_crash for what V3 has beside V2: ledgers of other scopes, forces, explicit last add confirmed."""
+"""As test_crash, for the operations of V3 alone: ledgers of other scopes, forces, explicit last add confirmed."""
 
 import random
 import time
@@ -33,7 +33,7 @@ class Forces:
     def __init__(self, writer: LedgerWriter) -> None:
         self.writer = writer
         self.forced = NO_ENTRY
-        """The last entry that a force has told to be durable."""
+        """The last entry that a force has reported as durable."""
         self.count = 0
         self.error: BaseException | None = None
 
@@ -51,7 +51,7 @@ class Forces:
 
 
 class V3Ordeal(Ordeal):
-    """What was forced, fenced and published in any scope is there after every kill."""
+    """Forced entries, fences and published last adds confirmed of any scope are there after every kill."""
 
     def __init__(self, cluster: LocalCluster, seed: int) -> None:
         super().__init__(cluster, seed)
@@ -108,7 +108,7 @@ class V3Ordeal(Ordeal):
             append(writer, [b"too late"])
 
     def fence_unknown(self, client: OurClient) -> None:
-        """A scoped ledger that the bookie has never heard of: the reply makes it a promise."""
+        """A fence of a scoped ledger that the bookie does not know: after the reply the bookie must keep it."""
         ledger_id = LedgerId.random()
         with pytest.raises(NoSuchEntry):
             self.ask(client, "read_entry", ledger_id, LAST_ENTRY, flags=Flag.FENCING, master_key=DIGEST.master_key)
@@ -147,7 +147,7 @@ class V3Ordeal(Ordeal):
         return wait_for(client.bookkeeper.create_ledger, 1, 1, 1, DigestType.CRC32C, **options)
 
     def ask(self, client: OurClient, operation: str, *arguments: Any, **options: Any) -> Any:
-        """Make one request by a client that keeps no rules; raises the bookie's error."""
+        """Send one request without a client's checks; raises the bookie's error."""
 
         def request() -> Deferred[Any]:
             answer: Deferred[Any] = Deferred()

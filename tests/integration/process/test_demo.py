@@ -1,4 +1,4 @@
-"""``bktx demo``: it ends well, keeps what it is told to keep, and leaves no process behind however it ends."""
+"""``bktx demo``: it succeeds, keeps the data on request, and leaves no process after any kind of end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Clients that go no further, send too much, or do not read: what they cost a bookie with TLS and passwords."""
+"""Clients that stop in the handshake, send too much, or do not read, at a bookie with TLS and passwords."""
 
 import socket
 import ssl
@@ -70,7 +70,7 @@ def test_nor_in_the_middle_of_a_tls_handshake(cluster: LocalCluster) -> None:
 
 
 def test_those_who_are_through_are_served_all_the_same(tmp_path: Path, secrets: Secrets) -> None:
-    cluster = secured_cluster(tmp_path, secrets, 12_000)  # which the client has, too, behind all the others
+    cluster = secured_cluster(tmp_path, secrets, 12_000)  # limit of the correct client, too, which comes last
     with cluster, ExitStack() as connections:
         idle = [connections.enter_context(connected(cluster, START_TLS)) for _ in range(50)]
         serves_behind(idle, cluster, secrets)

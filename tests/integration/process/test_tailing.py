@@ -1,4 +1,4 @@
-"""What V3 has beside adds and reads, by our client on bookies of our own: tailing, force, lists, batches, scopes."""
+"""The V3 operations besides adds and reads, with our client and bookies: tailing, force, lists, batches, scopes."""
 
 from collections.abc import Iterator
 from typing import Any

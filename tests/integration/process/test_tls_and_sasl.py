@@ -1,4 +1,4 @@
-"""Our client and our bookie with each other, over TLS and with passwords, in both dialects."""
+"""Our client and our bookie with each other, over TLS and with passwords, in both protocol versions."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Secrets:
 
 @pytest.fixture(scope="module")
 def cluster(secrets: Secrets, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    """Bookies that want certificate and password, but for those who come without TLS, the password alone."""
+    """Bookies that require certificate and password inside TLS, and the password alone without TLS."""
     settings = {**secrets.bookie_tls(), **secrets.bookie_sasl, **secrets.jaas}
     with LocalCluster(tmp_path_factory.mktemp("cluster"), 2, settings=settings) as cluster:
         yield cluster
@@ -80,7 +80,7 @@ def test_no_password(cluster: LocalCluster, secrets: Secrets, protocol: str) -> 
 
 
 def failure(cluster: LocalCluster, **settings: Any) -> BookKeeperError | None:
-    """Why one request to the first bookie fails."""
+    """The error of one request to the first bookie."""
     info = BookieServiceInfo("127.0.0.1", cluster.bookies[0].port)
 
     async def ask() -> BookKeeperError | None:

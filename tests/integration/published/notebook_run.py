@@ -1,4 +1,4 @@
-"""Notebooks, run in a kernel of this very interpreter and in a directory of their own; and what they leave behind."""
+"""Notebooks, run in a kernel of this interpreter and in a directory of their own, and the files that they leave."""
 
 import base64
 import time
@@ -36,7 +36,7 @@ class NotebookRun:
 
     directory: Path
     mark: str = field(factory=lambda: uuid.uuid4().hex)
-    """What every process that is started here has in its environment."""
+    """A mark in the environment of every process that is started here."""
 
     @classmethod
     @contextmanager
@@ -70,12 +70,12 @@ class NotebookRun:
         client.execute(cleanup_kc=True, cwd=str(self.cwd), env=self._environment())
 
     def files_left(self) -> list[str]:
-        """Return what lies where the kernel was, and among the temporary files."""
+        """Return the files in the kernel's directory, and among the temporary files."""
         parts = (self.cwd, self.tmp)
         return sorted(str(path.relative_to(self.directory)) for part in parts for path in part.rglob("*"))
 
     def processes_left(self, timeout_s: float = END_TIMEOUT_S) -> dict[int, str]:
-        """Return the processes that were started here, and their commands; what is about to end may take its time."""
+        """Return the processes that were started here, and their commands; some of them may be about to end."""
         deadline = time.monotonic() + timeout_s
         while (found := self._processes()) and time.monotonic() < deadline:
             time.sleep(POLL_S)
@@ -113,7 +113,7 @@ class NotebookRun:
 
 
 def printed(cell: nbformat.NotebookNode) -> str:
-    """Return what a cell has printed."""
+    """Return the printed output of a cell."""
     return "".join(each.text for each in cell.outputs if each.output_type == "stream" and each.name == "stdout")
 
 

@@ -1,4 +1,4 @@
-"""The programs on README and in the tutorial do what the text says."""
+"""The programs on README and in the tutorial behave as the text says."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(cluster):
-    """Run the programs of a page on the cluster; what each prints."""
+    """Run the programs of a page on the cluster; return the output of each."""
 
     def run_page(page, arguments):
         printed = []
@@ -31,7 +31,7 @@ def run(cluster):
         for program, given in zip(programs, arguments, strict=True):
             program, found = URI.subn(f'"{cluster.metadata_uri}"', program)
             assert found == 1
-            # What an earlier program printed is what a later one is told: the id of a ledger.
+            # A later program is given the id of a ledger that an earlier one has printed.
             command = [sys.executable, "-c", program, *(text.format(*printed) for text in given)]
             done = subprocess.run(command, env=environment(), capture_output=True, timeout=200)
             assert done.returncode == 0, done.stderr.decode()

@@ -1,4 +1,4 @@
-"""The ``.ksy`` files, compiled: what their parsers read is what the vectors, the codecs and our own files say."""
+"""The ``.ksy`` files, compiled: their parsers agree with the vectors, the codecs and our own files."""
 
 import io
 from types import ModuleType
@@ -130,7 +130,7 @@ RECORDS = [
     ("journal fence record", meta_entries.FENCE_RECORD),
     ("journal explicit LAC record", meta_entries.BLOB_RECORD),
 ]
-"""As a Java bookie wrote them; the first three stand in one file, one behind the other."""
+"""Records as a Java bookie wrote them; the first three follow one another in one file."""
 
 
 def scoped_records() -> list[tuple[str, Construct]]:

@@ -1,4 +1,4 @@
-"""The tutorial notebook is executed, does what it says, and leaves nothing behind."""
+"""The tutorial notebook is executed, behaves as its text says, and leaves no files or processes."""
 
 import io
 import os
@@ -26,7 +26,7 @@ DAYS, ORDERS_A_DAY, BOOKIES = 3, 20_000, 4
 
 @frozen
 class Executed:
-    """What came of it."""
+    """The executed cells of the notebook, and the files and processes that it left."""
 
     cells: dict[str, nbformat.NotebookNode]
     """Cells of code by their ids."""

@@ -15,7 +15,7 @@ NOT_SOURCE = shutil.ignore_patterns(".git", ".tox", ".venv", "build", "dist", "*
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy of the project: building leaves files behind."""
+    """A copy of the project, since a build writes files into it."""
     return Path(shutil.copytree(ROOT, tmp_path / "source", ignore=NOT_SOURCE))
 
 

@@ -1,4 +1,4 @@
-"""A blocking channel that adds entries to a bookie as they are: sealed or not, and by no rules of a ledger's writer."""
+"""A blocking channel that adds entries to a bookie as they are, sealed or not, without the checks of a writer."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Appends that go on and on: each one that is acknowledged is followed by the next."""
+"""Appends without an end: after each acknowledgement the next one is sent."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ class AppendStream:
         self.outstanding_min = window
         """The fewest that were on their way since it was last set, until the stream was stopped or failed."""
         self.error: BaseException | None = None
-        """Why the first append failed that did."""
+        """The error of the first append that failed."""
         self._sent = 0
         self._answered = 0
         self._stopped = False

@@ -42,14 +42,14 @@ def channels_of(store: BlockingStore, config: ClientConfig) -> BookieChannels:
 
 
 def read_refusal(uri: str, config: ClientConfig, ledger_id: int) -> BookKeeperError:
-    """Why a ledger cannot be read."""
+    """The error of reading a ledger."""
     with pytest.raises(BookKeeperError) as refused:
         read(uri, config, ledger_id)
     return refused.value
 
 
 def write_refusal(uri: str, config: ClientConfig) -> BookKeeperError:
-    """Why nothing can be written."""
+    """The error of writing a ledger."""
     with pytest.raises(BookKeeperError) as refused:
         write(uri, config, [b"x"])
     return refused.value

@@ -36,7 +36,7 @@ class OurClient:
 
     def __init__(self, metadata_uri: str, **settings: Any) -> None:
         self._uri = metadata_uri
-        # A disk that others use may take its time, and nobody has failed then.
+        # A disk that other processes use may be slow, and that is no failure.
         self._config = ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings})
         self.bookkeeper: BookKeeper
 
@@ -67,7 +67,7 @@ class OurClient:
         return wait_for(opened, ledger_id, password)
 
     def metadata(self, ledger_id: int) -> Any:
-        """What the store has of a ledger."""
+        """The metadata of a ledger in the store."""
         return wait_for(self.bookkeeper.ledger_metadata, ledger_id)
 
 

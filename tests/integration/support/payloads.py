@@ -1,4 +1,4 @@
-"""What ledgers of tests have in them."""
+"""The entries of ledgers in tests."""
 
 
 def payloads(count: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Damage on the disk of a bookie that is stopped, ours or Java's: it serves what is left when it is started again."""
+"""Damage on the disk of a bookie that is stopped, ours or Java's: started again, it serves the rest."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,13 +26,13 @@ class StoppedBookie:
         self.current = directory / "current"
 
     def remove(self, ledger_id: int, entry_id: int) -> None:
-        """Have the index know nothing of an entry."""
+        """Remove an entry from the index."""
         with self._index(ledger_id).open("r+b") as file:
             file.seek(_location_at(entry_id))
             file.write(bytes(spec.LOCATION_SIZE))
 
     def forget(self, ledger_id: int) -> None:
-        """Have the bookie know nothing of a ledger."""
+        """Remove a ledger from the bookie."""
         self._index(ledger_id).unlink()
 
     def flip(self, ledger_id: int, entry_id: int) -> None:

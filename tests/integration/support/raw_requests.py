@@ -1,4 +1,4 @@
-"""Single V2 requests to a bookie by a client that keeps no rules."""
+"""Single V2 requests to a bookie, without a client's checks."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A cluster's certificates and passwords, and the keys that Java and ours are given for them."""
+"""A cluster's certificates and passwords, and their configuration keys for Java and for ours."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ _LOGIN = "org.apache.zookeeper.server.auth.DigestLoginModule required"
 
 @frozen
 class Secrets:
-    """One authority; a bookie's and a client's identity; who may log in."""
+    """One authority, the identities of a bookie and of a client, and the users that may log in."""
 
     directory: Path
     authority: Authority
@@ -68,7 +68,7 @@ class Secrets:
         return keys
 
     def client_tls(self, identity: Identity | None = None, **fields: Any) -> TlsConfig:
-        """Our client's, which shows its certificate and wants the bookie's host in the bookie's."""
+        """The settings of our client, which shows its certificate and requires the bookie's host in the bookie's."""
         identity = identity or self.client
         fields = {
             "certificate_path": str(identity.certificate_path),
@@ -81,12 +81,12 @@ class Secrets:
         return TlsConfig(**fields)
 
     def client_only_tls(self, **fields: Any) -> TlsConfig:
-        """A client's without a certificate."""
+        """The settings of a client without a certificate."""
         return TlsConfig(trust_path=str(self.authority.path), **fields)
 
     @property
     def jaas(self) -> dict[str, Any]:
-        """Where the passwords are: a system property of Java, a key of ours."""
+        """The file of the passwords: by a system property of Java, by a key of ours."""
         path = self.directory / "jaas.conf"
         path.write_text(
             f'Bookie {{ {_LOGIN} user_{USER}="{self.password}"; }};\n'
