@@ -61,9 +61,9 @@ def write_scoped(bookie: LocalBookie) -> None:
     journal.start()
     keys = LedgerKeys(storage)
     for ledger_id in SCOPED:
-        _, records = keys.open(ledger_id, DIGEST.master_key)
+        ledger, records = keys.open(ledger_id, DIGEST.master_key)
         run = EntryRun.of_entries(ledger_id, 0, [sealed(ledger_id, at) for at in range(len(PAYLOADS))])
-        storage.add(run)
+        storage.add(ledger, run)
         journal.append([*records, run.records(0, run.count)], errors.append)
     journal.append([fence_record(SCOPED[1])], errors.append)
     assert errors == [None] * 3
