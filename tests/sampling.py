@@ -13,6 +13,8 @@ def one_in(count: int, values: Iterable[Any]) -> list[Any]:
 
 def only(chosen: Any, values: Iterable[Any]) -> list[Any]:
     """``chosen`` in the plain run; all of ``values`` under ``--full``."""
+    values = list(values)
+    assert chosen in values, f"{chosen!r} is none of {values}"
     return [each if each == chosen else _full(each) for each in values]
 
 

@@ -25,6 +25,11 @@ def test_only_what_is_chosen() -> None:
     assert _all(only("b", ["a", "b", "c"])) == ["a", "b", "c"]
 
 
+def test_a_choice_that_is_no_value_is_a_mistake() -> None:
+    with pytest.raises(AssertionError, match="'d' is none of"):
+        only("d", ["a", "b", "c"])
+
+
 def test_left_out_values_run_in_the_full_run_with_all_their_parts() -> None:
     _, left_out = one_in(2, [("bookie", 1), ("client", 2)])
     assert left_out.values == ("client", 2)

@@ -4,7 +4,7 @@
   them. ``@pytest.mark.releases(since="4.17", until=..., main=True)`` says which releases it is for, and ``main`` that
   it always runs on 4.16.6, which has no batch read, as well as on 4.18.0.
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
-* With ``--keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
+* With ``--full --keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
   other skip of a test marked ``java``, ``spark``, ``crash``, ``node`` or ``docker``.
@@ -60,7 +60,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="the long forms too, every case on every release")
     group.addoption("--java-releases", metavar="R,R", help="run on exactly these BookKeeper releases")
     group.addoption(
-        "--keep-runs", metavar="DIR", help="keep the runs of the conformance suite and the score of mutants"
+        "--keep-runs",
+        metavar="DIR",
+        help="with --full: keep the runs of the suite and the score of mutants",
     )
 
 
@@ -68,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options and the environment."""
     config.addinivalue_line("markers", "one_row: one row of the table for all parameters but the release")
     config.addinivalue_line("markers", "releases(since, until, main): the BookKeeper releases a case is for")
+    if config.getoption("--keep-runs", default=None) and not is_full(config):
+        raise pytest.UsageError("--keep-runs keeps whole runs: give --full, too")
     text = config.getoption("--java-releases", default=None) or os.environ.get("BKTX_JAVA_RELEASES", "")
     try:
         config.stash[_selection] = ReleaseSelection(is_full(config), parse_releases(text))

@@ -56,6 +56,9 @@ def select_releases(
         return tuple(release for release in case if release in selection.releases)
     if selection.full:
         return tuple(case)
-    return (
-        tuple(case[-1:]) if default is DefaultReleases.NEWEST else tuple(each for each in case if each in MAIN_RELEASES)
-    )
+    if default is DefaultReleases.NEWEST:
+        return tuple(case[-1:])
+    found = tuple(release for release in case if release in MAIN_RELEASES)
+    if case and not found:
+        raise ValueError(f"none of {MAIN_RELEASES} is among {case}")
+    return found

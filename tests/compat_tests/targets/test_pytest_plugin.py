@@ -119,3 +119,9 @@ def test_many_parameters_may_have_one_row(pytester):
     pytester.makeini(_INI)
     result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["many::test_numbers  failed", "0 passed, 1 failed, 0 not checked"])
+
+
+def test_a_sample_is_not_kept(run, tmp_path):
+    result = run("--keep-runs", str(tmp_path))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--keep-runs keeps whole runs: give --full, too"])

@@ -55,6 +55,11 @@ def test_a_usual_run_has_the_newest_or_the_main_releases_a_full_one_all():
     assert select_releases(case, ReleaseSelection(releases=("4.9.2", "4.17.3")), DefaultReleases.NEWEST) == ("4.17.3",)
 
 
+def test_a_sample_is_never_empty():
+    with pytest.raises(ValueError, match=r"4\.16\.6"):
+        select_releases(applicable_releases(until="4.14"), ReleaseSelection(), DefaultReleases.MAIN)
+
+
 def test_an_unknown_release_is_refused():
     assert parse_releases(" 4.9.2, 4.18.0,") == ("4.9.2", "4.18.0")
     with pytest.raises(ValueError, match=r"4\.17\.4"):

@@ -108,7 +108,7 @@ class Ordeal:
 
     def start(self) -> None:
         """Start the bookie; now and then it is killed once more amid its replay."""
-        if self.kills % 5 == 0:
+        if self.kills % 3 == 0:
             self.bookie.launch()
             time.sleep(self.random.uniform(0.2, 0.8))
             self.bookie.kill()
