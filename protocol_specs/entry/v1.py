@@ -8,7 +8,7 @@ from protocol_specs.forms import LengthFirst
 ENTRY_METADATA = Struct(
     "ledger_id" / fields.ledger_id * "the ledger; not negative",
     "entry_id" / fields.entry_id * "from 0, without gaps",
-    "last_add_confirmed" / fields.entry_id * "the highest entry that the writer knew to be acknowledged; -1 at first",
+    "last_add_confirmed" / fields.entry_id * "up to it the writer knew all entries to be acknowledged; -1 at first",
     "length" / fields.size * "payload bytes of the ledger so far, this entry's included",
 )
 """The 32 bytes that every entry starts with; ``length`` is the ledger's payload so far, this entry's included."""

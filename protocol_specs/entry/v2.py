@@ -33,7 +33,7 @@ ENTRY_METADATA = Struct(
     "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id; not 0",
     "ledger_id" / fields.ledger_id * "lower half of the ledger id; may be negative",
     "entry_id" / fields.entry_id * "from 0, without gaps",
-    "last_add_confirmed" / fields.entry_id * "the highest entry that the writer knew to be acknowledged; -1 at first",
+    "last_add_confirmed" / fields.entry_id * "up to it the writer knew all entries to be acknowledged; -1 at first",
     "length" / fields.size * "payload bytes of the ledger so far, this entry's included",
 )
 """The 41 bytes that every entry starts with; ``length`` is the ledger's payload so far, this entry's included."""

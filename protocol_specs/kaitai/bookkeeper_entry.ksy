@@ -35,7 +35,7 @@ types:
         doc: "from 0, without gaps"
       - id: last_add_confirmed
         type: s8
-        doc: "the highest entry that the writer knew to be acknowledged; -1 at first"
+        doc: "up to it the writer knew all entries to be acknowledged; -1 at first"
       - id: length
         type: s8
         doc: "payload bytes of the ledger so far, this entry's included"
@@ -61,7 +61,7 @@ types:
         doc: "from 0, without gaps"
       - id: last_add_confirmed
         type: s8
-        doc: "the highest entry that the writer knew to be acknowledged; -1 at first"
+        doc: "up to it the writer knew all entries to be acknowledged; -1 at first"
       - id: length
         type: s8
         doc: "payload bytes of the ledger so far, this entry's included"
