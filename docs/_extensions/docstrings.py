@@ -28,7 +28,9 @@ def add_default(app: "Sphinx", what: str, name: str, target: Any, options: Any, 
     if not owner.endswith("Config"):
         return
     default = getattr(attrs.fields(getattr(import_module(module), owner)), field).default
-    at = max(index for index, line in enumerate(lines) if line)
+    at = max((index for index, line in enumerate(lines) if line), default=None)
+    if at is None:
+        return
     lines[at] += "  Required." if default is attrs.NOTHING else f"  Default: {shown(default)}."
 
 

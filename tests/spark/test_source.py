@@ -3,6 +3,7 @@
 import pickle
 import sys
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -86,9 +87,10 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
 
 def test_what_is_no_read_travels_without_a_look(source: Any, looks: list[str]) -> None:
     """As Spark sends it for a write, with or without the options that a sink needs."""
-    for options in ({"sinkId": "s"}, {"ensembleSize": "1"}, {}):
-        made = travelled(LedgerSource(CaseInsensitiveDict({"metadataServiceUri": "sqlite:///m", **options})))
-        with pytest.raises(InvalidConfig, match=r"no ledgers are named|sinkId|ensembleSize"):
+    spelled = [CaseInsensitiveDict, dict]  # of a source by itself, and of the table of format bookkeeper
+    for options, kind in product(({"sinkId": "s"}, {"sinkid": "s"}, {"ensembleSize": "1"}, {}), spelled):
+        made = travelled(LedgerSource(kind({"metadataServiceUri": "sqlite:///m", **options})))
+        with pytest.raises(InvalidConfig, match=r"(?i)no ledgers are named|sinkId|ensembleSize"):
             made.reader(ENTRY_IDS)
     assert not looks
 

@@ -44,10 +44,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:  # noqa: F811
-    from bookkeeper_tx.spark.source import LedgerSource
+    from bookkeeper_tx.spark.tables import BookKeeperSource
     from tests.integration.spark.sink_faults import FaultySource
 
-    spark.dataSource.register(LedgerSource)
+    spark.dataSource.register(BookKeeperSource)
     spark.dataSource.register(FaultySource)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", BATCH_ROWS)
     return spark

@@ -23,11 +23,11 @@ def test_java_reads_what_the_sink_wrote(
     java_bookie: Callable[..., Any],
     java_client: Callable[..., Any],
 ) -> None:
-    from bookkeeper_tx.spark.source import LedgerSource
+    from bookkeeper_tx.spark.tables import BookKeeperSource
 
     for _ in range(2):
         java_bookie(RELEASE)
-    spark.dataSource.register(LedgerSource)
+    spark.dataSource.register(BookKeeperSource)
     options = {"metadataServiceUri": cluster.uri, "sinkId": "for-java", "maxLedgerEntries": 1000}
     sizes = {"ensembleSize": 2, "writeQuorumSize": 2, "ackQuorumSize": 2}
     rows(spark, ROWS, 2).write.format("bookkeeper").mode("append").options(**options, **sizes).save()
