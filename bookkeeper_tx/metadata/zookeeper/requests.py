@@ -1,7 +1,7 @@
 """Requests to ZooKeeper over broken connections: repeated if that does no harm, else their outcome is unknown.
 
 The sequences of requests, here and in the files of ledgers, ids, cookies and so on, are coroutines without a reactor.
-``twisted_requests`` suspends them in a request, ``blocking_requests`` blocks in it; so both kinds of store share each
+``twisted_requests`` suspends them in a request, ``blocking.requests`` blocks in it; so both kinds of store share each
 sequence.
 """
 
