@@ -166,6 +166,7 @@ def test_java_with_another_storage(java_release: str, own_temporary_directory: P
     assert nothing_left_in(own_temporary_directory)
 
 
+@pytest.mark.full
 @pytest.mark.docker
 def test_java_in_docker(java_release: str, own_temporary_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sockets = Path(tempfile.mkdtemp(dir="/tmp"))
