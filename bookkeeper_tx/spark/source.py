@@ -60,7 +60,7 @@ class LedgerSource(DataSource):
         reader or writer is made of them.
         """
         snapshot = None
-        if not self._planned and "sinkid" not in map(str.lower, self.options):
+        if not self._planned and "sinkId" not in self.options:
             with suppress(InvalidConfig):
                 snapshot = self.snapshot
         return {"options": self.options, "_snapshot": snapshot}

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from pyspark.sql.datasource import (
+    CaseInsensitiveDict,
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
@@ -92,7 +93,7 @@ class BookKeeperSource(DataSource):
         """The table that the options name, the same one each time; raises InvalidConfig if there is no such table."""
         if self._table is None:
             name, options = choose(self.options)
-            self._table = table_class(name)(options)
+            self._table = table_class(name)(CaseInsensitiveDict(options))
         return self._table
 
     def __getstate__(self) -> dict[str, Any]:

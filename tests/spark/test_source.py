@@ -32,6 +32,7 @@ from bookkeeper_tx.spark.source import LedgerSource
 from bookkeeper_tx.spark.stream import reader as stream_reader
 from bookkeeper_tx.spark.stream.cluster import StreamCluster
 from bookkeeper_tx.spark.stream.offsets import StreamOffset
+from bookkeeper_tx.spark.tables import BookKeeperSource
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
 
 PASSWORD = b"hunter2-hunter2"
@@ -87,10 +88,11 @@ def test_with_a_schema_of_the_users_they_are_looked_at_before_the_source_travels
 
 def test_what_is_no_read_travels_without_a_look(source: Any, looks: list[str]) -> None:
     """As Spark sends it for a write, with or without the options that a sink needs."""
-    spelled = [CaseInsensitiveDict, dict]  # of a source by itself, and of the table of format bookkeeper
-    for options, kind in product(({"sinkId": "s"}, {"sinkid": "s"}, {"ensembleSize": "1"}, {}), spelled):
-        made = travelled(LedgerSource(kind({"metadataServiceUri": "sqlite:///m", **options})))
-        with pytest.raises(InvalidConfig, match=r"(?i)no ledgers are named|sinkId|ensembleSize"):
+    for options, source_class in product(
+        ({"sinkId": "s"}, {"ensembleSize": "1"}, {}), (LedgerSource, BookKeeperSource)
+    ):
+        made = travelled(source_class(CaseInsensitiveDict({"metadataServiceUri": "sqlite:///m", **options})))
+        with pytest.raises(InvalidConfig, match=r"no ledgers are named|sinkId|ensembleSize"):
             made.reader(ENTRY_IDS)
     assert not looks
 
