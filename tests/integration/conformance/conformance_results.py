@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compat_tests.catalogue import load
 from compat_tests.judge.case import Case, Role
 from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.environment import Environment
@@ -25,7 +26,12 @@ _SEED = 1
 
 
 def chosen(session: pytest.Session, role: Role, release: str | None = None) -> list[Case]:
-    """The cases of a role that this run asks of a release of Java's, or of ours if none is named."""
+    """The cases of a role that this run asks of a release of Java's, or of ours if none is named.
+
+    A run that is kept is a whole one, whatever ``-k`` leaves of its tests.
+    """
+    if session.config.getoption("--keep-runs"):
+        return load(role)
     parameters = [each.callspec.params for each in session.items if hasattr(each, "callspec")]
     asked = [each["case"] for each in parameters if each.get("java_release") == release and _of(role, each)]
     return [case for _, case in sorted({case.id: case for case in asked}.items())]
