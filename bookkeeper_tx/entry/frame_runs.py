@@ -7,10 +7,11 @@ turns of a Python loop.
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 _ID_SIZE = 8
 _ID_END = 2**63
+_LOOK_AHEAD_FACTOR = 7
 
 
 def _ids(first: int, count: int) -> bytes:
@@ -22,8 +23,54 @@ def _ids(first: int, count: int) -> bytes:
 
 def equal_frames(buffer: bytes, start: int, stride: int, count: int, size: int) -> int:
     """Return how many of the ``count`` frames at ``start`` begin with the same ``size`` bytes as the first of them."""
-    for at in range(start, start + size):
-        column = buffer[at : start + (count - 1) * stride + at - start + 1 : stride]
+    head = buffer[start : start + size]
+    return _counted(1, count, lambda at, limit: _equal(buffer, start + at * stride, stride, limit, head))
+
+
+def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
+    """Return how many of the ``count`` frames have big-endian ids at ``start`` that count up from ``first`` by one."""
+    count = min(count, _ID_END - first)
+    return _counted(0, count, lambda at, limit: _ascending(buffer, start + at * stride, stride, limit, first + at))
+
+
+def consecutive_frames(buffer: bytes, start: int, stride: int, count: int, size: int, first: int) -> int:
+    """Return how many of the ``count`` frames at ``start`` are like the first, but for ids that count up by one.
+
+    Each begins with the same ``size`` bytes; right after them is the big-endian id, which is ``first`` in the first.
+    """
+    head = buffer[start : start + size]
+
+    def take(at: int, limit: int) -> int:
+        limit = _equal(buffer, start + at * stride, stride, limit, head)
+        return _ascending(buffer, start + at * stride + size, stride, limit, first + at) if limit else 0
+
+    return _counted(1, min(count, _ID_END - first), take)
+
+
+def _counted(taken: int, count: int, take: Callable[[int, int], int]) -> int:
+    """Return how many of ``count`` frames are taken in the end; ``take(at, limit)`` looks at ``limit`` from ``at`` on.
+
+    It looks at one frame first, then at seven times as many as are taken already.  So the cost is in proportion to the
+    frames that are taken.  One look at all would scan the rest of the buffer again for each of many short runs.
+    """
+    limit = 1
+    while taken < count:
+        limit = min(limit, count - taken)
+        found = take(taken, limit)
+        taken += found
+        if found < limit:
+            break
+        limit = taken * _LOOK_AHEAD_FACTOR
+    return taken
+
+
+def _equal(buffer: bytes, start: int, stride: int, count: int, head: bytes) -> int:
+    if not count or not buffer.startswith(head, start):
+        return 0
+    if count == 1:
+        return 1
+    for at in range(start, start + len(head)):
+        column = buffer[at : at + (count - 1) * stride + 1 : stride]
         if column.count(column[:1]) != count:
             count -= len(column.lstrip(column[:1]))
             if count == 1:
@@ -31,9 +78,7 @@ def equal_frames(buffer: bytes, start: int, stride: int, count: int, size: int) 
     return count
 
 
-def ascending_ids(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
-    """Return how many of the ``count`` frames have big-endian ids at ``start`` that count up from ``first`` by one."""
-    count = min(count, _ID_END - first)
+def _ascending(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
     expected = _ids(first, count)
     for j in range(_ID_SIZE):
         column = buffer[start + j : start + j + (count - 1) * stride + 1 : stride]

@@ -1,9 +1,11 @@
 """Runs of equal-sized frames, a byte column at a time."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
+from bookkeeper_tx.entry.frame_runs import ascending_ids, consecutive_frames, equal_frames, numbered, numbered_heads
 
 
 @given(st.lists(st.sampled_from([b"abcd", b"abce", b"xbcd"]), min_size=1, max_size=30), st.integers(0, 3))
@@ -20,6 +22,46 @@ def test_ascending_ids_counts_up_to_the_first_jump(first: int, count: int, jump_
     buffer = b"".join(b"head" + entry_id.to_bytes(8, "big", signed=True) for entry_id in ids)
     expected = 0 if jump_at == 0 else min(count, jump_at)
     assert ascending_ids(buffer, 4, 12, count, first) == expected
+
+
+@given(
+    st.integers(-(2**63), 2**63 - 700),
+    st.integers(1, 600),
+    st.integers(1, 600),
+    st.integers(1, 600),
+    st.integers(0, 5),
+)
+def test_consecutive_frames_end_at_another_head_or_id(
+    first: int, count: int, other_head_at: int, other_id_at: int, padding: int
+) -> None:
+    heads = [b"head" if i != other_head_at else b"heap" for i in range(count)]
+    ids = [first + i if i != other_id_at else first for i in range(count)]
+    frames = [
+        head + entry_id.to_bytes(8, "big", signed=True) + bytes(padding)
+        for head, entry_id in zip(heads, ids, strict=True)
+    ]
+    found = consecutive_frames(b"?" + b"".join(frames), 1, 12 + padding, count, 4, first)
+    assert found == min(count, other_head_at, other_id_at)
+
+
+class CountedReads(bytes):
+    """A buffer that counts the bytes that are read from it."""
+
+    read = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        self.read += len(part)
+        return part
+
+
+def test_the_look_ahead_costs_no_more_than_the_run_is_long() -> None:
+    frames = [b"ledger%d" % (i % 2) + i.to_bytes(8, "big") for i in range(10_000)]
+    buffer = CountedReads(b"".join(frames))
+    assert consecutive_frames(buffer, 0, 15, len(frames), 7, 0) == 1
+    assert equal_frames(buffer, 0, 15, len(frames), 7) == 1
+    assert ascending_ids(buffer, 7, 15, len(frames), 1) == 0
+    assert buffer.read < 100
 
 
 def test_no_id_comes_after_the_highest() -> None:

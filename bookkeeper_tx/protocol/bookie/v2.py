@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Sequence
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames, numbered, numbered_heads
+from bookkeeper_tx.entry.frame_runs import ascending_ids, consecutive_frames, equal_frames, numbered, numbered_heads
 from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
@@ -170,8 +170,7 @@ def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     # An add that will be refused for its negative id is a run of its own, so that no other is refused with it.
     count = (end - start) // stride if first >= 0 else 1
     if count >= RUN_MIN:
-        count = equal_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"])
-        count = ascending_ids(buffer, start + ADD_REQUEST.offsets["entry_id"], stride, count, first)
+        count = consecutive_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"], first)
     if count >= RUN_MIN:
         prefix = _pack_length(length - ADD_OVERHEAD)
         after = start + count * stride

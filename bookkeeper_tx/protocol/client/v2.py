@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames, numbered
+from bookkeeper_tx.entry.frame_runs import consecutive_frames, numbered
 from bookkeeper_tx.errors import (
     BookKeeperError,
     IllegalOperation,
@@ -194,8 +194,7 @@ class V2ClientConnection(ClientConnection):
         stride = frame_end - start
         count = (end - start) // stride
         if count >= RUN_MIN:
-            count = equal_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"])
-            count = ascending_ids(buffer, start + ADD_REPLY.offsets["entry_id"], stride, count, first)
+            count = consecutive_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"], first)
         else:
             count = 1
         table = self._adds.get(ledger_id)
@@ -210,8 +209,7 @@ class V2ClientConnection(ClientConnection):
         stride = frame_end - start
         count = (end - start) // stride
         if count >= RUN_MIN:
-            count = equal_frames(buffer, start, stride, count, READ_REPLY.offsets["entry_id"])
-            count = ascending_ids(buffer, start + READ_REPLY.offsets["entry_id"], stride, count, first)
+            count = consecutive_frames(buffer, start, stride, count, READ_REPLY.offsets["entry_id"], first)
         offsets: Sequence[int]
         if count >= RUN_MIN:
             offsets = range(start, start + count * stride + 1, stride)

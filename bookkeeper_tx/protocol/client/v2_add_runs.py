@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from bookkeeper_tx.entry.frame_runs import ascending_ids, equal_frames
+from bookkeeper_tx.entry.frame_runs import consecutive_frames
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import ADD_OVERHEAD, ADD_REPLY, ADD_REQUEST, LENGTH, RUN_MIN
@@ -78,8 +78,7 @@ def _replies_at(buffer: bytes, start: int, end: int, frame_end: int) -> tuple[Ad
         raise Malformed("reply", "header", start, f"header {header:#010x} answers no add")
     count = (end - start) // stride
     if count >= RUN_MIN:
-        count = equal_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"])
-        count = ascending_ids(buffer, start + ADD_REPLY.offsets["entry_id"], stride, count, first)
+        count = consecutive_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"], first)
     else:
         count = 1
     return AddReplies(status, ledger_id, range(first, first + count)), start + count * stride
