@@ -1,6 +1,9 @@
 """The frames of V2, as both sides of a connection read and write them (docs/protocol/v2.md)."""
 
+from construct import Struct
+
 from protocol_specs import codecs, fields
+from protocol_specs.entry import v1
 from protocol_specs.wire import framing, v2
 
 ADD_REQUEST = codecs.derive("add request", v2.ADD_REQUEST_FRAME)
@@ -9,6 +12,12 @@ READ_REQUEST = codecs.derive("read request", v2.READ_REQUEST_FRAME)
 READ_REPLY = codecs.derive("read reply", v2.READ_REPLY_FRAME)
 BATCH_READ_REQUEST = codecs.derive("batch read request", v2.BATCH_READ_REQUEST_FRAME)
 BATCH_READ_REPLY = codecs.derive("batch read reply", v2.BATCH_READ_REPLY_FRAME)
+
+ADD_REQUEST_HEAD = codecs.Codec(
+    "add request up to the last add confirmed",
+    Struct(*codecs.leading(ADD_REQUEST.declaration, "rest_of_entry").subcons, v1.ENTRY_METADATA.subcons[2]),
+)
+ADD_REPLY_HEAD = codecs.Codec("add reply up to the ids", codecs.leading(ADD_REPLY.declaration, "ledger_id"))
 
 LENGTH = framing.FRAME.length.sizeof()
 ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]

@@ -6,7 +6,7 @@ entry can be read from the moment it is acknowledged; the acknowledgement waits 
 adds with deferred sync, which FORCE_LEDGER makes durable.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
@@ -17,8 +17,8 @@ from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.requests import AddRequests
+from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, status_of
+from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -96,6 +96,52 @@ class AddEntry:
         acknowledged = not refused
         status = statuses.EIO if refused else statuses.EOK
         connection.reply(request, status, [request.replies(status)])
+
+    def serve_mixed(self, request: MixedAddRequests, connection: Connection) -> None:
+        """Add the entries of ``request``, of any ledgers: one append to the journal, one reply when that is durable.
+
+        Each one that is refused is answered by itself, at once.
+        """
+        if self._availability.refuses_add(request.high_priority):
+            status = statuses.EREADONLY
+            connection.reply(request, status, [request.replies(range(len(request.adds)), status)])
+            return
+        open_into, add_record, recovery = self._keys.open_into, self._storage.add_record, request.recovery
+        records: list[bytes | memoryview] = []
+        indexes: list[int] = []
+        for index, (ledger_id, entry_id, last_add_confirmed, master_key, record) in enumerate(request.adds):
+            try:
+                ledger = open_into(records, ledger_id, master_key)
+                if ledger.fenced and not recovery:
+                    raise LedgerFenced
+                add_record(ledger, entry_id, last_add_confirmed, record)
+            except BookKeeperError as error:
+                status = status_of(error)
+                connection.reply(request, status, [request.replies([index], status)])
+            else:
+                records.append(record)
+                indexes.append(index)
+        if not indexes:
+            return
+        self._journal.append(records, partial(self._mixed_synced, request, indexes, connection))
+        if self._watched:
+            for ledger_id in {request.adds[index][0] for index in indexes} & self._watched.keys():
+                advanced = self._storage.ledger(ledger_id)
+                assert advanced is not None
+                self._watch.advanced(advanced)
+
+    def _mixed_synced(
+        self,
+        request: MixedAddRequests,
+        indexes: Sequence[int],
+        connection: Connection,
+        error: BaseException | None,
+    ) -> None:
+        if error is None:
+            self._keys.all_recorded(request.adds[index][0] for index in indexes)
+        status = statuses.EOK if error is None else statuses.EIO
+        connection.reply(request, status, [request.replies(indexes, status)])
+        self._settled()
 
     def _synced(self, request: AddRequests, connection: Connection, error: BaseException | None) -> None:
         if error is None:

@@ -25,7 +25,7 @@ from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.protocol.bookie import v2, v3, v3_batch_read
+from bookkeeper_tx.protocol.bookie import v2, v2_mixed, v3, v3_batch_read
 from bookkeeper_tx.protocol.bookie.requests import Continuation, InContext, Request
 from bookkeeper_tx.threads.worker import Threads
 
@@ -63,9 +63,10 @@ class Dispatch:
         runs = StoredRuns(storage)
         force = ForceLedger(journal)
         settled = self.look_again
-        add = self._braked(AddEntry(storage, journal, keys, availability, settled, force, watch).serve)
+        adding = AddEntry(storage, journal, keys, availability, settled, force, watch)
+        add, add_mixed = self._braked(adding.serve), self._braked(adding.serve_mixed)
         write_lac = self._braked(WriteLac(storage, journal, keys, availability, settled, watch).serve)
-        read = ReadEntry(storage, runs, fencing).serve
+        reading = ReadEntry(storage, runs, fencing)
         # A larger batch than the frame limit would kill the connection of whoever asked for it.
         frame_size_max = config.frame_size_max
         batch_size_max = min(config.batch_read_size_max, frame_size_max)
@@ -74,8 +75,10 @@ class Dispatch:
         self._operations: dict[type[Any], Serve] = {
             v2.AddRequests: add,
             v3.AddRequests: add,
-            v2.ReadRequests: read,
-            v3.ReadRequests: read,
+            v2_mixed.MixedAddRequests: add_mixed,
+            v2.ReadRequests: reading.serve,
+            v3.ReadRequests: reading.serve,
+            v2_mixed.MixedReadRequests: reading.serve_mixed,
             v3.LongPollRequest: LongPoll(storage, runs, watch).serve,
             v2.BatchReadRequest: measured(BatchRead(storage, runs, fencing, watch, batch_size_max).serve),
             v3.BatchReadRequest: measured(

@@ -5,7 +5,9 @@ deleted ledger (docs/formats/journal.md).  So a change is journaled together wit
 holds the key record is known to be synced; a key record that is there twice does no harm.
 """
 
-from bookkeeper_tx.bookie.journal import records
+from collections.abc import Iterable
+
+from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 
@@ -22,12 +24,20 @@ class LedgerKeys:
 
         Raises Unauthorized if the ledger has another key, StorageFailed if its header cannot be read.
         """
+        records: list[bytes | memoryview] = []
+        return self.open_into(records, ledger_id, master_key), records
+
+    def open_into(self, records: list[bytes | memoryview], ledger_id: int, master_key: bytes) -> Ledger:
+        """Return the ledger as :meth:`open` does, and append to ``records`` what must be journaled before the change.
+
+        Raises as :meth:`open`; then nothing is appended.
+        """
         ledger, created = self._storage.open_for(ledger_id, master_key)
         if created:
             self._unrecorded.add(ledger_id)
         if self._unrecorded and ledger_id in self._unrecorded:
-            return ledger, [records.key_record(ledger_id, master_key)]
-        return ledger, []
+            records.append(journal_records.key_record(ledger_id, master_key))
+        return ledger
 
     def recorded(self, ledger_id: int) -> None:
         """Note that a group with a record of this ledger was synced.
@@ -35,3 +45,8 @@ class LedgerKeys:
         The first such group since the ledger was made holds its key record, because every change until now brought one.
         """
         self._unrecorded.discard(ledger_id)
+
+    def all_recorded(self, ledger_ids: Iterable[int]) -> None:
+        """Note the same as :meth:`recorded` of several ledgers."""
+        if self._unrecorded:
+            self._unrecorded.difference_update(ledger_ids)

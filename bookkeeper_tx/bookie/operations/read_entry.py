@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.requests import Buffer, ReadRequests
+from bookkeeper_tx.protocol.bookie.requests import Buffer, MixedReadRequests, ReadRequests
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -39,6 +39,35 @@ class ReadEntry:
             self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
         else:
             self._read(request, connection, statuses.EOK)
+
+    def serve_mixed(self, request: MixedReadRequests, connection: Connection) -> None:
+        """Answer the reads of entries in memory with one reply, and each other one by itself."""
+        ledger_of, cached_entry = self._storage.ledger, self._storage.cached_entry
+        indexes: list[int] = []
+        entries: list[bytes] = []
+        confirmed: list[int] = []
+        others: list[int] = []
+        size = 0
+        for index, (ledger_id, entry_id) in enumerate(request.reads):
+            if size >= PART_SIZE_MIN:
+                connection.serve_next(request.rest(index))
+                break
+            try:
+                ledger = ledger_of(ledger_id)
+                entry = None if ledger is None or entry_id < 0 else cached_entry(ledger_id, entry_id)
+            except BookKeeperError:
+                entry = None
+            if entry is None or ledger is None:
+                others.append(index)
+            else:
+                indexes.append(index)
+                entries.append(entry)
+                confirmed.append(ledger.last_add_confirmed)
+                size += len(entry)
+        if entries:
+            connection.reply(request, statuses.EOK, request.replies(indexes, entries, confirmed))
+        for index in others:
+            self._read(request.part(index), connection, statuses.EOK)
 
     def _read(self, request: ReadRequests, connection: Connection, fenced: Status) -> None:
         ledger, status = None, fenced

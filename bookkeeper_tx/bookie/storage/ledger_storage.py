@@ -24,7 +24,7 @@ from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
-from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts
+from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, Unauthorized
@@ -32,6 +32,7 @@ from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
+from protocol_specs.ledger_id import SCOPED_MIN
 
 __all__ = ["Ledger", "LedgerStorage"]
 
@@ -137,6 +138,20 @@ class LedgerStorage:
         limits.check_format(run)
         self._add(ledger, run, self._is_indexed)
 
+    def add_record(self, ledger: Ledger, entry_id: int, last_add_confirmed: int, record: bytes) -> None:
+        """Take one entry of ``ledger``, which was just opened: whole, of format V1, as a record after its length.
+
+        Raises as :meth:`add`.
+        """
+        if not ledger.last_entry_id < entry_id <= limits.INDEXED_ENTRY_ID_MAX or ledger.ledger_id >= SCOPED_MIN:
+            self.add(ledger, run_of_records(ledger.ledger_id, entry_id, [record]))
+            return
+        self._active.add_record(ledger.ledger_id, entry_id, record)
+        ledger.last_entry_id = entry_id
+        if last_add_confirmed > ledger.last_add_confirmed:
+            ledger.last_add_confirmed = last_add_confirmed
+        self._look_at_size()
+
     def replay(self, ledger: Ledger, run: EntryRun) -> None:
         """Take entries that were in the journal, in the place of those that this process has not written itself.
 
@@ -158,6 +173,9 @@ class LedgerStorage:
         last_add_confirmed = last_add_confirmed_of(run)
         if last_add_confirmed > ledger.last_add_confirmed:
             ledger.last_add_confirmed = last_add_confirmed
+        self._look_at_size()
+
+    def _look_at_size(self) -> None:
         if not self._flush_asked and self._active.size_bytes * 2 >= self._write_cache_bytes_max:
             self._flush_asked = True
             self.on_flush_wanted()
@@ -166,6 +184,14 @@ class LedgerStorage:
         """Return a run that holds the entry, if one is in memory."""
         run = self._unflushed(ledger_id, entry_id)
         return self._loader.find(ledger_id, entry_id) if run is None else run
+
+    def cached_entry(self, ledger_id: int, entry_id: int) -> bytes | None:
+        """Return the entry, if it is in memory."""
+        entry = self._active.entry(ledger_id, entry_id)
+        if entry is None:
+            run = self.cached_run(ledger_id, entry_id)
+            entry = None if run is None else run.entry(entry_id)
+        return entry
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries that are not in the index yet; some of them may be in it already."""

@@ -1,16 +1,34 @@
-"""The write cache: entries that are in the journal but not yet in the entry log, as the runs they arrived in."""
+"""The write cache: entries that are in the journal but not yet in the entry log, in the form they arrived in.
+
+Entries come as runs, or as single records where the ledgers of a client alternate.  Neighbours among single records
+are joined when they are read or flushed, not before: an object for a record would cost more than the record.
+"""
 
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import TypeAlias
 
-from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from protocol_specs.fields import NO_ENTRY
 
 RUN_OVERHEAD_BYTES = 320
 """Memory of a run besides its records and offsets: the objects that hold them, and its places in two lists."""
 
 OFFSET_BYTES = 8
+
+RECORD_OVERHEAD_BYTES = 96
+"""Memory of a single record besides its bytes: its object, that of its id, and its places in two lists."""
+
+JOINED_COUNT_MAX = 64
+"""Single records that one read gets as a run: a batch read asks again, and a single read joins few in vain."""
+
+FLUSHED_COUNT_MAX = 4096
+"""Single records that a flush gets as a run: they are copied, and longer runs would not be cheaper."""
+
+Held: TypeAlias = EntryRun | bytes
+"""A run, or the record of one entry."""
 
 
 def compacted(run: EntryRun) -> EntryRun:
@@ -54,38 +72,106 @@ def absent_parts(run: EntryRun, is_present: Callable[[int], bool]) -> list[Entry
     return parts
 
 
+def run_of_records(ledger_id: int, first_entry_id: int, records: list[bytes]) -> EntryRun:
+    """Return the run of the entries of consecutive ``records``."""
+    sizes = list(map(len, records))
+    if len(set(sizes)) == 1:
+        size = sizes[0]
+        buffer = records[0] if len(records) == 1 else b"".join(records)
+        return EntryRun(ledger_id, first_entry_id, buffer, range(0, len(buffer) + 1, size))
+    return EntryRun(ledger_id, first_entry_id, b"".join(records), array("Q", accumulate(sizes, initial=0)))
+
+
 class LedgerRuns:
-    """The runs of one ledger by first entry id, ascending; they do not overlap."""
+    """The runs and single records of one ledger by first entry id, ascending; they do not overlap."""
 
-    __slots__ = ("firsts", "last_entry_id", "runs")
+    __slots__ = ("firsts", "held", "last_entry_id", "ledger_id")
 
-    def __init__(self) -> None:
+    def __init__(self, ledger_id: int) -> None:
+        self.ledger_id = ledger_id
         self.firsts: list[int] = []
-        self.runs: list[EntryRun] = []
+        self.held: list[Held] = []
         self.last_entry_id = NO_ENTRY
 
     def add(self, run: EntryRun) -> None:
         """Take a run none of whose entries is here."""
-        first = run.first_entry_id
+        self._add(run.first_entry_id, run.last_entry_id, run)
+
+    def add_record(self, entry_id: int, record: bytes) -> None:
+        """Take the record of an entry that is not here."""
+        if entry_id > self.last_entry_id:
+            self.firsts.append(entry_id)
+            self.held.append(record)
+            self.last_entry_id = entry_id
+        else:
+            self._add(entry_id, entry_id, record)
+
+    def find(self, entry_id: int) -> EntryRun | None:
+        """Return a run that holds ``entry_id``, if the entry is here."""
+        at = bisect_right(self.firsts, entry_id) - 1
+        if at < 0:
+            return None
+        held = self.held[at]
+        if isinstance(held, EntryRun):
+            return held if entry_id in held else None
+        if self.firsts[at] != entry_id:
+            return None
+        return run_of_records(self.ledger_id, entry_id, self._neighbours(at, at + JOINED_COUNT_MAX))
+
+    def record(self, entry_id: int) -> bytes | None:
+        """Return the record of ``entry_id`` if it is here by itself."""
+        at = bisect_right(self.firsts, entry_id) - 1
+        if at < 0 or self.firsts[at] != entry_id:
+            return None
+        held = self.held[at]
+        return held if type(held) is bytes else None
+
+    def runs(self) -> list[EntryRun]:
+        """Return all entries as runs, ascending; neighbours that came by themselves are joined."""
+        runs: list[EntryRun] = []
+        at = 0
+        while at < len(self.held):
+            held = self.held[at]
+            if isinstance(held, EntryRun):
+                runs.append(held)
+                at += 1
+            else:
+                records = self._neighbours(at, at + FLUSHED_COUNT_MAX)
+                runs.append(run_of_records(self.ledger_id, self.firsts[at], records))
+                at += len(records)
+        return runs
+
+    def ranges(self) -> list[range]:
+        """Return the ids of the entries here, ascending."""
+        return [
+            range(first, first + (held.count if isinstance(held, EntryRun) else 1))
+            for first, held in zip(self.firsts, self.held, strict=True)
+        ]
+
+    def _add(self, first: int, last: int, held: Held) -> None:
         if first > self.last_entry_id:
             self.firsts.append(first)
-            self.runs.append(run)
-            self.last_entry_id = run.last_entry_id
+            self.held.append(held)
+            self.last_entry_id = last
         else:
             at = bisect_left(self.firsts, first)
             self.firsts.insert(at, first)
-            self.runs.insert(at, run)
+            self.held.insert(at, held)
 
-    def find(self, entry_id: int) -> EntryRun | None:
-        """Return the run that holds ``entry_id``, if there is one."""
-        at = bisect_right(self.firsts, entry_id) - 1
-        if at >= 0 and entry_id in self.runs[at]:
-            return self.runs[at]
-        return None
+    def _neighbours(self, at: int, end: int) -> list[bytes]:
+        """Return the single records from the one at ``at`` on, before ``end``, whose ids follow one another."""
+        records: list[bytes] = []
+        expected = self.firsts[at]
+        for first, held in zip(self.firsts[at:end], self.held[at:end], strict=True):
+            if type(held) is not bytes or first != expected:
+                break
+            records.append(held)
+            expected += 1
+        return records
 
 
 class WriteCache:
-    """Runs of many ledgers.  Adding at the end of a ledger costs the same whatever the length of the run."""
+    """Entries of many ledgers.  Adding at the end of a ledger costs the same whatever the length of the run."""
 
     def __init__(self) -> None:
         self.size_bytes = 0
@@ -96,24 +182,34 @@ class WriteCache:
     def add(self, run: EntryRun) -> None:
         """Take a run none of whose entries is here."""
         run = compacted(run)
-        runs = self._ledgers.get(run.ledger_id)
-        if runs is None:
-            runs = self._ledgers[run.ledger_id] = LedgerRuns()
-            self.size_bytes += RUN_OVERHEAD_BYTES
+        runs = self._ledgers.get(run.ledger_id) or self._new(run.ledger_id)
         runs.add(run)
         count = len(run.offsets)
         self.entry_count += count - 1
         self.size_bytes += len(run.buffer) + count * OFFSET_BYTES + RUN_OVERHEAD_BYTES
 
+    def add_record(self, ledger_id: int, entry_id: int, record: bytes) -> None:
+        """Take the record of an entry that is not here."""
+        runs = self._ledgers.get(ledger_id) or self._new(ledger_id)
+        runs.add_record(entry_id, record)
+        self.entry_count += 1
+        self.size_bytes += len(record) + RECORD_OVERHEAD_BYTES
+
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
-        """Return the run that holds this entry, if there is one."""
+        """Return a run that holds this entry, if it is here."""
         runs = self._ledgers.get(ledger_id)
         return None if runs is None else runs.find(entry_id)
+
+    def entry(self, ledger_id: int, entry_id: int) -> bytes | None:
+        """Return this entry if it is here by itself, not in a run."""
+        runs = self._ledgers.get(ledger_id)
+        record = None if runs is None else runs.record(entry_id)
+        return None if record is None else record[RECORD_LENGTH_SIZE:]
 
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here, ascending."""
         runs = self._ledgers.get(ledger_id)
-        return [] if runs is None else [range(run.first_entry_id, run.last_entry_id + 1) for run in runs.runs]
+        return [] if runs is None else runs.ranges()
 
     def last_entry_id(self, ledger_id: int) -> int:
         """Return the highest entry id of the ledger here, or ``NO_ENTRY``."""
@@ -129,4 +225,9 @@ class WriteCache:
     def __iter__(self) -> Iterator[tuple[int, list[EntryRun]]]:
         """Iterate over ledger ids and their runs, both ascending: the order in which they go to the entry log."""
         for ledger_id in sorted(self._ledgers):
-            yield ledger_id, self._ledgers[ledger_id].runs
+            yield ledger_id, self._ledgers[ledger_id].runs()
+
+    def _new(self, ledger_id: int) -> LedgerRuns:
+        runs = self._ledgers[ledger_id] = LedgerRuns(ledger_id)
+        self.size_bytes += RUN_OVERHEAD_BYTES
+        return runs

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v3, v3_handshake
+from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v2_mixed, v3, v3_handshake
 from bookkeeper_tx.protocol.bookie.auth import AuthRequest, ServerGate
 from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
@@ -192,9 +192,9 @@ class ServerConnection:
         if version > framing.VERSION_MAX:
             return v2.refuse(buffer, start, frame_end, operation, statuses.EBADVERSION), frame_end
         if operation == Operation.ADD_ENTRY:
-            return v2.read_adds(buffer, start, end)
+            return v2_mixed.read_adds(buffer, start, end)
         if operation == Operation.READ_ENTRY:
-            return v2.read_reads(buffer, start, end, frame_end)
+            return v2_mixed.read_reads(buffer, start, end, frame_end)
         return v2.read_batch_read(buffer, start, frame_end), frame_end
 
 

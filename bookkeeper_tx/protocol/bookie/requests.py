@@ -2,7 +2,8 @@
 
 The protocol versions (``v2``, ``v3``) are siblings: each has its own classes for these requests, and a request encodes
 its own replies.  So the operations of the bookie do not know the protocol version.  Requests of the hot path come as
-runs: one object for a run of frames of one operation, ledger and key.
+runs: one object for a run of frames of one operation, ledger and key.  Where ledgers alternate, one object stands for
+single adds or reads of all of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,6 +34,24 @@ class AddRequests(Protocol):
         """Encode one reply for each entry of the run."""
 
 
+OneAdd: TypeAlias = tuple[int, int, int, bytes, bytes]
+"""Ledger id, entry id, last add confirmed in the entry, master key, and the entry as a record after its length.
+
+The entry is whole, of format V1, and its id is not negative.
+"""
+
+
+class MixedAddRequests(Protocol):
+    """Add single entries of any ledgers, under one header; a tuple each, because an object each costs more."""
+
+    adds: Sequence[OneAdd]
+    recovery: bool
+    high_priority: bool
+
+    def replies(self, indexes: Sequence[int], status: Status) -> bytes:
+        """Encode the replies to some of :attr:`adds`, in the order of ``indexes``."""
+
+
 class ReadRequests(Protocol):
     """Read entries of one ledger."""
 
@@ -51,6 +70,26 @@ class ReadRequests(Protocol):
 
     def rest(self, answered: int) -> "ReadRequests":
         """Return the request without the first ``answered`` of its several entries."""
+
+
+class MixedReadRequests(Protocol):
+    """Read single entries of any ledgers, without fencing, under one header."""
+
+    reads: Sequence[tuple[int, int]]
+    """Ledger id and entry id of each."""
+
+    def part(self, index: int) -> ReadRequests:
+        """Return the request for one of :attr:`reads`."""
+
+    def rest(self, answered: int) -> "MixedReadRequests":
+        """Return the request without the first ``answered`` of :attr:`reads`."""
+
+    def replies(self, indexes: Sequence[int], entries: Sequence[Buffer], confirmed: Sequence[int]) -> list[Buffer]:
+        """Encode the replies to some of :attr:`reads`.
+
+        ``entries`` are as stored, and ``confirmed`` are the last adds confirmed of their ledgers, in the order of
+        ``indexes``.
+        """
 
 
 class LongPollRequest(Protocol):
@@ -193,7 +232,9 @@ ConnectionEvent: TypeAlias = Answered | StartTls | ConnectionBroken
 
 Request: TypeAlias = (
     AddRequests
+    | MixedAddRequests
     | ReadRequests
+    | MixedReadRequests
     | LongPollRequest
     | BatchReadRequest
     | ReadLacRequest

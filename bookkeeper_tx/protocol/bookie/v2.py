@@ -163,24 +163,27 @@ class BatchReadRequest:
         )
 
 
-def read_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
-    """Return the run of add requests whose first frame is whole at ``start``, and where the run ends."""
+def read_equal_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests | None, int]:
+    """Return the run of add requests of one size whose first frame is whole at ``start``, and where the run ends.
+
+    Returns None if they are too few.
+    """
     length, header, key, ledger_id, first = _add_at(buffer, start)
     stride = LENGTH + length
     # An add that will be refused for its negative id is a run of its own, so that no other is refused with it.
     count = (end - start) // stride if first >= 0 else 1
     if count >= RUN_MIN:
         count = consecutive_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"], first)
-    if count >= RUN_MIN:
-        prefix = _pack_length(length - ADD_OVERHEAD)
-        after = start + count * stride
-        entries = prefix + prefix.join(
-            [buffer[at : at + stride - ENTRY_AT] for at in range(start + ENTRY_AT, after, stride)]
-        )
-        size = stride - ENTRY_AT + RECORD_LENGTH_SIZE
-        run = EntryRun(ledger_id, first, entries, range(0, (count + 1) * size, size))
-        return AddRequests(header, key, run), after
-    return _read_uneven_adds(buffer, start, end)
+    if count < RUN_MIN:
+        return None, start
+    prefix = _pack_length(length - ADD_OVERHEAD)
+    after = start + count * stride
+    entries = prefix + prefix.join(
+        [buffer[at : at + stride - ENTRY_AT] for at in range(start + ENTRY_AT, after, stride)]
+    )
+    size = stride - ENTRY_AT + RECORD_LENGTH_SIZE
+    run = EntryRun(ledger_id, first, entries, range(0, (count + 1) * size, size))
+    return AddRequests(header, key, run), after
 
 
 def _add_at(buffer: bytes, start: int) -> tuple[int, int, bytes, int, int]:
@@ -189,7 +192,7 @@ def _add_at(buffer: bytes, start: int) -> tuple[int, int, bytes, int, int]:
     return ADD_REQUEST.unpack_fixed(buffer, start)
 
 
-def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
+def read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests, int]:
     """Read a run one by one: entries of any size, as long as header, key and ledger are equal and the ids count up."""
     unpack = ADD_REQUEST.unpack_fixed
     length, header, key, ledger_id, first = _add_at(buffer, start)
@@ -220,19 +223,30 @@ def _read_uneven_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests,
     return AddRequests(header, key, EntryRun(ledger_id, first, b"".join(parts), offsets)), position
 
 
-def read_reads(buffer: bytes, start: int, end: int, frame_end: int) -> tuple[ReadRequests, int]:
-    """Return the run of read requests whose first frame is ``buffer[start:frame_end]``, and where the run ends."""
-    _, header, ledger_id, entry_id, key = READ_REQUEST.unpack_from(buffer, start, frame_end)
+def read_equal_reads(buffer: bytes, start: int, end: int, frame_end: int) -> tuple[ReadRequests | None, int]:
+    """Return the run of read requests whose first frame is ``buffer[start:frame_end]``, and where the run ends.
+
+    Returns None if they are too few.
+    """
     stride = READ_REQUEST.size
     count = (end - start) // stride
-    if count < RUN_MIN or frame_end - start != stride or KeyIfFencing.expected(header):
-        return ReadRequests(header, ledger_id, (entry_id,), key), frame_end
+    if count < RUN_MIN or frame_end - start != stride:
+        return None, start
     count = equal_frames(buffer, start, stride, count, READ_REQUEST.offsets["entry_id"])
+    _, header, ledger_id, entry_id = READ_REQUEST.unpack_fixed(buffer, start)
+    if count < RUN_MIN or KeyIfFencing.expected(header):
+        return None, start
     after = start + count * stride
     if ascending_ids(buffer, start + READ_REQUEST.offsets["entry_id"], stride, count, entry_id) == count:
         return ReadRequests(header, ledger_id, range(entry_id, entry_id + count)), after
     ids = [values[3] for values in READ_REQUEST.iter_fixed(memoryview(buffer)[start:after])]
     return ReadRequests(header, ledger_id, ids), after
+
+
+def read_one_read(buffer: bytes, start: int, frame_end: int) -> ReadRequests:
+    """Return the read request in ``buffer[start:frame_end]``."""
+    _, header, ledger_id, entry_id, key = READ_REQUEST.unpack_from(buffer, start, frame_end)
+    return ReadRequests(header, ledger_id, (entry_id,), key)
 
 
 def read_batch_read(buffer: bytes, start: int, frame_end: int) -> BatchReadRequest:

@@ -53,6 +53,51 @@ def test_the_size_counts_what_is_held_besides_the_bytes() -> None:
     assert cache.entry_count == 2
 
 
+def record_of(entry_id: int, size: int) -> bytes:
+    return size.to_bytes(4, "big") + entry(entry_id, size)
+
+
+@given(
+    st.permutations(range(12)), st.lists(st.tuples(st.booleans(), st.integers(1, 3), st.integers(30, 31)), min_size=12)
+)
+def test_single_records_and_runs_are_found_alike(order: list[int], kinds: list[tuple[bool, int, int]]) -> None:
+    """Entries 0, 4, 8 ... are first; each comes by itself, together with some after it, and in any order."""
+    cache, sizes = WriteCache(), {}
+    for place, (single, count, size) in zip(order, kinds, strict=False):
+        first, count = 3 * place, 1 if single else count
+        sizes |= dict.fromkeys(range(first, first + count), size)
+        if single:
+            cache.add_record(7, first, record_of(first, size))
+        else:
+            cache.add(run_of(first, *[size] * count))
+    assert cache.entry_count == len(sizes)
+    for entry_id in range(-1, 40):
+        run = cache.find(7, entry_id)
+        assert (None if run is None else run.entry(entry_id)) == (
+            entry(entry_id, sizes[entry_id]) if entry_id in sizes else None
+        )
+        alone = cache.entry(7, entry_id)
+        assert alone is None or alone == entry(entry_id, sizes[entry_id])
+    assert [entry_id for each in cache.ranges(7) for entry_id in each] == sorted(sizes)
+    [(ledger_id, runs)] = cache
+    assert (ledger_id, [each for run in runs for each in run]) == (
+        7,
+        [entry(entry_id, sizes[entry_id]) for entry_id in sorted(sizes)],
+    )
+    assert all(run.size == len(run.buffer) for run in runs)
+
+
+def test_neighbours_that_came_by_themselves_are_joined_for_the_flush() -> None:
+    cache = WriteCache()
+    for entry_id in (0, 1, 2, 4, 5):
+        for ledger_id in (7, 8):
+            cache.add_record(ledger_id, entry_id, record_of(entry_id, 30))
+    assert [[(run.first_entry_id, run.count) for run in runs] for _, runs in cache] == [[(0, 3), (4, 2)]] * 2
+    run = cache.find(7, 1)
+    assert run is not None
+    assert (run.first_entry_id, run.count) == (1, 2)
+
+
 @given(
     sizes=st.lists(st.integers(24, 60), min_size=1, max_size=8),
     before=st.integers(0, 1000),

@@ -6,71 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.protocol.bookie import v2
+from bookkeeper_tx.protocol.bookie import v2, v2_mixed
 from protocol_specs import fields
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag, Operation
-
-KEY = bytes(range(20))
-ADD = framing.join_header(2, Operation.ADD_ENTRY)
-READ = framing.join_header(2, Operation.READ_ENTRY)
-FENCING_READ = framing.join_header(2, Operation.READ_ENTRY, Flag.FENCING)
-BATCH = framing.join_header(2, Operation.BATCH_READ_ENTRY)
-
-
-def frame(body: bytes) -> bytes:
-    return len(body).to_bytes(4, "big") + body
-
-
-def ids(*values: int) -> bytes:
-    return b"".join(value.to_bytes(8, "big", signed=True) for value in values)
-
-
-def add_frame(ledger_id: int, entry_id: int, rest: bytes, key: bytes = KEY, header: int = ADD) -> bytes:
-    return frame(header.to_bytes(4, "big") + key + ids(ledger_id, entry_id) + rest)
-
-
-def read_frame(ledger_id: int, entry_id: int, key: bytes = b"", header: int = READ) -> bytes:
-    return frame(header.to_bytes(4, "big") + ids(ledger_id, entry_id) + key)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(1, 2),
-            st.sampled_from([1, 1, 1, 2]),
-            st.sampled_from([b"", b"x" * 20, b"y" * 20]),
-            st.booleans(),
-        ),
-        min_size=1,
-        max_size=40,
-    )
-)
-def test_add_runs_hold_every_entry_in_order(steps: list[tuple[int, int, bytes, bool]]) -> None:
-    """Runs end where ledger, key or step change; on each path of the reader the entries are those that were sent."""
-    sent, stream, entry_id = [], b"", 0
-    for ledger_id, step, rest, other_key in steps:
-        entry_id += step
-        key = bytes(20) if other_key else KEY
-        sent.append((ledger_id, entry_id, key, ids(ledger_id, entry_id) + rest))
-        stream += add_frame(ledger_id, entry_id, rest, key)
-    got, position = [], 0
-    while position < len(stream):
-        run, position = v2.read_adds(stream, position, len(stream))
-        entries = run.entries
-        got += [
-            (entries.ledger_id, entries.first_entry_id + i, run.master_key, entry) for i, entry in enumerate(entries)
-        ]
-        assert entries.size == len(entries.buffer)
-    assert got == sent
+from tests.protocol.bookie.v2_frames import ADD, BATCH, FENCING_READ, KEY, READ, add_frame, frame, ids, read_frame
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 100])
 def test_add_run_of_equal_entries_is_one_and_answers_each(count: int) -> None:
     stream = b"".join(add_frame(7, 5 + i, b"payloads") for i in range(count))
-    run, position = v2.read_adds(stream, 0, len(stream))
+    run, position = v2_mixed.read_adds(stream, 0, len(stream))
     assert position == len(stream)
     assert (run.entries.count, run.entries.first_entry_id, run.recovery) == (count, 5, False)
     expected = b"".join(frame(ADD.to_bytes(4, "big") + (104).to_bytes(4, "big") + ids(7, 5 + i)) for i in range(count))
@@ -79,7 +27,7 @@ def test_add_run_of_equal_entries_is_one_and_answers_each(count: int) -> None:
 
 def test_an_incomplete_frame_ends_the_run() -> None:
     stream = b"".join(add_frame(7, i, b"z" * (8 + i % 3)) for i in range(5))
-    run, position = v2.read_adds(stream[:-1], 0, len(stream) - 1)
+    run, position = v2_mixed.read_adds(stream[:-1], 0, len(stream) - 1)
     assert run.entries.count == 4
     assert position == len(stream) - len(add_frame(7, 4, b"z" * 9))
 
@@ -88,48 +36,38 @@ def test_an_incomplete_frame_ends_the_run() -> None:
 def test_an_entry_without_its_ids_is_malformed(size: int) -> None:
     stream = frame(ADD.to_bytes(4, "big") + KEY + bytes(size))
     with pytest.raises(Malformed, match="shorter than its ids"):
-        v2.read_adds(stream, 0, len(stream))
+        v2_mixed.read_adds(stream, 0, len(stream))
 
 
 def test_flags_of_adds() -> None:
     stream = add_frame(1, 2, b"", header=ADD | Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY | 0x80)
-    run, _ = v2.read_adds(stream, 0, len(stream))
+    run, _ = v2_mixed.read_adds(stream, 0, len(stream))
     assert (run.recovery, run.high_priority) == (True, True)
     assert run.replies(statuses.EOK)[4:8] == ADD.to_bytes(4, "big")
 
 
-@given(st.lists(st.tuples(st.sampled_from([1, 1, 1, 2]), st.integers(-2, 5)), min_size=1, max_size=40))
-def test_read_runs_hold_every_request_in_order(requests: list[tuple[int, int]]) -> None:
-    stream = b"".join(read_frame(ledger_id, entry_id) for ledger_id, entry_id in requests)
-    got, position = [], 0
-    while position < len(stream):
-        run, position = v2.read_reads(stream, position, len(stream), position + 24)
-        got += [(run.ledger_id, entry_id) for entry_id in run.entry_ids]
-    assert got == requests
-
-
 def test_fencing_reads_carry_their_key_and_stand_alone() -> None:
     stream = read_frame(1, 2, KEY, FENCING_READ) * 20
-    run, position = v2.read_reads(stream, 0, len(stream), 44)
+    run, position = v2_mixed.read_reads(stream, 0, len(stream), 44)
     assert (run.fencing, run.master_key, tuple(run.entry_ids), position) == (True, KEY, (2,), 44)
 
 
 def test_a_fencing_read_without_its_key_is_malformed() -> None:
     stream = read_frame(1, 2, KEY[:-1], FENCING_READ)
     with pytest.raises(Malformed, match="master key"):
-        v2.read_reads(stream, 0, len(stream), len(stream))
+        v2_mixed.read_reads(stream, 0, len(stream), len(stream))
 
 
 def test_version_1_reads_have_no_key() -> None:
     header = framing.join_header(1, Operation.READ_ENTRY, Flag.FENCING)
     stream = read_frame(1, 2, KEY, header)
-    run, _ = v2.read_reads(stream, 0, len(stream), len(stream))
+    run, _ = v2_mixed.read_reads(stream, 0, len(stream), len(stream))
     assert (run.fencing, run.master_key) == (True, None)
 
 
 def test_trailing_bytes_of_a_read_are_ignored() -> None:
     stream = read_frame(1, fields.LAST_ENTRY, b"junk") + read_frame(1, 0) * 20
-    run, position = v2.read_reads(stream, 0, len(stream), 28)
+    run, position = v2_mixed.read_reads(stream, 0, len(stream), 28)
     assert (tuple(run.entry_ids), position) == ((fields.LAST_ENTRY,), 28)
 
 
