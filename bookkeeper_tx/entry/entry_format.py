@@ -54,6 +54,10 @@ class EntryFormat:
 V1: Final = EntryFormat(v1, 0, v2.NOT_V1, 0)
 V2: Final = EntryFormat(v2, 1, v2.VERSION_MASK, v2.VERSION)
 
+ENTRY_IDS: Final = codecs.derive("entry ids", v1.ENTRY_IDS)
+"""Ledger id and entry id, with which an entry of format V1 starts; requests and replies of V2 have them in that form
+as well."""
+
 
 def format_of(ledger_id: int) -> EntryFormat:
     """Return the format of the entries of a ledger."""

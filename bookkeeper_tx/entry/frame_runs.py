@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 _ID_SIZE = 8
 _ID_END = 2**63
-_LOOK_AHEAD_FACTOR = 7
+_LOOK_AHEAD_FACTOR = 31
 
 
 def _ids(first: int, count: int) -> bytes:
@@ -50,7 +50,7 @@ def consecutive_frames(buffer: bytes, start: int, stride: int, count: int, size:
 def _counted(taken: int, count: int, take: Callable[[int, int], int]) -> int:
     """Return how many of ``count`` frames are taken in the end; ``take(at, limit)`` looks at ``limit`` from ``at`` on.
 
-    It looks at one frame first, then at seven times as many as are taken already.  So the cost is in proportion to the
+    It looks at one frame first, then at 31 times as many as are taken already.  So the cost is in proportion to the
     frames that are taken.  One look at all would scan the rest of the buffer again for each of many short runs.
     """
     limit = 1
@@ -79,6 +79,8 @@ def _equal(buffer: bytes, start: int, stride: int, count: int, head: bytes) -> i
 
 
 def _ascending(buffer: bytes, start: int, stride: int, count: int, first: int) -> int:
+    if count == 1:
+        return int(buffer.startswith(first.to_bytes(_ID_SIZE, "big", signed=True), start))
     expected = _ids(first, count)
     for j in range(_ID_SIZE):
         column = buffer[start + j : start + j + (count - 1) * stride + 1 : stride]

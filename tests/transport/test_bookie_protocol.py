@@ -16,6 +16,7 @@ from bookkeeper_tx.transport.bookie_security import Security
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.operations import Flag
 from tests.plain_auth import PlainBookie
 
 READ = bytes.fromhex("000000140202000000000000000000010000000000000002")
@@ -64,7 +65,8 @@ def test_requests_are_served_and_replies_sent() -> None:
 def test_who_observes_a_request_is_shown_its_answer_once() -> None:
     served: list[Any] = []
     _, protocol, transport = connected(served)
-    protocol.dataReceived(READ + READ[:15] + b"\2" + READ[16:])
+    protocol.dataReceived(READ)
+    protocol.dataReceived(READ[:15] + b"\2" + READ[16:])
     first, second = served
     seen: list[Any] = []
     protocol.observe(first, lambda *shown: seen.append(shown))
@@ -150,7 +152,7 @@ def test_requests_that_came_together_wait_while_reading_is_paused() -> None:
     factory = BookieFactory(ServerConnection, serve)
     protocol, transport = factory.buildProtocol(None), Transport()
     protocol.makeConnection(transport)
-    other_ledger = READ[:15] + b"\2" + READ[16:]
+    other_ledger = READ[:7] + bytes([Flag.HIGH_PRIORITY]) + READ[8:15] + b"\2" + READ[16:]
     protocol.dataReceived(READ + other_ledger + AUTH)
     assert len(served) == 1
     protocol.serve_next(served[0])  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from protocol_specs.wire.operations import Flag
 from tests.transport.puppet import CONFIG, Puppet
 
 KEY = bytes(20)
+ENTRY = (1).to_bytes(8, "big") + (2).to_bytes(8, "big") + bytes(16)
 REFUSED_ADD = bytes.fromhex("00000018020100000000006800000000000000010000000000000002")
 NO_SUCH_ENTRY = bytes.fromhex("00000018020200000000000200000000000000010000000000000002")
 
@@ -36,7 +37,7 @@ def test_requests_of_one_turn_are_one_write(puppet: Puppet) -> None:
     puppet.read("a")
     puppet.accept()
     puppet.sent()
-    puppet.channel.add_entry(1, 2, b"\0" * 32, KEY, puppet.token("add"))
+    puppet.channel.add_entry(1, 2, ENTRY, KEY, puppet.token("add"))
     puppet.read("b")
     assert puppet.transport.value() == b""
     assert len(puppet.sent()) == 28 + 32 + 24
@@ -80,7 +81,7 @@ def test_a_lost_connection_fails_what_is_in_flight_and_is_made_again(puppet: Pup
 
 
 def test_a_bookie_that_is_silent_times_out_and_its_late_reply_is_inert(puppet: Puppet) -> None:
-    puppet.channel.add_entry(1, 2, b"\0" * 32, KEY, puppet.token("add"))
+    puppet.channel.add_entry(1, 2, ENTRY, KEY, puppet.token("add"))
     puppet.accept()
     puppet.reactor.pump([0.5] * 6)
     assert puppet.done == [("add", RequestTimedOut, None)]
@@ -102,7 +103,7 @@ def test_a_bookie_that_takes_nothing_is_unavailable_for_more(puppet: Puppet) -> 
     puppet.accept()
     puppet.transport.producer.pauseProducing()
     for entry_id in range(20):
-        puppet.channel.add_entry(1, entry_id, bytes(100), KEY, puppet.token("add"))
+        puppet.channel.add_entry(1, entry_id, entry_id.to_bytes(16, "big") + bytes(84), KEY, puppet.token("add"))
     puppet.reactor.advance(0)
     puppet.read("b", 9)
     puppet.reactor.advance(0)

@@ -15,7 +15,7 @@ from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer
 from tests.transport.puppet import Puppet
 
-ENTRY = bytes(40)
+ENTRY = (1).to_bytes(8, "big") + (2).to_bytes(8, "big") + bytes(24)
 V2_ADDED = bytes.fromhex("00000018020100000000000000000000000000010000000000000002")
 V2_READ = bytes.fromhex("00000040020200000000000000000000000000010000000000000002") + ENTRY
 GOOD = {

@@ -6,13 +6,13 @@ would cost more than the entry.
 
 from collections.abc import Sequence
 
+from bookkeeper_tx.entry.entry_format import ENTRY_IDS
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
     ADD_OVERHEAD,
-    ADD_REPLY,
     ADD_REPLY_HEAD,
     ADD_REQUEST_HEAD,
     ENTRY_AT,
@@ -29,7 +29,7 @@ from protocol_specs.wire.operations import Flag
 from protocol_specs.wire.status import Status
 
 _FENCING, _HIGH_PRIORITY, _RECOVERY_ADD = int(Flag.FENCING), int(Flag.HIGH_PRIORITY), int(Flag.RECOVERY_ADD)
-_IDS_SIZE = ADD_REPLY.size - ADD_REPLY_HEAD.size
+_IDS_SIZE = ENTRY_IDS.size
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 

@@ -6,22 +6,20 @@ format of the entry: V1 if it is 0, else V2.
 
 from collections.abc import Sequence
 
-from bookkeeper_tx.entry.entry_format import V2
+from bookkeeper_tx.entry.entry_format import ENTRY_IDS, V2
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie import v3_replies
 from bookkeeper_tx.protocol.bookie.requests import Answered
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, fields
 from protocol_specs.codecs import Malformed
-from protocol_specs.entry import v1, version
+from protocol_specs.entry import version
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status
 from protocol_specs.wire.v3_pb2 import AddRequest
-
-ENTRY_IDS = codecs.derive("entry ids", v1.ENTRY_IDS)
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 _unpack_ids = ENTRY_IDS.unpack_fixed

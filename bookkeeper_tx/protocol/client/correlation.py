@@ -6,8 +6,12 @@ into.
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain, repeat
 from typing import Any, TypeAlias
+
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.protocol.client.completion import Completion
 
 Waiting: TypeAlias = tuple[Any, float]
 
@@ -35,18 +39,10 @@ class Correlation:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def pop_run(self, ids: range) -> list[Any]:
-        """Return the tokens of the requests of ``ids``; an id without a waiting request gives none."""
-        pop = self._waiting.pop
-        if self._again:
-            return [token for token in map(self.pop, ids) if token is not None]
-        return [waiting[0] for waiting in [pop(key, None) for key in ids] if waiting is not None]
-
     def add(self, key: Hashable, token: Any, deadline: float) -> None:
-        if key in self._waiting:
-            self._again.setdefault(key, deque()).append((token, deadline))
-        else:
-            self._waiting[key] = (token, deadline)
+        waiting = (token, deadline)
+        if self._waiting.setdefault(key, waiting) is not waiting:
+            self._again.setdefault(key, deque()).append(waiting)
 
     def pop(self, key: Hashable) -> Any:
         """Return the token of the oldest request of ``key``, or None if nobody waits (a late reply)."""
@@ -54,31 +50,47 @@ class Correlation:
         if waiting is None:
             return None
         if self._again and key in self._again:
-            self._promote(key)
+            self._promote(key, self._again[key])
         return waiting[0]
 
-    def _promote(self, key: Hashable) -> None:
-        again = self._again[key]
-        self._out_of_order = True
-        self._waiting[key] = again.popleft()
+    def completions(self, keys: Iterable[Hashable], error: BookKeeperError | None) -> list[Completion]:
+        """Take out the oldest request of each key, and complete it; a key for which nobody waits gives nothing."""
+        if self._again:
+            return [(token, error, None) for token in map(self.pop, keys) if token is not None]
+        found = map(self._waiting.pop, keys, repeat(None))
+        return [(waiting[0], error, None) for waiting in found if waiting is not None]
+
+    def expire(self, now: float) -> list[Any]:
+        """Take out the requests whose deadline has passed, and return their tokens."""
+        overdue: list[Hashable] = []
+        for key, (_, deadline) in self._waiting.items():
+            if deadline <= now:
+                overdue.append(key)
+            elif not self._out_of_order:
+                break
+        return [token for key in overdue for token in self._expired(key, now)]
+
+    def take_all(self) -> list[Any]:
+        """Take out every request, and return the tokens."""
+        waiting, self._waiting = self._waiting, {}
+        again, self._again = self._again, {}
+        self._out_of_order = not self._in_order
+        return [token for token, _ in chain(waiting.values(), *again.values())]
+
+    def _expired(self, key: Hashable, now: float) -> Iterator[Any]:
+        """Take out the requests of ``key`` that are overdue, as the oldest one is."""
+        yield self._waiting.pop(key)[0]
+        again = self._again.get(key)
+        if again is None:
+            return
+        while again and again[0][1] <= now:
+            yield again.popleft()[0]
+        self._promote(key, again)
+
+    def _promote(self, key: Hashable, again: deque[Waiting]) -> None:
+        """Put the oldest request of ``again``, if there is one, in the place of the one that was taken out."""
+        if again:
+            self._out_of_order = True
+            self._waiting[key] = again.popleft()
         if not again:
             del self._again[key]
-
-    def expire(self, now: float) -> Iterator[tuple[Hashable, Any]]:
-        """Take out the requests whose deadline has passed."""
-        while self._waiting:
-            if self._out_of_order:
-                overdue = [key for key, (_, deadline) in self._waiting.items() if deadline <= now]
-            else:
-                key, (_, deadline) = next(iter(self._waiting.items()))
-                overdue = [key] if deadline <= now else []
-            if not overdue:
-                return
-            for key in overdue:
-                yield key, self.pop(key)
-        self._out_of_order = not self._in_order
-
-    def take_all(self) -> Iterator[Any]:
-        """Take out every request."""
-        while self._waiting:
-            yield self.pop(next(iter(self._waiting)))

@@ -1,10 +1,12 @@
 """Protocol version V2 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
+from bookkeeper_tx.entry.entry_format import ENTRY_IDS
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.entry.frame_runs import consecutive_frames, numbered
+from bookkeeper_tx.entry.frame_runs import consecutive_frames, equal_frames, numbered
 from bookkeeper_tx.errors import (
     BookKeeperError,
     IllegalOperation,
@@ -19,6 +21,7 @@ from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_OVERHEAD,
     ADD_REPLY,
+    ADD_REPLY_HEAD,
     ADD_REQUEST,
     BATCH_READ_REPLY,
     BATCH_READ_REQUEST,
@@ -42,6 +45,12 @@ _BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
 _ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _unpack_reply = ADD_REPLY.unpack_fixed
+_unpack_reply_head = ADD_REPLY_HEAD.unpack_fixed
+_unpack_ids = ENTRY_IDS.unpack_fixed
+_IDS_SIZE = ENTRY_IDS.size
+_REQUEST_IDS_AT = READ_REQUEST.offsets["ledger_id"]
+_REPLY_IDS_AT = ADD_REPLY_HEAD.size
+"""Where ledger id and entry id start in a reply to an add or a read."""
 
 
 class V2ClientConnection(ClientConnection):
@@ -51,9 +60,10 @@ class V2ClientConnection(ClientConnection):
         self._frames = FrameBuffer(frame_size_max)
         # A batch reply may exceed the limit that the bookie counts by its header.
         self._frames.frame_size_max += BATCH_READ_REPLY.size
-        self._adds: dict[int, Correlation] = {}
-        self._reads: dict[int, Correlation] = {}
-        self._ranges: list[RangeRead] = []
+        self._adds = Correlation()
+        self._reads = Correlation()
+        """Adds and single reads, each by the bytes of ledger id and entry id, which request and reply share."""
+        self._ranges: dict[int, list[RangeRead]] = {}
         self._batches = Correlation()
         self._refused: list[Completion] = []
         """Requests about ledgers that V2 cannot name."""
@@ -74,13 +84,10 @@ class V2ClientConnection(ClientConnection):
         master_key: bytes,
         flags: int = 0,
     ) -> None:
-        table = self._adds.get(ledger_id)
-        if table is None:
-            if ledger_id >= SCOPED_MIN:
-                self._refuse(token, ledger_id)
-                return
-            table = self._table(self._adds, ledger_id)
-        table.add(entry_id, token, deadline)
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
+        self._adds.add(entry[:_IDS_SIZE], token, deadline)
         self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
         self._outgoing.append(entry)
 
@@ -93,23 +100,21 @@ class V2ClientConnection(ClientConnection):
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        table = self._reads.get(ledger_id)
-        if table is None:
-            if ledger_id >= SCOPED_MIN:
-                self._refuse(token, ledger_id)
-                return
-            table = self._table(self._reads, ledger_id)
-        table.add(entry_id, token, deadline)
+        if ledger_id >= SCOPED_MIN:
+            self._refuse(token, ledger_id)
+            return
         key = master_key or b""
         length = READ_REQUEST.size - LENGTH + len(key)
-        self._outgoing.append(READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id) + key)
+        request = READ_REQUEST.pack_fixed(length, _READ_HEADER | flags, ledger_id, entry_id)
+        self._reads.add(request[_REQUEST_IDS_AT:], token, deadline)
+        self._outgoing.append(request + key if key else request)
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
         if ledger_id >= SCOPED_MIN:
             self._refuse(token, ledger_id)
             return
         count = last - first + 1
-        self._ranges.append(RangeRead(token, deadline, ledger_id, first, count))
+        self._ranges.setdefault(ledger_id, []).append(RangeRead(token, deadline, ledger_id, first, count))
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
         self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
 
@@ -148,13 +153,6 @@ class V2ClientConnection(ClientConnection):
     def _refuse(self, token: Any, ledger_id: int) -> None:
         self._refused.append((token, out_of_reach(ledger_id), None))
 
-    @staticmethod
-    def _table(tables: dict[int, Correlation], ledger_id: int) -> Correlation:
-        table = tables.get(ledger_id)
-        if table is None:
-            table = tables[ledger_id] = Correlation()
-        return table
-
     # Replies ---------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Completion]:
@@ -176,13 +174,13 @@ class V2ClientConnection(ClientConnection):
     def _read(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         if frame_end - start < ADD_REPLY.size:
             raise Malformed("reply", "status", start, f"a frame of {frame_end - start} bytes is no reply")
-        _, header, status, ledger_id, entry_id = _unpack_reply(buffer, start)
+        _, header, status = _unpack_reply_head(buffer, start)
         if header == _ADD_HEADER:
             return self._read_adds(buffer, start, end, frame_end, done)
         if header == _READ_HEADER:
             if status == statuses.OK:
                 return self._read_entries(buffer, start, end, frame_end, done)
-            self._refuse_read(ledger_id, entry_id, status, done)
+            self._refuse_read(buffer[start + _REPLY_IDS_AT : start + READ_REPLY.size], status, done)
             return frame_end
         if header == _BATCH_HEADER:
             self._read_batch(buffer, start, frame_end, status, done)
@@ -190,20 +188,35 @@ class V2ClientConnection(ClientConnection):
         raise Malformed("reply", "header", start, f"header {header:#010x} answers no request of ours")
 
     def _read_adds(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
-        _, _, status, ledger_id, first = _unpack_reply(buffer, start)
+        """Read the replies to adds at ``start``, of any ledgers, as long as they are alike but for their ids."""
         stride = frame_end - start
-        count = (end - start) // stride
-        if count >= RUN_MIN:
-            count = consecutive_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"], first)
-        else:
-            count = 1
-        table = self._adds.get(ledger_id)
-        if table is not None:
-            error = error_of_code(status)
-            done += [(token, error, None) for token in table.pop_run(range(first, first + count))]
-        return start + count * stride
+        after = start + stride * equal_frames(buffer, start, stride, (end - start) // stride, _REPLY_IDS_AT)
+        ids = [buffer[at : at + _IDS_SIZE] for at in range(start + _REPLY_IDS_AT, after, stride)]
+        done += self._adds.completions(ids, error_of_code(_unpack_reply_head(buffer, start)[2]))
+        return after
 
     def _read_entries(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
+        """Read the good replies at ``start``, of any ledgers and sizes; return where the next other one starts."""
+        if self._ranges:
+            return self._read_run(buffer, start, end, frame_end, done)
+        pop, unpack = self._reads.pop, _unpack_reply_head
+        while True:
+            token = pop(buffer[start + _REPLY_IDS_AT : start + READ_REPLY.size])
+            if token is not None:
+                done.append((token, None, buffer[start + READ_REPLY.size : frame_end]))
+            start = frame_end
+            if end - start < READ_REPLY.size:
+                return start
+            length, header, status = unpack(buffer, start)
+            frame_end = start + LENGTH + length
+            if (
+                header != _READ_HEADER
+                or status != statuses.OK
+                or not READ_REPLY.size <= frame_end - start <= end - start
+            ):
+                return start
+
+    def _read_run(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         """Read the run of good replies at ``start``: as long as ledger and header are equal and the ids count up."""
         _, _, _, ledger_id, first = _unpack_reply(buffer, start)
         stride = frame_end - start
@@ -219,42 +232,46 @@ class V2ClientConnection(ClientConnection):
         return offsets[-1]
 
     def _complete_reads(self, run: EntryRun, done: list[Completion]) -> None:
-        table = self._reads.get(run.ledger_id)
-        if table:
-            first = run.first_entry_id
-            for entry_id in range(first, first + run.count):
-                token = table.pop(entry_id)
-                if token is not None:
-                    done.append((token, None, run.entry(entry_id)))
-                elif self._ranges:
-                    self._take(run.part(entry_id, entry_id), done)
-        elif self._ranges:
+        if not self._reads:
             self._take(run, done)
+            return
+        entry_id = run.first_entry_id
+        for at in run.offsets[:-1]:
+            token = self._reads.pop(run.buffer[at + _REPLY_IDS_AT : at + READ_REPLY.size])
+            if token is not None:
+                done.append((token, None, run.entry(entry_id)))
+            else:
+                self._take(run.part(entry_id, entry_id), done)
+            entry_id += 1
 
     def _take(self, run: EntryRun, done: list[Completion]) -> None:
-        for waiting in self._ranges:
-            if waiting.ledger_id == run.ledger_id:
-                waiting.take(run)
-        self._complete_ranges(done)
+        for waiting in self._ranges.get(run.ledger_id, ()):
+            waiting.take(run)
+        self._complete_ranges(run.ledger_id, done)
 
-    def _complete_ranges(self, done: list[Completion]) -> None:
-        complete = [waiting for waiting in self._ranges if waiting.complete]
-        for waiting in complete:
-            self._ranges.remove(waiting)
-            done.append(waiting.completion())
+    def _complete_ranges(self, ledger_id: int, done: list[Completion]) -> None:
+        ranges = self._ranges.get(ledger_id, ())
+        if any(waiting.complete for waiting in ranges):
+            done += [waiting.completion() for waiting in ranges if waiting.complete]
+            self._keep_ranges(ledger_id, [waiting for waiting in ranges if not waiting.complete])
 
-    def _refuse_read(self, ledger_id: int, entry_id: int, status: int, done: list[Completion]) -> None:
-        table = self._reads.get(ledger_id)
-        token = table.pop(entry_id) if table is not None else None
+    def _keep_ranges(self, ledger_id: int, ranges: list[RangeRead]) -> None:
+        if ranges:
+            self._ranges[ledger_id] = ranges
+        else:
+            self._ranges.pop(ledger_id, None)
+
+    def _refuse_read(self, ids: bytes, status: int, done: list[Completion]) -> None:
+        token = self._reads.pop(ids)
         error = error_of_code(status)
         assert error is not None
         if token is not None:
             done.append((token, error, None))
             return
-        for waiting in self._ranges:
-            if waiting.ledger_id == ledger_id:
-                waiting.refuse(entry_id, error)
-        self._complete_ranges(done)
+        ledger_id, entry_id = _unpack_ids(ids)
+        for waiting in self._ranges.get(ledger_id, ()):
+            waiting.refuse(entry_id, error)
+        self._complete_ranges(ledger_id, done)
 
     def _read_batch(self, buffer: bytes, start: int, frame_end: int, status: int, done: list[Completion]) -> None:
         if frame_end - start < BATCH_READ_REPLY.size:
@@ -275,21 +292,16 @@ class V2ClientConnection(ClientConnection):
 
     @property
     def waiting(self) -> bool:
-        tables = (self._adds, self._reads)
-        return bool(self._ranges or self._batches or self._refused or any(any(each.values()) for each in tables))
+        return bool(self._adds or self._reads or self._ranges or self._batches or self._refused)
 
     def expire(self, now: float) -> list[Completion]:
         error = RequestTimedOut()
         done, self._refused = self._refused, []
-        for tables in (self._adds, self._reads):
-            for ledger_id in list(tables):
-                done += [(token, error, None) for _, token in tables[ledger_id].expire(now)]
-                if not tables[ledger_id]:
-                    del tables[ledger_id]
-        done += [(waiting[0], error, None) for _, waiting in self._batches.expire(now)]
-        late = [waiting for waiting in self._ranges if waiting.deadline <= now]
-        self._ranges = [waiting for waiting in self._ranges if waiting.deadline > now]
-        done += [waiting.completion(error) for waiting in late]
+        done += [(token, error, None) for token in self._adds.expire(now) + self._reads.expire(now)]
+        done += [(waiting[0], error, None) for waiting in self._batches.expire(now)]
+        for ledger_id, ranges in list(self._ranges.items()):
+            done += [waiting.completion(error) for waiting in ranges if waiting.deadline <= now]
+            self._keep_ranges(ledger_id, [waiting for waiting in ranges if waiting.deadline > now])
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
@@ -298,14 +310,12 @@ class V2ClientConnection(ClientConnection):
         return done + [(token, error, None) for token in self._take_all()]
 
     def _take_all(self) -> Iterator[Any]:
-        for tables in (self._adds, self._reads):
-            for table in tables.values():
-                yield from table.take_all()
-            tables.clear()
+        yield from self._adds.take_all()
+        yield from self._reads.take_all()
         for token, _, _ in self._batches.take_all():
             yield token
-        ranges, self._ranges = self._ranges, []
-        for waiting in ranges:
+        ranges, self._ranges = self._ranges, {}
+        for waiting in chain.from_iterable(ranges.values()):
             yield waiting.token
 
 

@@ -214,7 +214,7 @@ class V3ClientConnection(ClientConnection):
         done: list[Completion] = []
         error = RequestTimedOut()
         for table in (self._adds, self._others, self._polls):
-            for _, waiting in table.expire(now):
+            for waiting in table.expire(now):
                 _complete(waiting, error, None, done)
         return done
 

@@ -35,7 +35,8 @@ def ask(connection: Any, token: int, asked: Asked) -> Any:
     kind, ledger_id, entry_id = asked
     common = (token, 10.0 + token % 7, ledger_id)
     if kind == "add":
-        return connection.add_entry(*common, entry_id, bytes(40), KEY)
+        ids = (ledger_id % 2**64).to_bytes(8, "big") + entry_id.to_bytes(8, "big")
+        return connection.add_entry(*common, entry_id, ids + bytes(24), KEY)
     if kind == "read":
         return connection.read_entry(*common, entry_id)
     if kind == "range":

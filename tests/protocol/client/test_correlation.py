@@ -1,5 +1,7 @@
 """Which request a reply belongs to."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,8 +30,8 @@ def test_what_is_overdue_expires_and_the_rest_stays() -> None:
     correlation.add("a", 1, 5.0)
     correlation.add("a", 2, 6.0)
     correlation.add("b", 3, 7.0)
-    assert list(correlation.expire(4.9)) == []
-    assert list(correlation.expire(6.0)) == [("a", 1), ("a", 2)]
+    assert correlation.expire(4.9) == []
+    assert correlation.expire(6.0) == [1, 2]
     assert correlation.pop("b") == 3
 
 
@@ -39,5 +41,58 @@ def test_a_request_that_moved_up_expires_on_time() -> None:
     correlation.add("a", 2, 6.0)
     correlation.add("b", 3, 7.0)
     assert correlation.pop("a") == 1
-    assert list(correlation.expire(6.0)) == [("a", 2)]
+    assert correlation.expire(6.0) == [2]
     assert correlation.pop("b") == 3
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), max_size=60),
+    st.lists(st.integers(0, 21), max_size=5),
+    st.booleans(),
+)
+def test_what_expires_is_what_is_overdue(requests: list[tuple[int, int]], sweeps: list[int], in_order: bool) -> None:
+    """In a table with one time-out deadlines grow; in another they come in any order, and equal requests in order."""
+    if in_order:
+        requests = sorted(requests, key=lambda request: request[1])
+    else:
+        requests = list(dict(requests).items())
+    correlation, left = Correlation(one_timeout=in_order), dict(enumerate(requests))
+    for number, (key, deadline) in left.items():
+        correlation.add(key, number, deadline)
+    for now in sorted(sweeps):
+        overdue = [number for number, (_, deadline) in left.items() if deadline <= now]
+        assert sorted(correlation.expire(now)) == overdue
+        for number in overdue:
+            del left[number]
+        assert len(correlation) == len(left)
+    assert sorted(correlation.take_all()) == list(left)
+
+
+class CountedIteration(dict[Any, Any]):
+    """A table that counts how often it is walked."""
+
+    walks = 0
+
+    def __iter__(self) -> Any:
+        CountedIteration.walks += 1
+        return super().__iter__()
+
+    def items(self) -> Any:
+        CountedIteration.walks += 1
+        return super().items()
+
+    def values(self) -> Any:
+        CountedIteration.walks += 1
+        return super().values()
+
+
+def test_a_table_is_walked_once_however_many_requests_leave_it() -> None:
+    """A dict from which the first keys were taken one by one has to skip their places at each new walk."""
+    CountedIteration.walks = 0
+    for leave in (lambda table: table.expire(2.0), Correlation.take_all):
+        correlation = Correlation()
+        correlation._waiting = CountedIteration()
+        for number in range(1000):
+            correlation.add(number, number, 1.0)
+        assert leave(correlation) == list(range(1000))
+    assert CountedIteration.walks == 2
