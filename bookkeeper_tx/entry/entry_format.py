@@ -58,6 +58,9 @@ ENTRY_IDS: Final = codecs.derive("entry ids", v1.ENTRY_IDS)
 """Ledger id and entry id, with which an entry of format V1 starts; requests and replies of V2 have them in that form
 as well."""
 
+ENTRY_HEAD: Final = codecs.derive("entry", Struct(*v1.ENTRY_METADATA.subcons[:3]))
+"""Ledger id, entry id and last add confirmed, with which an entry of format V1 starts."""
+
 
 def format_of(ledger_id: int) -> EntryFormat:
     """Return the format of the entries of a ledger."""

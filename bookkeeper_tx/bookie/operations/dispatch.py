@@ -25,7 +25,7 @@ from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.protocol.bookie import v2, v2_mixed, v3, v3_batch_read
+from bookkeeper_tx.protocol.bookie import v2, v2_mixed, v3, v3_batch_read, v3_mixed
 from bookkeeper_tx.protocol.bookie.requests import Continuation, InContext, Request
 from bookkeeper_tx.threads.worker import Threads
 
@@ -76,9 +76,11 @@ class Dispatch:
             v2.AddRequests: add,
             v3.AddRequests: add,
             v2_mixed.MixedAddRequests: add_mixed,
+            v3_mixed.MixedAddRequests: add_mixed,
             v2.ReadRequests: reading.serve,
             v3.ReadRequests: reading.serve,
             v2_mixed.MixedReadRequests: reading.serve_mixed,
+            v3_mixed.MixedReadRequests: reading.serve_mixed,
             v3.LongPollRequest: LongPoll(storage, runs, watch).serve,
             v2.BatchReadRequest: measured(BatchRead(storage, runs, fencing, watch, batch_size_max).serve),
             v3.BatchReadRequest: measured(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v2_mixed, v3, v3_handshake
+from bookkeeper_tx.protocol.bookie import v2, v2_handshake, v2_mixed, v3, v3_handshake, v3_mixed
 from bookkeeper_tx.protocol.bookie.auth import AuthRequest, ServerGate
 from bookkeeper_tx.protocol.bookie.requests import Answered, ConnectionBroken, ConnectionEvent, Request, StartTls
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START, FrameBuffer
@@ -103,7 +103,7 @@ class ServerConnection:
 
     def _read(self, buffer: bytes, requests: list[Request]) -> int:
         position, end = 0, len(buffer)
-        run: v3.Run | None = None
+        run: v3.Run | v3_mixed.Mixed | None = None
         while end - position >= LENGTH:
             length = self._frames.check(_unpack_length(buffer, position)[0])
             frame_end = position + LENGTH + length
@@ -124,10 +124,10 @@ class ServerConnection:
                 message = v3.parse(frame)
                 if message is not None:
                     position = frame_end
-                    if run is None or v3.CONTEXT_TAG in frame or not run.take(message):
-                        request = self._read_v3(message, bytes_after=end - frame_end)
-                        requests.append(request)
-                        run = v3.run_of(request)
+                    if v3.CONTEXT_TAG in frame:
+                        run = None
+                    if run is None or not run.take(message):
+                        run = self._add_v3(run, message, end - frame_end, requests)
                     if run is not None:
                         position = run.take_following(buffer, position)
                     continue
@@ -137,6 +137,18 @@ class ServerConnection:
         if self._awaits_tls and position < end:
             raise _in_clear()
         return position
+
+    def _add_v3(
+        self, run: v3.Run | v3_mixed.Mixed | None, message: Any, bytes_after: int, requests: list[Request]
+    ) -> v3.Run | v3_mixed.Mixed | None:
+        """Add the request in ``message``, which ``run`` has not taken; return the one that may take the next."""
+        mixed = v3_mixed.mixed_of(run, message)
+        if mixed is not None:
+            requests[-1] = mixed
+            return mixed
+        request = self._read_v3(message, bytes_after)
+        requests.append(request)
+        return v3.run_of(request)
 
     def _read_v3(self, message: Any, bytes_after: int) -> Request:
         if message.header.operation == V3Operation.BATCH_READ_ENTRY and not self._serves_batch_read:

@@ -44,7 +44,9 @@ The entry is whole, of format V1, and its id is not negative.
 class MixedAddRequests(Protocol):
     """Add single entries of any ledgers, under one header; a tuple each, because an object each costs more."""
 
-    adds: Sequence[OneAdd]
+    @property
+    def adds(self) -> Sequence[OneAdd]: ...
+
     recovery: bool
     high_priority: bool
 
@@ -75,8 +77,9 @@ class ReadRequests(Protocol):
 class MixedReadRequests(Protocol):
     """Read single entries of any ledgers, without fencing, under one header."""
 
-    reads: Sequence[tuple[int, int]]
-    """Ledger id and entry id of each."""
+    @property
+    def reads(self) -> Sequence[tuple[int, int]]:
+        """Ledger id and entry id of each."""
 
     def part(self, index: int) -> ReadRequests:
         """Return the request for one of :attr:`reads`."""

@@ -4,7 +4,7 @@ The ids inside the entry say what is added; the request's own ids are only echoe
 format of the entry: V1 if it is 0, else V2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS, V2
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -58,9 +58,16 @@ class AddRequests:
         self._echoed = [(header.txn_id, request.ledger_id, request.entry_id)]
         self.master_key = request.master_key
         self.high_priority = header.priority > 0
-        self.recovery = _is_recovery(request)
+        self.recovery = is_recovery(request)
         self._write_flags = request.write_flags
         self.deferred_sync = bool(self._write_flags & _DEFERRED_SYNC) and not self.recovery
+
+    @property
+    def plain_adds(self) -> tuple[Sequence[bytes], Sequence[tuple[int, int, int]]]:
+        """The entries of adds in scope 0 without write flags, and what their replies echo; none of other adds."""
+        if self._scope_id or self._write_flags or self._first_entry_id < 0:
+            return (), ()
+        return self._bodies, self._echoed
 
     @property
     def entries(self) -> EntryRun:
@@ -84,7 +91,7 @@ class AddRequests:
             or header.version != _VERSION
             or (header.priority > 0) != self.high_priority
             or request.write_flags != self._write_flags
-            or _is_recovery(request) != self.recovery
+            or is_recovery(request) != self.recovery
         ):
             return False
         self._next_entry_id += 1
@@ -97,7 +104,7 @@ class AddRequests:
         return position
 
     def replies(self, status: Status) -> bytes:
-        return _replies(self._echoed, self._scope_id, status)
+        return encode_replies(self._echoed, self._scope_id, status)
 
 
 def _ids_of(body: bytes, scope_id: int) -> tuple[int, int] | None:
@@ -117,7 +124,7 @@ def _ids_of(body: bytes, scope_id: int) -> tuple[int, int] | None:
     return (ledger_id, entry_id) if ledger_id >= SCOPED_MIN else None
 
 
-def _is_recovery(request: Decoded) -> bool:
+def is_recovery(request: Decoded) -> bool:
     return bool(request.HasField("flag") and request.flag == _RECOVERY_ADD)
 
 
@@ -130,7 +137,8 @@ def _run(ledger_id: int, first_entry_id: int, bodies: Sequence[bytes]) -> EntryR
     return EntryRun(ledger_id, first_entry_id, records, range(0, len(records) + 1, size))
 
 
-def _replies(echoed: Sequence[tuple[int, int, int]], scope_id: int, status: Status) -> bytes:
+def encode_replies(echoed: Iterable[tuple[int, int, int]], scope_id: int, status: Status) -> bytes:
+    """Encode one reply for each transaction id, ledger id and entry id of ``echoed``."""
     whole, part = v3_replies.served(V3Operation.ADD_ENTRY, 0, status, ledger_scope_id=scope_id)
     header, encode = whole.header, whole.SerializeToString
     frames: list[bytes] = []
@@ -151,5 +159,5 @@ def read(message: Decoded) -> AddRequests | Answered:
             ids = _ids_of(body, request.ledger_scope_id)
     if ids is None:
         echoed = (message.header.txn_id, request.ledger_id, request.entry_id)
-        return Answered(_replies([echoed], request.ledger_scope_id, status))
+        return Answered(encode_replies([echoed], request.ledger_scope_id, status))
     return AddRequests(message, *ids)

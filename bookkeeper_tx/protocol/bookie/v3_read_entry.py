@@ -55,6 +55,23 @@ class ReadRequests:
         self.master_key = request.master_key if request.HasField("master_key") else None
         self.high_priority = self.fencing or header.priority > 0
 
+    @classmethod
+    def one(cls, txn_id: int, ledger_id: int, entry_id: int, high_priority: bool) -> "ReadRequests":
+        """Make a plain read of one entry of a ledger of scope 0; it takes no others."""
+        read: ReadRequests = object.__new__(cls)
+        read._message, read._steps, read._is_regular = None, (1, 1), False
+        read._txn_ids, read._entry_ids = [txn_id], [entry_id]
+        read.ledger_id, read._ledger_id, read._scope_id = ledger_id, ledger_id, 0
+        read.fencing, read.master_key, read.high_priority = False, None, high_priority
+        return read
+
+    @property
+    def plain_reads(self) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
+        """The transaction ids of reads in scope 0 without fencing, and their ledger and entry ids; none of others."""
+        if self.fencing or self._scope_id:
+            return (), ()
+        return self._txn_ids, [(self._ledger_id, entry_id) for entry_id in self._entry_ids]
+
     @property
     def entry_ids(self) -> Sequence[int]:
         """The ids asked for, a range if they count up."""

@@ -1,7 +1,7 @@
 """Protocol version V3 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v3.md)."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
@@ -18,6 +18,7 @@ from bookkeeper_tx.protocol.client.v3_answers import Reply
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from protocol_specs import codecs, fields
 from protocol_specs import ledger_id as ids
+from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import V3Operation
 
 REPLY_OVERHEAD_MAX = 128
@@ -27,14 +28,11 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _LENGTH = fields.FRAME_LENGTH_SIZE
 
 
-class _Waiting(NamedTuple):
-    """A request whose reply has not come."""
+_Waiting: TypeAlias = tuple[Any, int, int, RangeRead | None]
+"""A request whose reply has not come: its token, ledger id, entry id, and the range read that it is a part of."""
 
-    token: Any
-    ledger_id: int
-    entry_id: int = fields.NO_ENTRY
-    whole: RangeRead | None = None
-    """The range read that the request is a part of, if any."""
+# Members of an enum are slow to hash.
+_ADD, _READ = int(V3Operation.ADD_ENTRY), int(V3Operation.READ_ENTRY)
 
 
 class V3ClientConnection(ClientConnection):
@@ -46,6 +44,8 @@ class V3ClientConnection(ClientConnection):
         self._adds = Correlation()
         self._polls = Correlation(one_timeout=False)
         self._others = Correlation()
+        self._plain_adds, self._plain_reads = v3_requests.PlainAdds(), v3_requests.PlainReads()
+        self._plain_replies = v3_answers.PlainReplies()
         self._next_txn_id = 1
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
@@ -65,10 +65,14 @@ class V3ClientConnection(ClientConnection):
         deferred_sync: bool = False,
     ) -> None:
         """Ask to add ``entry``; with ``deferred_sync`` the bookie answers before the entry is durable."""
-        txn_id = self._wait(self._adds, V3Operation.ADD_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
-        self._outgoing.append(
-            v3_requests.add_entry(txn_id, ledger_id, entry_id, entry, master_key, flags, deferred_sync)
-        )
+        txn_id = self._next_txn_id
+        self._next_txn_id = txn_id + 1
+        self._adds.add((_ADD, txn_id), (token, ledger_id, entry_id, None), deadline)
+        if flags or deferred_sync or ledger_id >= SCOPED_MIN:
+            request = v3_requests.add_entry(txn_id, ledger_id, entry_id, entry, master_key, flags, deferred_sync)
+        else:
+            request = self._plain_adds.encode(txn_id, ledger_id, entry_id, entry, master_key)
+        self._outgoing.append(request)
 
     def read_entry(
         self,
@@ -79,15 +83,21 @@ class V3ClientConnection(ClientConnection):
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, _Waiting(token, ledger_id, entry_id))
-        self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key))
+        txn_id = self._next_txn_id
+        self._next_txn_id = txn_id + 1
+        self._others.add((_READ, txn_id), (token, ledger_id, entry_id, None), deadline)
+        if flags or master_key is not None or ledger_id >= SCOPED_MIN:
+            request = v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key)
+        else:
+            request = self._plain_reads.encode(txn_id, ledger_id, entry_id)
+        self._outgoing.append(request)
 
     def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
         whole = RangeRead(token, deadline, ledger_id, first, last - first + 1)
+        encode = v3_requests.read_entry if ledger_id >= SCOPED_MIN else self._plain_reads.encode
         for entry_id in range(first, last + 1):
-            waiting = _Waiting(token, ledger_id, entry_id, whole)
-            txn_id = self._wait(self._others, V3Operation.READ_ENTRY, deadline, waiting)
-            self._outgoing.append(v3_requests.read_entry(txn_id, ledger_id, entry_id))
+            txn_id = self._wait(self._others, _READ, deadline, (token, ledger_id, entry_id, whole))
+            self._outgoing.append(encode(txn_id, ledger_id, entry_id))
 
     def batch_read(
         self,
@@ -100,7 +110,7 @@ class V3ClientConnection(ClientConnection):
         flags: int = 0,
         master_key: bytes | None = None,
     ) -> None:
-        waiting = _Waiting(token, ledger_id, start_entry_id)
+        waiting = (token, ledger_id, start_entry_id, None)
         txn_id = self._wait(self._others, V3Operation.BATCH_READ_ENTRY, deadline, waiting)
         self._outgoing.append(
             v3_requests.batch_read(txn_id, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
@@ -122,45 +132,45 @@ class V3ClientConnection(ClientConnection):
         ``deadline`` must be well after that.  Completes with (last add confirmed, entry id or None, entry or None).
         Call the returned function to forget the request: it does not complete then.
         """
-        waiting = _Waiting(token, ledger_id, fields.LAST_ENTRY)
+        waiting = (token, ledger_id, fields.LAST_ENTRY, None)
         txn_id = self._wait(self._polls, V3Operation.READ_ENTRY, deadline, waiting)
         self._outgoing.append(
             v3_requests.wait_last_add_confirmed(txn_id, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback)
         )
 
         def forget() -> None:
-            self._polls.pop((V3Operation.READ_ENTRY, txn_id))
+            self._polls.pop((_READ, txn_id))
 
         return forget
 
     def read_last_add_confirmed(self, token: Any, deadline: float, ledger_id: int) -> None:
         """Ask for (explicit LAC body or None, last entry or None); errors may come with that value as well."""
-        txn_id = self._wait(self._others, V3Operation.READ_LAC, deadline, _Waiting(token, ledger_id))
+        txn_id = self._wait(self._others, V3Operation.READ_LAC, deadline, (token, ledger_id, fields.NO_ENTRY, None))
         self._outgoing.append(v3_requests.read_last_add_confirmed(txn_id, ledger_id))
 
     def write_last_add_confirmed(
         self, token: Any, deadline: float, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes
     ) -> None:
         """Ask to store an explicit LAC; completes with None."""
-        txn_id = self._wait(self._others, V3Operation.WRITE_LAC, deadline, _Waiting(token, ledger_id))
+        txn_id = self._wait(self._others, V3Operation.WRITE_LAC, deadline, (token, ledger_id, fields.NO_ENTRY, None))
         self._outgoing.append(
             v3_requests.write_last_add_confirmed(txn_id, ledger_id, last_add_confirmed, master_key, body)
         )
 
     def force_ledger(self, token: Any, deadline: float, ledger_id: int) -> None:
         """Ask for a reply when all earlier adds to the ledger are durable; completes with None."""
-        txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, _Waiting(token, ledger_id))
+        txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, (token, ledger_id, fields.NO_ENTRY, None))
         self._outgoing.append(v3_requests.force_ledger(txn_id, ledger_id))
 
     def list_entries(self, token: Any, deadline: float, ledger_id: int) -> None:
         """Ask which entries of a ledger are stored there; completes with the encoded list."""
         operation = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
-        txn_id = self._wait(self._others, operation, deadline, _Waiting(token, ledger_id))
+        txn_id = self._wait(self._others, operation, deadline, (token, ledger_id, fields.NO_ENTRY, None))
         self._outgoing.append(v3_requests.list_entries(txn_id, ledger_id))
 
     def bookie_info(self, token: Any, deadline: float) -> None:
         """Ask for (total bytes, free bytes) of the bookie's disk."""
-        txn_id = self._wait(self._others, V3Operation.GET_BOOKIE_INFO, deadline, _Waiting(token, 0))
+        txn_id = self._wait(self._others, V3Operation.GET_BOOKIE_INFO, deadline, (token, 0, fields.NO_ENTRY, None))
         self._outgoing.append(v3_requests.bookie_info(txn_id))
 
     def data_to_send(self) -> bytes:
@@ -168,10 +178,10 @@ class V3ClientConnection(ClientConnection):
         self._outgoing.clear()
         return data
 
-    def _wait(self, table: Correlation, operation: V3Operation, deadline: float, waiting: _Waiting) -> int:
+    def _wait(self, table: Correlation, operation: int, deadline: float, waiting: _Waiting) -> int:
         txn_id = self._next_txn_id
         self._next_txn_id += 1
-        table.add((operation, txn_id), waiting, deadline)
+        table.add((int(operation), txn_id), waiting, deadline)
         return txn_id
 
     # Replies ---------------------------------------------------------------------------------------------------------
@@ -184,14 +194,34 @@ class V3ClientConnection(ClientConnection):
             frame_end = position + _LENGTH + self._frames.check(_unpack_length(buffer, position)[0])
             if frame_end > end:
                 break
-            self._take(v3_answers.decode(buffer[position + _LENGTH : frame_end]), done)
+            frame = buffer[position + _LENGTH : frame_end]
+            if not self._take_plain(frame, done):
+                self._take(v3_answers.decode(frame), done)
             position = frame_end
         self._frames.keep(buffer, position)
         self._undelivered = []
         return done
 
+    def _take_plain(self, frame: bytes, done: list[Completion]) -> bool:
+        """Take a good reply to an add or a read, if the frame is one that needs no closer look."""
+        reply = self._plain_replies.read(frame)
+        if reply is None:
+            return False
+        operation, txn_id, value = reply
+        table = self._adds if operation == _ADD else self._others
+        waiting = table.pop((operation, txn_id))
+        if waiting is None:
+            return False
+        if waiting[1] >= SCOPED_MIN:
+            _complete(waiting, _wrong_scope(0, waiting[1]), None, done)
+        elif waiting[3] is None:
+            done.append((waiting[0], None, value))
+        else:
+            _complete(waiting, None, value, done)
+        return True
+
     def _take(self, reply: Reply, done: list[Completion]) -> None:
-        key = (reply.operation, reply.txn_id)
+        key = (int(reply.operation), reply.txn_id)
         waiting = (self._adds if reply.operation is V3Operation.ADD_ENTRY else self._others).pop(key)
         value = reply.value
         if waiting is None:
@@ -199,9 +229,10 @@ class V3ClientConnection(ClientConnection):
             if waiting is None:
                 return
             value = v3_answers.tail_value(reply)
-        error: BookKeeperError | None = _wrong_scope(reply, waiting.ledger_id) or reply.error
+        _, ledger_id, entry_id, _ = waiting
+        error: BookKeeperError | None = _wrong_scope(reply.scope_id, ledger_id) or reply.error
         if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
-            value = EntryRun.of_entries(waiting.ledger_id, waiting.entry_id, value)
+            value = EntryRun.of_entries(ledger_id, entry_id, value)
         _complete(waiting, error, value, done)
 
     # Time and end ----------------------------------------------------------------------------------------------------
@@ -223,33 +254,34 @@ class V3ClientConnection(ClientConnection):
         ranges: dict[int, RangeRead] = {}
         for table in (self._adds, self._others, self._polls):
             for waiting in table.take_all():
-                if waiting.whole is None:
-                    done.append((waiting.token, error, None))
+                token, _, _, whole = waiting
+                if whole is None:
+                    done.append((token, error, None))
                 else:
-                    ranges[id(waiting.whole)] = waiting.whole
+                    ranges[id(whole)] = whole
         return done + [(whole.token, error, None) for whole in ranges.values()]
 
 
-def _wrong_scope(reply: Reply, ledger_id: int) -> BookKeeperError | None:
-    """Return an error if the reply is about a ledger of another scope than the request."""
+def _wrong_scope(answered: int | None, ledger_id: int) -> BookKeeperError | None:
+    """Return an error if a reply is about a ledger of another scope than the request; None as it does not say which."""
     scope_id = ids.split(ledger_id)[0]
-    if reply.scope_id in (None, scope_id):
+    if answered in (None, scope_id):
         return None
-    if not reply.scope_id:
+    if not answered:
         return LedgerScopeNotSupported(
             f"the bookie ignored the scope of ledger {ids.qualified_name(ledger_id)}: its release does not know scopes"
         )
-    return ProtocolViolation(f"asked about a ledger of scope {scope_id}, the bookie answered for {reply.scope_id}")
+    return ProtocolViolation(f"asked about a ledger of scope {scope_id}, the bookie answered for {answered}")
 
 
 def _complete(waiting: _Waiting, error: Any, value: Any, done: list[Completion]) -> None:
-    whole = waiting.whole
+    token, _, entry_id, whole = waiting
     if whole is None:
-        done.append((waiting.token, error, value))
+        done.append((token, error, value))
         return
     if error is None:
-        whole.take(EntryRun(whole.ledger_id, waiting.entry_id, value, (0, len(value)), prefix=0))
+        whole.take(EntryRun(whole.ledger_id, entry_id, value, (0, len(value)), prefix=0))
     else:
-        whole.refuse(waiting.entry_id, error)
+        whole.refuse(entry_id, error)
     if whole.complete:
         done.append(whole.completion())

@@ -16,6 +16,13 @@ _UNAUTHENTICATED = (
     "the bookie serves only clients that authenticate: give ClientConfig.auth, in a file clientAuthProviderFactoryClass"
 )
 
+KEPT_SIZE_MAX = 64 * 1024
+"""A larger entry is not kept in the message until the next reply."""
+
+_OK = int(statuses.EOK.v3)
+# Members of an enum are slow to compare and to hash.
+_ADD, _READ = int(V3Operation.ADD_ENTRY), int(V3Operation.READ_ENTRY)
+
 
 class Reply(NamedTuple):
     """A reply: ``operation`` and ``txn_id`` together name the request that it answers."""
@@ -56,6 +63,39 @@ class Reply(NamedTuple):
     def scope_id(self) -> int | None:
         """The scope of the ledger that the reply is about; None when it does not say which ledger."""
         return None if self.part is None else getattr(self.part, "ledger_scope_id", None)
+
+
+class PlainReplies:
+    """Reads good replies to adds and reads of ledgers of scope 0 into one message, again and again."""
+
+    __slots__ = ("_message",)
+
+    def __init__(self) -> None:
+        self._message = v3_pb2.Response()
+
+    def read(self, frame: bytes) -> tuple[int, int, bytes | None] | None:
+        """Return operation, transaction id and, of a read, the entry; None for any other reply, and for no reply."""
+        message = self._message
+        try:
+            message.ParseFromString(frame)
+        except DecodeError:
+            return None
+        if message.status != _OK or not message.IsInitialized():
+            return None
+        header = message.header
+        operation = header.operation
+        if operation == _READ and message.HasField("read_response"):
+            part = message.read_response
+            if part.status == _OK and not part.ledger_scope_id:
+                txn_id, entry = header.txn_id, part.body
+                if len(entry) > KEPT_SIZE_MAX:
+                    message.Clear()
+                return operation, txn_id, entry
+        elif operation == _ADD and message.HasField("add_response"):
+            added = message.add_response
+            if added.status == _OK and not added.ledger_scope_id:
+                return operation, header.txn_id, None
+        return None
 
 
 def decode(frame: bytes) -> Reply:

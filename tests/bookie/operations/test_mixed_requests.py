@@ -1,12 +1,17 @@
 """Adds and reads of alternating ledgers that come together are served as if each had come by itself."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
+from protocol_specs.fields import FRAME_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag
 from tests.bookie.operations.served import Bookie, statuses_in
@@ -118,3 +123,25 @@ def test_many_large_entries_are_sent_in_parts(tmp_path: Path) -> None:
     assert len(frames_in(first)) == 3
     [rest] = bookie.client.rests
     assert list(rest.reads) == every[3:]
+
+
+@pytest.mark.parametrize("make", [V2ClientConnection, V3ClientConnection])
+def test_a_client_writes_and_reads_many_ledgers_in_turns(
+    tmp_path: Path, make: Callable[[int], V2ClientConnection | V3ClientConnection]
+) -> None:
+    bookie, client = Bookie(tmp_path), make(FRAME_SIZE_MAX)
+    entries = {(ledger_id, entry_id): entry(entry_id, 41, ledger_id) for entry_id in range(20) for ledger_id in LEDGERS}
+    for ids_, body in entries.items():
+        client.add_entry(ids_, 1.0, *ids_, body, KEY)
+    client.add_entry("refused", 1.0, 0, 20, entry(20, 41, 0), OTHER_KEY)
+    done = client.receive(bookie.receive(client.data_to_send()) + settled(bookie))
+    assert [(token, type(error)) for token, error, _ in done] == [
+        ("refused", Unauthorized),
+        *((ids_, type(None)) for ids_ in entries),
+    ]
+    for ids_ in (*entries, (1, 20)):
+        client.read_entry(ids_, 1.0, *ids_)
+    found = {
+        token: value or type(error) for token, error, value in client.receive(bookie.receive(client.data_to_send()))
+    }
+    assert found == {**entries, (1, 20): NoSuchEntry}

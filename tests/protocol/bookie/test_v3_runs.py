@@ -6,11 +6,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.protocol.bookie import v3
+from bookkeeper_tx.protocol.bookie import v3, v3_mixed
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.requests import Answered, InContext
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.status import Status
 from tests.protocol.bookie.v3_frames import KEY, frame_of
 
 FEW = st.sampled_from([0, 0, 0, 0, 1])
@@ -89,7 +90,15 @@ def asked(request: Any) -> list[Any]:
         return [(ledger_id, entry, request.master_key, flags) for entry in request.entries]
     if isinstance(request, v3.ReadRequests):
         flags = (request.fencing, request.high_priority)
-        return [(request.ledger_id, entry_id, request.master_key, flags) for entry_id in request.entry_ids]
+        key = request.master_key if request.fencing else None
+        return [(request.ledger_id, entry_id, key, flags) for entry_id in request.entry_ids]
+    if isinstance(request, v3_mixed.MixedAddRequests):
+        flags = (request.recovery, request.high_priority, False)
+        assert all(record[:4] == (len(record) - 4).to_bytes(4, "big") for _, _, _, _, record in request.adds)
+        assert all(confirmed == int.from_bytes(record[20:28], "big") for _, _, confirmed, _, record in request.adds)
+        return [(ledger_id, record[4:], key, flags) for ledger_id, _, _, key, record in request.adds]
+    if isinstance(request, v3_mixed.MixedReadRequests):
+        return [(ledger_id, entry_id, None, (False, request.high_priority)) for ledger_id, entry_id in request.reads]
     return [type(request)]
 
 
@@ -99,10 +108,21 @@ def answered(request: Any, answers: list[Any]) -> bytes:
         return request.reply
     if isinstance(request, v3.AddRequests):
         return request.replies(statuses.EFENCED)
+    if isinstance(request, v3_mixed.MixedAddRequests):
+        return request.replies(range(len(request.adds)), statuses.EFENCED)
+    if isinstance(request, v3_mixed.MixedReadRequests):
+        return b"".join(bytes(part) for at in range(len(request.reads)) for part in one_of(request, at, answers.pop()))
     if isinstance(request, v3.ReadRequests):
         mine = [answers.pop() for _ in request.entry_ids]
         return b"".join(bytes(part) for part in request.replies(mine, 5))
     return request.reply(4, statuses.EOK, 5, None)
+
+
+def one_of(request: v3_mixed.MixedReadRequests, index: int, answer: Any) -> Iterable[Any]:
+    """Encode the reply to one of several reads: an entry, or a status."""
+    if isinstance(answer, Status):
+        return request.part(index).replies([answer], 5)
+    return request.replies([index], [answer], [5])
 
 
 @given(

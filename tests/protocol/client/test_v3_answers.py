@@ -99,3 +99,31 @@ def test_junk_is_a_reply_or_a_violation(junk: bytes) -> None:
             v3_answers.decode(frame)
         except ProtocolViolation:
             pass
+
+
+REPLIES = sorted(name for name in VECTORS if VECTORS[name].get("reply_spec") == "wire/v3.Response")
+
+
+@given(st.lists(st.sampled_from(REPLIES), min_size=1, max_size=6))
+def test_a_plain_reply_is_read_as_any_reply_is(names: list[str]) -> None:
+    """One message reads reply after reply; it leaves alone what is not a good reply to an add or a read."""
+    plain = v3_answers.PlainReplies()
+    for name in names:
+        frame = bytes.fromhex(VECTORS[name]["reply"])[4:]
+        try:
+            reply = v3_answers.decode(frame)
+        except ProtocolViolation:
+            assert plain.read(frame) is None
+            continue
+        is_plain = reply.operation in (V3Operation.ADD_ENTRY, V3Operation.READ_ENTRY) and not reply.scope_id
+        good = (int(reply.operation), reply.txn_id, reply.value) if reply.status is statuses.EOK else None
+        expected = good if is_plain else None
+        assert plain.read(frame) == expected
+
+
+def test_a_large_entry_is_not_kept() -> None:
+    plain = v3_answers.PlainReplies()
+    entry = bytes(v3_answers.KEPT_SIZE_MAX + 1)
+    part = v3_pb2.ReadResponse(status=0, ledger_id=1, entry_id=2, body=entry)  # type: ignore[arg-type]
+    assert plain.read(answered(1, 0, read_response=part)) == (1, TXN, entry)
+    assert not plain._message.ListFields()

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bookkeeper_tx.protocol.bookie import v3
 from bookkeeper_tx.protocol.client import v3_requests
@@ -62,3 +64,25 @@ def test_the_bookie_reads_what_the_client_asks() -> None:
     assert (read.ledger_id, read.entry_ids, read.fencing, read.master_key) == (1, [2], True, KEY)
     info: Any = v3.decode(v3_requests.bookie_info(TXN)[4:])
     assert info.requested == 3
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2**63 - 1),
+            st.integers(0, 2**63 - 1),
+            st.sampled_from([b"", b"entry", bytes(v3_requests.KEPT_SIZE_MAX)]),
+            st.sampled_from([KEY, BAD_KEY, b""]),
+        ),
+        max_size=10,
+    )
+)
+def test_requests_from_one_message_are_those_from_a_message_each(
+    requests: list[tuple[int, int, bytes, bytes]],
+) -> None:
+    adds, reads = v3_requests.PlainAdds(), v3_requests.PlainReads()
+    for txn_id, (ledger_id, entry_id, body, key) in enumerate(requests):
+        assert adds.encode(txn_id, ledger_id, entry_id, body, key) == v3_requests.add_entry(
+            txn_id, ledger_id, entry_id, body, key
+        )
+        assert reads.encode(txn_id, ledger_id, entry_id) == v3_requests.read_entry(txn_id, ledger_id, entry_id)
