@@ -148,7 +148,7 @@ class Channel:
         return protocol.secure(host, self._tls, self._config.auth, self._config.connect_timeout_s)
 
     def _make_protocol(self) -> ClientProtocol:
-        return ClientProtocol(self._reactor, self._make_connection(), self._lost, self._config.unsent_bytes_max)
+        return ClientProtocol(self._reactor, self._make_connection(), self._lost, self._config)
 
     def _connected(self, protocol: ClientProtocol) -> None:
         if self._state is ChannelState.CLOSED:

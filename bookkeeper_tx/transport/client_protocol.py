@@ -10,6 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookieUnavailable,
@@ -24,11 +25,13 @@ from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
+from bookkeeper_tx.transport.progress import Progress
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
 
 SWEEP_INTERVAL_S = 0.5
-"""How often overdue requests are looked for; a request times out at most this late."""
+"""How often overdue requests are looked for.  A look that is later than as much again means that the program did not
+come to it, or that the clock was set: the time in between does not count."""
 
 Done: TypeAlias = Callable[[BookKeeperError | None, Any], None]
 
@@ -49,22 +52,31 @@ class ClientProtocol(Protocol):
         clock: IReactorTime,
         connection: V2ClientConnection | V3ClientConnection,
         lost: Callable[["ClientProtocol", BookKeeperError], None],
-        unsent_bytes_max: int,
+        config: ClientConfig,
     ) -> None:
         self.connection = connection
         self._clock = clock
         self._lost = lost
-        self._unsent_bytes_max = unsent_bytes_max
+        self._unsent_bytes_max = config.unsent_bytes_max
+        self._progress = Progress(min(config.add_timeout_s, config.read_timeout_s))
+        self._silence_max_s = max(config.add_timeout_s, config.read_timeout_s)
+        self._unanswered_since: float | None = None
+        """When something was sent for the first time since anything was received; None if nothing was."""
         self.awake = False
         """Whether a request made now will be sent and watched without a call of :meth:`wake`."""
         self.now = 0.0
-        """The time, while awake."""
+        """The time that deadlines are made with, while awake: that of the clock, less ``_away_s``."""
+        self._away_s = 0.0
+        """The time in which the program did not look at its connections."""
         self.overfull = False
         """Whether the bookie takes nothing and more than ``unsent_bytes_max`` waits to be sent to it."""
         self._unsent_bytes = 0
         self._congested = False
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
+        self._sweep_due = 0.0
+        self._overdue: list[Completion] = []
+        """The completions that wait for the end of a connection that was given up with them."""
         self._given_up: BookKeeperError | None = None
         self.peer = ConnectionPeer("")
         """The bookie's address and certificate, as far as they are known."""
@@ -87,8 +99,9 @@ class ClientProtocol(Protocol):
 
     def _watch(self) -> None:
         self.awake = True
-        self.now = self._clock.seconds()
+        self.now = self._clock.seconds() - self._away_s
         if self._sweep_call is None:
+            self._sweep_due = self._clock.seconds() + SWEEP_INTERVAL_S
             self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
 
     # TLS and authentication ------------------------------------------------------------------------------------------
@@ -169,10 +182,14 @@ class ClientProtocol(Protocol):
             self._handshake.receive(data)
             return
         self._watch()
+        self._unanswered_since = None
         try:
-            self._complete(self.connection.receive(data))
+            completions = self.connection.receive(data)
         except ProtocolViolation as error:
             self.drop(error)
+        else:
+            self._progress.received(self.connection.answered)
+            self._complete(completions)
         self._send()
 
     def drop(self, error: BookKeeperError) -> None:
@@ -187,7 +204,7 @@ class ClientProtocol(Protocol):
         error = self._given_up or self._why_lost(reason)
         self._lost(self, error)
         self._settle(error)
-        self._complete(self.connection.fail_all(error))
+        self._complete(self._overdue + self.connection.fail_all(error))
         if self._handshake is not None:
             self._handshake.close()
 
@@ -229,16 +246,36 @@ class ClientProtocol(Protocol):
         self.awake = self._flush_call is not None
         data = self.connection.data_to_send()
         if data:
+            if self._unanswered_since is None:
+                self._unanswered_since = self.now
             if self._congested:
                 self._unsent_bytes += len(data)
                 self.overfull = self._unsent_bytes > self._unsent_bytes_max
             send(self.transport, (data,), size_min=0)
 
     def _sweep(self) -> None:
+        now = self._clock.seconds()
+        late_s = now - self._sweep_due
+        if late_s > SWEEP_INTERVAL_S:
+            self._away_s += late_s
+        self._sweep_due = now + SWEEP_INTERVAL_S
+        # The reactor looks at the sockets next, and the answers may be there already.
+        self._sweep_call = self._clock.callLater(0, self._judge, now - self._away_s)
+
+    def _judge(self, now: float) -> None:
+        """Fail the requests that are overdue at ``now``; give up a connection that has brought nothing instead."""
         self._sweep_call = None
-        self._complete(self.connection.expire(self._clock.seconds()))
-        if self.connection.waiting:
-            self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
+        overdue = self.connection.expire(self._progress.overdue(now))
+        since = self._unanswered_since
+        if overdue and since is not None and now - since >= self._silence_max_s:
+            # New requests go over a new connection only after this one is gone.
+            self._overdue = overdue
+            self.drop(BookieUnavailable("requests timed out and nothing came on the connection: it was given up"))
+            return
+        self._complete(overdue)
+        if self._sweep_call is None and self.connection.waiting:
+            delay_s = max(0.0, self._sweep_due - self._clock.seconds())
+            self._sweep_call = self._clock.callLater(delay_s, self._sweep)
 
     def _complete(self, completions: list[Completion]) -> None:
         for done, error, value in completions:

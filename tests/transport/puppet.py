@@ -14,10 +14,21 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 CONFIG = ClientConfig(read_timeout_s=5, add_timeout_s=2, reconnect_delay_s=1, unsent_bytes_max=1000)
 
 
+class Handle:
+    """The socket of a transport."""
+
+    def setsockopt(self, *_: Any) -> None: ...
+
+
 class Transport(StringTransport):
     aborted = False
 
     def setTcpNoDelay(self, enabled: bool) -> None: ...
+
+    def setTcpKeepAlive(self, enabled: bool) -> None: ...
+
+    def getHandle(self) -> Handle:
+        return Handle()
 
     def abortConnection(self) -> None:
         self.aborted = True

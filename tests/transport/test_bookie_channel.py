@@ -60,6 +60,8 @@ def test_a_long_poll_may_take_its_time_and_that_of_a_read(puppet: Puppet) -> Non
     puppet.reactor.pump([1] * 24)
     assert puppet.done == []
     puppet.reactor.pump([1] * 2)
+    assert puppet.transport.aborted, "nothing came on it"
+    puppet.lose()
     assert puppet.done == [("poll", RequestTimedOut, None)]
 
 

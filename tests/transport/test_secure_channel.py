@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from twisted.internet import error as net_errors
 from twisted.internet.defer import Deferred, succeed
-from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig
@@ -19,6 +19,7 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from protocol_specs.wire import v3_pb2
 from tests.certificates import Authority
 from tests.plain_auth import PlainClient, PlainClientProvider
+from tests.transport.puppet import Transport as PlainTransport
 
 NO_SUCH_ENTRY = bytes.fromhex("00000018020200000000000200000000000000010000000000000002")
 TLS_STARTED = bytes.fromhex("0000000d0a060803100918011000d20600")
@@ -26,14 +27,8 @@ TLS_REFUSED = bytes.fromhex("0000000b0a06080310091801109403")
 V2_AUTH = 2 << 24 | 3 << 16
 
 
-class Transport(StringTransport):
-    aborted = False
+class Transport(PlainTransport):
     tls: Any = None
-
-    def setTcpNoDelay(self, enabled: bool) -> None: ...
-
-    def abortConnection(self) -> None:
-        self.aborted = True
 
     def startTLS(self, creator: Any) -> None:
         self.tls = creator

@@ -64,6 +64,10 @@ class ClientConnection(Protocol):
 
     # Replies ---------------------------------------------------------------------------------------------------------
 
+    answered: float | None
+    """The deadline of one of the requests that the last :meth:`receive` has answered, or gone on to answer; None if it
+    has answered none."""
+
     def receive(self, data: bytes) -> list[Completion]:
         """Return the completions of the replies in ``data``.
 

@@ -6,7 +6,7 @@ into.
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ class Correlation:
     order, so all of them have to be looked at.
     """
 
-    __slots__ = ("_again", "_in_order", "_out_of_order", "_waiting")
+    __slots__ = ("_again", "_in_order", "_out_of_order", "_waiting", "answered")
 
     def __init__(self, one_timeout: bool = True) -> None:
         self._waiting: dict[Hashable, Waiting] = {}
@@ -32,6 +32,8 @@ class Correlation:
         self._in_order = one_timeout
         self._out_of_order = not one_timeout
         """Whether one of those has moved up, and so is after younger ones in ``_waiting``."""
+        self.answered: float | None = None
+        """The deadline of a request that was answered last, by itself or with others; set to None to look anew."""
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._again.values()))
@@ -51,12 +53,16 @@ class Correlation:
             return None
         if self._again and key in self._again:
             self._promote(key, self._again[key])
+        self.answered = waiting[1]
         return waiting[0]
 
-    def completions(self, keys: Iterable[Hashable], error: BookKeeperError | None) -> list[Completion]:
+    def completions(self, keys: Sequence[Hashable], error: BookKeeperError | None) -> list[Completion]:
         """Take out the oldest request of each key, and complete it; a key for which nobody waits gives nothing."""
         if self._again:
             return [(token, error, None) for token in map(self.pop, keys) if token is not None]
+        first = self._waiting.get(keys[0])
+        if first is not None:
+            self.answered = first[1]
         found = map(self._waiting.pop, keys, repeat(None))
         return [(waiting[0], error, None) for waiting in found if waiting is not None]
 

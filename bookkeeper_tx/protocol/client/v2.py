@@ -71,6 +71,7 @@ class V2ClientConnection(ClientConnection):
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
         """The completions of replies that came before bytes that break the protocol."""
+        self.answered: float | None = None
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -157,6 +158,7 @@ class V2ClientConnection(ClientConnection):
 
     def receive(self, data: bytes) -> list[Completion]:
         done = self._undelivered
+        self.answered = self._adds.answered = self._reads.answered = self._batches.answered = None
         try:
             buffer = self._frames.feed(data)
             position, end = 0, len(buffer)
@@ -168,6 +170,7 @@ class V2ClientConnection(ClientConnection):
             self._frames.keep(buffer, position)
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
+        self.answered = self.answered or self._adds.answered or self._reads.answered or self._batches.answered
         self._undelivered = []
         return done
 
@@ -246,6 +249,8 @@ class V2ClientConnection(ClientConnection):
 
     def _take(self, run: EntryRun, done: list[Completion]) -> None:
         for waiting in self._ranges.get(run.ledger_id, ()):
+            if waiting.first <= run.first_entry_id <= waiting.last:
+                self.answered = waiting.deadline
             waiting.take(run)
         self._complete_ranges(run.ledger_id, done)
 
@@ -270,6 +275,7 @@ class V2ClientConnection(ClientConnection):
             return
         ledger_id, entry_id = _unpack_ids(ids)
         for waiting in self._ranges.get(ledger_id, ()):
+            self.answered = waiting.deadline
             waiting.refuse(entry_id, error)
         self._complete_ranges(ledger_id, done)
 

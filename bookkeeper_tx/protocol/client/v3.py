@@ -50,6 +50,7 @@ class V3ClientConnection(ClientConnection):
         self._outgoing: list[bytes] = []
         self._undelivered: list[Completion] = []
         """The completions of replies that came before bytes that break the protocol."""
+        self.answered: float | None = None
 
     # Requests that V2 has as well ------------------------------------------------------------------------------------
 
@@ -188,6 +189,7 @@ class V3ClientConnection(ClientConnection):
 
     def receive(self, data: bytes) -> list[Completion]:
         done = self._undelivered
+        self.answered = self._adds.answered = self._others.answered = self._polls.answered = None
         buffer = self._frames.feed(data)
         position, end = 0, len(buffer)
         while end - position >= _LENGTH:
@@ -199,6 +201,7 @@ class V3ClientConnection(ClientConnection):
                 self._take(v3_answers.decode(frame), done)
             position = frame_end
         self._frames.keep(buffer, position)
+        self.answered = self._adds.answered or self._others.answered or self._polls.answered
         self._undelivered = []
         return done
 
