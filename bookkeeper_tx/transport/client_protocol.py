@@ -25,6 +25,7 @@ from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
+from bookkeeper_tx.transport.keep_alive import keep_alive
 from bookkeeper_tx.transport.progress import Progress
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
@@ -89,6 +90,7 @@ class ClientProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
+        keep_alive(self.transport)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
 

@@ -193,3 +193,12 @@ def test_silence_while_nothing_is_asked_ends_no_connection(puppet: Puppet) -> No
     puppet.read("read", 2)
     puppet.protocol.dataReceived(read_reply(2))
     assert results(puppet)[1:] == [("read", None)]
+
+
+def test_keep_alive_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    switched: list[bool] = []
+    monkeypatch.setattr("tests.transport.puppet.Transport.setTcpKeepAlive", lambda _, on: switched.append(on))
+    puppet = Puppet()
+    puppet.read("a")
+    puppet.accept()
+    assert switched == [True]
