@@ -49,7 +49,10 @@ class ClientConfig:
     outstanding_adds_max: int = field(default=10_000, validator=ge(1))
     """Appends of one writer that may wait for their quorum; more are held back until some are acknowledged."""
     outstanding_reads_max: int = field(default=2_000, validator=ge(1))
-    """Single reads that one range read keeps in flight."""
+    """Entries that one range read asks for at a time."""
+    read_bytes_max: int = field(default=64 * MIB, validator=ge(MIB))
+    """Bytes that a read holds besides its result, and an iteration (``entries``, ``tail``) besides what it has given,
+    copies included.  One entry is read at a time if it is larger than that."""
     batch_read_enabled: bool = True
     """Whether reads may use batch read (BP-62); when False every read is made of single reads."""
     batch_read_count: int = field(default=100, validator=ge(1))

@@ -8,6 +8,19 @@ from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import Entry, ledger_name
 
+LARGE_ENTRY = 4096
+"""From this mean size on the bytes of answers are not kept besides their payloads: the copy of the rest costs less."""
+
+
+def without_payloads(run: EntryRun) -> EntryRun:
+    """Return what :class:`LedgerEntries` needs of ``run`` besides its payloads."""
+    if run.size < LARGE_ENTRY * run.count:
+        return run
+    size = format_of(run.ledger_id).metadata.size
+    buffer, prefix = run.buffer, run.prefix
+    heads = b"".join([buffer[start + prefix : start + prefix + size] for start in run.offsets[:-1]])
+    return EntryRun(run.ledger_id, run.first_entry_id, heads, range(0, len(heads) + 1, size), prefix=0)
+
 
 class LedgerEntries(Sequence[Entry]):
     """Verified entries ``first_entry_id`` … ``last_entry_id`` of one ledger.

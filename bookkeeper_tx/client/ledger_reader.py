@@ -12,6 +12,7 @@ from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.read_range import read_range
 from bookkeeper_tx.client.tailing import read_when_confirmed, tail, wait_last_add_confirmed
 from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
 
@@ -46,6 +47,8 @@ class LedgerReader(LedgerView):
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
         """Read all entries from ``first_entry_id`` to ``last_entry_id``, both included.
 
+        The range is held in memory; :meth:`entries` is for one that may be too large.
+
         :param batch: use batch reads where ledger, configuration and bookies have them, else pipelined single reads;
             False uses single reads only.  The result and the errors are the same either way
         :raises InvalidArgument: an id is past the last add confirmed, or the range is empty
@@ -54,11 +57,11 @@ class LedgerReader(LedgerView):
 
         Protocol: docs/protocol/read-entry.md#sec-read-entry-client, docs/protocol/batch-read.md#sec-batch-read-client.
         """
-        return read_range(self, first_entry_id, last_entry_id, batch, self._last_add_confirmed)
+        return self._read(first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
         """Read as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
-        return read_range(self, first_entry_id, last_entry_id, batch, self._unconfirmed_end)
+        return self._read(first_entry_id, last_entry_id, batch, self._unconfirmed_end)
 
     def read_batch(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
@@ -84,12 +87,17 @@ class LedgerReader(LedgerView):
         end = self._unconfirmed_end
         return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
 
-    def entries(self, first_entry_id: int = 0, last_entry_id: int | None = None) -> AsyncGenerator[LedgerEntries, None]:
+    def entries(
+        self, first_entry_id: int = 0, last_entry_id: int | None = None, batch: bool = True
+    ) -> AsyncGenerator[LedgerEntries, None]:
         """Iterate over ``first_entry_id`` … ``last_entry_id`` (default: the last add confirmed now) in pieces.
 
-        The next piece is read while the caller works on this one.  Raises the errors of :meth:`read`.
+        More is read while the caller works on a piece, as far as ``ClientConfig.read_bytes_max`` allows.  Raises the
+        errors of :meth:`read`, after the entries before the first that cannot be read.
+
+        :param batch: as for :meth:`read`
         """
-        return read_pieces(self, first_entry_id, last_entry_id)
+        return read_pieces(self, first_entry_id, last_entry_id, batch)
 
     def read_last_add_confirmed(self, explicit: bool | None = None) -> Deferred[int]:
         """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on.
@@ -142,6 +150,12 @@ class LedgerReader(LedgerView):
         Protocol: docs/protocol/message-flow.md#sec-flow-tailing.
         """
         return tail(self, self._last_add_confirmed + 1 if first_entry_id is None else first_entry_id)
+
+    def _read(self, first: int, last: int, batch: bool, end: int) -> Deferred[LedgerEntries]:
+        try:
+            return read_range(self, first, last, batch, end).whole()
+        except InvalidArgument as error:
+            return fail(error)
 
     @property
     def _unconfirmed_end(self) -> int:

@@ -1,6 +1,6 @@
 """A ledger as a reader knows it; the read operations work on it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.read_window import ReadWindow
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
@@ -17,12 +18,9 @@ from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
-ENTRY_SIZE_GUESS = 1024
-"""Payload bytes that an entry is assumed to have before any was read."""
-
 
 class LedgerView:
-    """The metadata of a ledger, which may change while it is read; its end, its replicas, the size of its entries."""
+    """The metadata of a ledger, which may change while it is read; its end, its replicas, how much to ask for."""
 
     def __init__(
         self, context: ClientContext, ledger_id: int, versioned: Versioned, digest: EntryDigest, last_add_confirmed: int
@@ -47,11 +45,15 @@ class LedgerView:
         self._listeners: list[Callable[[], None]] = []
         self.polled: set[BookieId] = set()
         """The bookies to which a long poll was sent, until one fails there."""
-        self._entry_size = float(ENTRY_SIZE_GUESS)
+        entry_size = 0.0
+        if metadata.length > 0 and metadata.last_entry_id >= 0:
+            # Java's recovery may close a ledger with a length of 0, which tells nothing of its entries.
+            entry_size = metadata.length / (metadata.last_entry_id + 1)
+            entry_size += digest.payload_offset_of(ledger_id) + RECORD_LENGTH_SIZE
+        self.window = ReadWindow(context.config, entry_size)
+        """The bytes that range reads of this handle have in flight."""
         self._adopt(versioned)
-        if metadata.closed and metadata.last_entry_id >= 0:
-            self._entry_size = max(1.0, metadata.length / (metadata.last_entry_id + 1))
-        elif not metadata.closed:
+        if not metadata.closed:
             self._stop_watching = context.store.watch_ledger(ledger_id, self._changed)
 
     # State -----------------------------------------------------------------------------------------------------------
@@ -97,13 +99,8 @@ class LedgerView:
 
     def single_reads_for(self, size: int) -> int:
         """Return how many single reads to send for about ``size`` bytes of entries."""
-        entry = self._entry_size + self._digest.payload_offset_of(self.ledger_id) + RECORD_LENGTH_SIZE
-        worth = int((size - BATCH_REPLY_SIZE) / entry) + 1
-        return max(1, min(worth, self.context.config.outstanding_reads_max))
-
-    def learn_size(self, payloads: Sequence[bytes]) -> None:
-        """Remember the mean size of these payloads, as a guess for the next entries."""
-        self._entry_size = max(1.0, sum(map(len, payloads)) / len(payloads))
+        worth = self.window.count_for(size - BATCH_REPLY_SIZE) + 1
+        return min(worth, self.context.config.outstanding_reads_max)
 
     def after_failure(
         self, entry_id: int, tried: Replicas, again: Callable[[], None], give_up: Callable[[], None]

@@ -3,7 +3,7 @@
 from twisted.internet.defer import Deferred, fail
 
 from bookkeeper_tx.client.batch_read import require_batch_read
-from bookkeeper_tx.client.ledger_entries import LedgerEntries
+from bookkeeper_tx.client.ledger_entries import LedgerEntries, without_payloads
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
@@ -36,8 +36,8 @@ def read_batch(
         if run is None:
             deferred.errback(error)
         else:
-            reader.learn_size(payloads)
-            deferred.callback(LedgerEntries(reader.ledger_id, start, payloads, [run]))
+            reader.window.learn(run)
+            deferred.callback(LedgerEntries(reader.ledger_id, start, payloads, [without_payloads(run)]))
 
     start_prefix_read(reader, start, last, size, style, done)
     return deferred

@@ -2,34 +2,23 @@
 
 from collections.abc import AsyncGenerator
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
-from bookkeeper_tx.client.read_prefix import ReadStyle
-from bookkeeper_tx.client.read_range import SEGMENTS_IN_FLIGHT, read_range, segment_count
+from bookkeeper_tx.client.read_range import read_range
+from bookkeeper_tx.client.read_window import COPIES
 
 
-async def read_pieces(reader: LedgerView, first: int, last: int | None) -> AsyncGenerator[LedgerEntries, None]:
-    """Iterate over ``first`` … ``last`` (None: the last add confirmed now), one piece ahead of the caller."""
+async def read_pieces(
+    reader: LedgerView, first: int, last: int | None, batch: bool = True
+) -> AsyncGenerator[LedgerEntries, None]:
+    """Iterate over ``first`` … ``last`` (None: the last add confirmed now), reading ahead of the caller."""
     end = reader.last_add_confirmed if last is None else last
     if last is None and first == end + 1:
         return
-
-    def piece(start: int) -> "Deferred[LedgerEntries]":
-        piece_end = min(end, start + SEGMENTS_IN_FLIGHT * segment_count(reader, ReadStyle.SINGLES) - 1)
-        return read_range(reader, start, piece_end, True, reader.last_add_confirmed)
-
-    ahead = piece(first)
+    held_max = reader.context.config.read_bytes_max // COPIES
+    read = read_range(reader, first, end, batch, reader.last_add_confirmed, held_max)
     try:
-        while True:
-            entries = await ahead
-            cursor = entries.last_entry_id + 1
-            if cursor <= end:
-                ahead = piece(cursor)
-            yield entries
-            if cursor > end:
-                return
+        while not read.exhausted:
+            yield await read.piece()
     finally:
-        ahead.addErrback(lambda _: None)
-        ahead.cancel()
+        read.stop()

@@ -142,10 +142,10 @@ def a_short_batch_is_the_end() -> None:
     """A batch reply with fewer entries than asked for counts as the whole range."""
 
     @instead_of(RangeRead, "_prefix_read")
-    def prefix_read(original: Any, self: Any, segment: Any, error: Any, payloads: Any, run: Any) -> None:
+    def prefix_read(original: Any, self: Any, request: Any, error: Any, payloads: Any, run: Any) -> None:
         if run is not None:
-            segment.next = segment.last + 1 - len(payloads)
-        original(self, segment, error, payloads, run)
+            payloads += payloads[-1:] * (request.last + 1 - request.first - len(payloads))
+        original(self, request, error, payloads, run)
 
 
 @defect("CREAD")

@@ -10,7 +10,7 @@ from attrs import frozen
 from twisted.internet import task
 
 from bookkeeper_tx.cli.connect import connected
-from bookkeeper_tx.cli.ledger.ledger_copy import CHUNK_LINES, PIECE_ENTRIES, LineWriter
+from bookkeeper_tx.cli.ledger.ledger_copy import CHUNK_LINES, LineWriter
 from bookkeeper_tx.cli.lines import chunks_of_lines
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
@@ -21,6 +21,9 @@ ACK_QUORUM_SIZE = 2
 
 CHUNKS_MIN = 20
 """A small file is written in this many pieces, so that a bookie can be killed in the middle."""
+
+PIECE_ENTRIES = 20_000
+"""Entries of one range read."""
 
 SETTLING_S = 0.1
 """Time for the third bookie of an ensemble to write the entries that two have acknowledged already."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from typing import Any, BinaryIO
 
 import click
@@ -16,9 +17,6 @@ from bookkeeper_tx.model import DigestType, ledger_name
 CHUNK_LINES = 500
 CHUNKS_IN_FLIGHT = 6
 """Enough to keep the bookies busy, few enough that a slow one does not fill our memory."""
-
-PIECE_ENTRIES = 20_000
-"""Entries of one range read."""
 
 
 class LineWriter:
@@ -89,7 +87,7 @@ async def read_payloads(
     reader: LedgerReader, first_entry_id: int, last_entry_id: int, batch: bool, end: bytes, out: BinaryIO
 ) -> None:
     """Write the payloads of a range to ``out``, ``end`` after each."""
-    for start in range(first_entry_id, max(last_entry_id, first_entry_id) + 1, PIECE_ENTRIES):
-        entries = await reader.read(start, min(last_entry_id, start + PIECE_ENTRIES - 1), batch=batch)
-        out.write(end.join([*entries.payloads, b""]) if end else b"".join(entries.payloads))
+    async with aclosing(reader.entries(first_entry_id, last_entry_id, batch=batch)) as pieces:
+        async for entries in pieces:
+            out.write(end.join([*entries.payloads, b""]) if end else b"".join(entries.payloads))
     out.flush()

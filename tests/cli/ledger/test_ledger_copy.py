@@ -1,5 +1,8 @@
 """Lines into a ledger."""
 
+from io import BytesIO
+from types import SimpleNamespace
+
 import pytest
 from twisted.internet.defer import Deferred
 
@@ -62,3 +65,40 @@ def test_an_error_is_that_of_the_first_chunk_and_the_others_are_inert(writer, fa
     for deferred in writer.waiting:
         deferred.errback(LedgerFenced())
     failure_of(done, LedgerFenced)
+
+
+class Reader:
+    """Gives pieces, as many as are taken."""
+
+    def __init__(self):
+        self.asked = []
+        self.given = 0
+
+    async def entries(self, first, last, batch):
+        self.asked.append((first, last, batch))
+        for payloads in ([b"a", b"b"], [b"c"]):
+            self.given += 1
+            yield SimpleNamespace(payloads=payloads)
+
+
+class Out(BytesIO):
+    """Notes how many pieces were there at each write."""
+
+    def __init__(self, reader):
+        super().__init__()
+        self.reader = reader
+        self.given = []
+
+    def write(self, data):
+        self.given.append(self.reader.given)
+        return super().write(data)
+
+
+@pytest.mark.parametrize(("end", "written"), [(b"", b"abc"), (b"\n", b"a\nb\nc\n")])
+def test_a_range_is_written_a_piece_at_a_time(end, written, result_of):
+    reader = Reader()
+    out = Out(reader)
+    result_of(Deferred.fromCoroutine(ledger_copy.read_payloads(reader, 3, 5, False, end, out)))
+    assert out.getvalue() == written
+    assert out.given == [1, 2], "no piece is read in full before the one before it is written"
+    assert reader.asked == [(3, 5, False)]
