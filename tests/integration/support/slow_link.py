@@ -1,0 +1,190 @@
+"""A link of a given bandwidth between our client and a bookie, which can forget a connection; on the reactor thread."""
+
+from typing import Any
+
+from attrs import evolve
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+
+from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from tests.integration.support.our_client import wait_for
+
+QUEUE_SIZE_MAX = 128 * 1024
+"""Bytes of one direction that wait on the link; more stay where they come from, as with a router."""
+
+PART_SIZE = 16 * 1024
+_LENGTH_SIZE = 4
+
+
+class Frames:
+    """The frames of one direction of a connection, counted as they pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.size_max = 0
+        self._head = b""
+        self._missing = 0
+
+    def pass_by(self, data: bytes) -> None:
+        while data:
+            if self._missing:
+                taken = min(self._missing, len(data))
+                data, self._missing = data[taken:], self._missing - taken
+                self.count += not self._missing
+                continue
+            taken = _LENGTH_SIZE - len(self._head)
+            self._head, data = self._head + data[:taken], data[taken:]
+            if len(self._head) == _LENGTH_SIZE:
+                self._missing = int.from_bytes(self._head, "big")
+                self.size_max = max(self.size_max, self._missing)
+                self._head = b""
+
+
+class Flow:
+    """One connection over the link, in both directions."""
+
+    def __init__(self, link: "SlowLink") -> None:
+        self.link = link
+        self.client = End(self, Frames())
+        self.bookie = End(self, Frames())
+        self.forgotten = False
+        self.in_flight_max = 0
+        """Most requests that the bookie was sent and whose answers had not passed the link completely."""
+
+    @property
+    def requests(self) -> Frames:
+        """The frames that the client has sent."""
+        return self.client.frames
+
+    @property
+    def replies(self) -> Frames:
+        """The frames that have reached the client."""
+        return self.bookie.frames
+
+    @property
+    def bytes_in_flight_max(self) -> int:
+        """Most bytes that were asked for and had not arrived, if all answers are as large as the largest."""
+        return self.in_flight_max * self.replies.size_max
+
+    def forget(self) -> None:
+        """Pass nothing on any more, and tell neither side."""
+        self.forgotten = True
+
+    def other(self, end: "End") -> "End":
+        return self.bookie if end is self.client else self.client
+
+    def passed(self) -> None:
+        self.in_flight_max = max(self.in_flight_max, self.requests.count - self.replies.count)
+
+
+class End(Protocol):
+    """One end of a flow: what comes in here goes over the link, and out at the other end."""
+
+    def __init__(self, flow: Flow, frames: Frames) -> None:
+        self._flow = flow
+        self.frames = frames
+        self._queued = 0
+        self._early: list[bytes] = []
+        """What came before the other end was connected."""
+
+    def connectionMade(self) -> None:
+        early, self._early = self._early, []
+        for data in early:
+            self.transport.write(data)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._flow.forgotten:
+            return
+        for start in range(0, len(data), PART_SIZE):
+            part = data[start : start + PART_SIZE]
+            self._queued += len(part)
+            self._flow.link.send(len(part), lambda part=part: self._arrive(part))
+        if self._queued > QUEUE_SIZE_MAX:
+            self.transport.pauseProducing()
+
+    def _arrive(self, part: bytes) -> None:
+        self._queued -= len(part)
+        if self._queued <= QUEUE_SIZE_MAX and self.transport.connected:
+            self.transport.resumeProducing()
+        if self._flow.forgotten:
+            return
+        self.frames.pass_by(part)
+        self._flow.passed()
+        other = self._flow.other(self)
+        if other.transport is None:
+            other._early.append(part)
+        else:
+            other.transport.write(part)
+
+    def connectionLost(self, reason: Any = connectionDone) -> None:
+        other = self._flow.other(self)
+        if other.transport is not None and not self._flow.forgotten:
+            other.transport.loseConnection()
+
+
+class SlowLink:
+    """A link to the bookie at ``port``: ``rate`` bytes a second, all connections and both directions together."""
+
+    def __init__(self, port: int, rate: float) -> None:
+        self.rate = rate
+        self.flows: list[Flow] = []
+        self._bookie_port = port
+        self._free_s = 0.0
+        self._listening: Any = None
+        self.port = 0
+        """Where the client connects to."""
+
+    def __enter__(self) -> "SlowLink":
+        self._listening = wait_for(reactor.listenTCP, 0, _Accepting(self), interface="127.0.0.1")
+        self.port = self._listening.getHost().port
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        wait_for(self._listening.stopListening)
+        for flow in self.flows:
+            for end in (flow.client, flow.bookie):
+                if end.transport is not None:
+                    wait_for(end.transport.abortConnection)
+
+    def send(self, size: int, arrive: Any) -> None:
+        """Call ``arrive`` when ``size`` bytes have passed the link, after all that was sent before."""
+        now = reactor.seconds()
+        self._free_s = max(now, self._free_s) + size / self.rate
+        reactor.callLater(self._free_s - now, arrive)
+
+    def connect(self, flow: Flow) -> None:
+        """Connect a new flow to the bookie."""
+        self.flows.append(flow)
+        factory = Factory.forProtocol(lambda: flow.bookie)
+        factory.noisy = False
+        factory.startedConnecting = factory.clientConnectionLost = factory.clientConnectionFailed = lambda *_: None
+        reactor.connectTCP("127.0.0.1", self._bookie_port, factory)
+
+
+class _Accepting(Factory):
+    noisy = False
+
+    def __init__(self, link: SlowLink) -> None:
+        self._link = link
+
+    def buildProtocol(self, address: Any) -> Protocol:
+        flow = Flow(self._link)
+        self._link.connect(flow)
+        return flow.client
+
+
+class LinkedStore:
+    """A metadata store that tells clients the client's end of a link as the address of a bookie."""
+
+    def __init__(self, uri: str, links: dict[BookieId, SlowLink]) -> None:
+        self._store = wait_for(open_metadata_store, uri, reactor, 30.0)
+        self._links = links
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def bookie_info(self, bookie_id: BookieId) -> "Deferred[BookieServiceInfo]":
+        link = self._links[bookie_id]
+        return self._store.bookie_info(bookie_id).addCallback(lambda info: evolve(info, port=link.port))
