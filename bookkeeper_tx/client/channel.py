@@ -38,7 +38,9 @@ class Channel(Protocol):
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None: ...
 
-    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done) -> None: ...
+    def read_range(
+        self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done, size_max: int | None = None
+    ) -> None: ...
 
     def batch_read(
         self,

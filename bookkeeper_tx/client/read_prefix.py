@@ -109,7 +109,7 @@ class PrefixRead:
         reader = self._reader
         last = min(self._last, self._replicas.last_entry_id, self._first + reader.single_reads_for(self._max_size) - 1)
         channel = self._replicas.channels[self._order[self._at]]
-        channel.read_range(reader.ledger_id, self._first, last, self._replied)
+        channel.read_range(reader.ledger_id, self._first, last, self._replied, self._max_size)
 
     def _replied(self, error: BookKeeperError | None, run: Any) -> None:
         if isinstance(error, BatchReadNotSupported):

@@ -20,9 +20,23 @@ def start_prefix_read(
 
 
 class StripedPrefixRead:
-    """Reads entries from their write sets, all at once; entries after the first that cannot be read are dropped."""
+    """Reads entries from their write sets, all at once.
 
-    __slots__ = ("_done", "_entries", "_errors", "_first", "_max_size", "_missing", "_payloads", "_reader")
+    Entries after the first that cannot be read are dropped, and the last ones while there are too many bytes.
+    """
+
+    __slots__ = (
+        "_done",
+        "_end",
+        "_entries",
+        "_errors",
+        "_first",
+        "_max_size",
+        "_missing",
+        "_payloads",
+        "_reader",
+        "_size",
+    )
 
     def __init__(
         self, reader: LedgerView, first_entry_id: int, last_entry_id: int, max_size: int, done: PrefixDone
@@ -35,6 +49,9 @@ class StripedPrefixRead:
         self._entries = [b""] * self._missing
         self._payloads = [b""] * self._missing
         self._errors: dict[int, BookKeeperError] = {}
+        self._end = self._missing
+        """Entries that may be kept: their number from the first on."""
+        self._size = 0
 
     def start(self) -> None:
         """Send the reads."""
@@ -44,16 +61,24 @@ class StripedPrefixRead:
     def _read(self, index: int, error: BookKeeperError | None, entry: bytes, payload: bytes) -> None:
         if error is not None:
             self._errors[index] = error
-        self._entries[index], self._payloads[index] = entry, payload
+        if index < self._end:
+            self._keep(index, entry, payload)
         self._missing -= 1
         if not self._missing:
             self._finish()
 
+    def _keep(self, index: int, entry: bytes, payload: bytes) -> None:
+        self._entries[index], self._payloads[index] = entry, payload
+        self._size += len(entry)
+        while self._size > self._max_size and self._end > 1:
+            self._end -= 1
+            self._size -= len(self._entries[self._end])
+            self._entries[self._end] = self._payloads[self._end] = b""
+
     def _finish(self) -> None:
-        good = min(self._errors, default=len(self._payloads))
+        good = min(self._end, *self._errors) if self._errors else self._end
         if good == 0:
             self._done(self._errors[0], [], None)
             return
         run = EntryRun.of_entries(self._reader.ledger_id, self._first, self._entries[:good])
-        del self._payloads[count_within(run, self._max_size) :]
-        self._done(None, self._payloads, run)
+        self._done(None, self._payloads[: min(good, count_within(run, self._max_size))], run)

@@ -78,8 +78,11 @@ class ScopedChannel:
     ) -> None:
         self._when_known(done, lambda: self._channel.read_entry(ledger_id, entry_id, done, flags, master_key))
 
-    def read_range(self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done) -> None:
-        self._when_known(done, lambda: self._channel.read_range(ledger_id, first_entry_id, last_entry_id, done))
+    def read_range(
+        self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done, size_max: int | None = None
+    ) -> None:
+        arguments = (ledger_id, first_entry_id, last_entry_id, done, size_max)
+        self._when_known(done, lambda: self._channel.read_range(*arguments))
 
     def batch_read(
         self,

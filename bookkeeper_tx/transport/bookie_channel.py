@@ -120,13 +120,13 @@ class BookieChannel:
         arguments = (ledger_id, entry_id, flags, master_key)
         self._send(channel, "read_entry", self._config.read_timeout_s, done, *arguments)
 
-    def read_range(self, ledger_id: int, first: int, last: int, done: Done) -> None:
+    def read_range(self, ledger_id: int, first: int, last: int, done: Done, size_max: int | None = None) -> None:
         """Read entries one by one, pipelined.
 
         Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
-        it is the very first entry's.
+        it is the very first entry's; or with fewer, as soon as they have ``size_max`` bytes.
         """
-        self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last)
+        self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last, size_max)
 
     def batch_read(
         self,

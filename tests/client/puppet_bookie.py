@@ -203,10 +203,12 @@ class PuppetChannel:
         work = partial(self._bookie.read, ledger_id, entry_id, flags, master_key)
         self._request(f"read {ledger_id}/{entry_id} flags {int(flags)}", work, done)
 
-    def read_range(self, ledger_id: int, first: int, last: int, done: Any) -> None:
+    def read_range(self, ledger_id: int, first: int, last: int, done: Any, size_max: int | None = None) -> None:
         def work() -> EntryRun:
             entries = [self._bookie.read(ledger_id, first, 0, None)]
             for entry_id in range(first + 1, last + 1):
+                if size_max is not None and sum(map(len, entries)) >= size_max:
+                    break
                 try:
                     entries.append(self._bookie.read(ledger_id, entry_id, 0, None))
                 except BookKeeperError:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.client.read_striped import StripedPrefixRead
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -37,6 +38,22 @@ def test_striped_ledgers_read_the_same() -> None:
     assert cluster.result(reader.read(0, 49)).payloads == expected
     assert cluster.result(reader.read_batch(3, 10)).payloads == expected[3:13]
     assert [each.entry_id for each in cluster.result(reader.read(5, 8))[1:3]] == [6, 7]
+
+
+def test_of_a_striped_ledger_the_last_entries_are_dropped_if_they_become_larger() -> None:
+    cluster, writer, _ = tailed((4, 2, 2), 50)
+    cluster.result(writer.append_many([b"x" * 10_000] * 50))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    reader.window.entry_size = 50.0
+    sizes = [len(cluster.result(reader.read_batch(40, 60, size)).payloads) for size in (5_000, 25_000, 10**6)]
+    assert sizes == [10, 12, 60]
+    reader.window.entry_size = 50.0
+    read = StripedPrefixRead(reader, 40, 99, 25_000, lambda *_: None)
+    read.start()
+    while cluster.network.messages:
+        cluster.network.deliver()
+        assert sum(map(len, read._entries)) <= 25_000
 
 
 @pytest.mark.parametrize("value", ["1", 1.0, None])

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -12,17 +13,37 @@ Completion: TypeAlias = tuple[Any, BookKeeperError | None, Any]
 
 
 class RangeRead:
-    """Many single reads that complete as one, with the run of entries up to the last or to the first error."""
+    """Many single reads that complete as one, with the run of entries up to the last or to the first error.
 
-    __slots__ = ("_early", "_error", "_next", "_runs", "deadline", "first", "last", "ledger_id", "token")
+    With ``size_max`` it completes as soon as there are so many bytes, too; answers that come later are dropped.
+    """
 
-    def __init__(self, token: Any, deadline: float, ledger_id: int, first: int, count: int) -> None:
+    __slots__ = (
+        "_early",
+        "_error",
+        "_next",
+        "_runs",
+        "_size_left",
+        "completed",
+        "deadline",
+        "first",
+        "last",
+        "ledger_id",
+        "token",
+    )
+
+    def __init__(
+        self, token: Any, deadline: float, ledger_id: int, first: int, count: int, size_max: int | None = None
+    ) -> None:
         self.token = token
         self.deadline = deadline
         self.ledger_id = ledger_id
         self.first = first
         self.last = first + count - 1
+        self.completed = False
+        """Whether :meth:`completion` was called."""
         self._next = first
+        self._size_left = inf if size_max is None else size_max
         self._runs: list[EntryRun] = []
         self._error: RemoteError | None = None
         """The error of the first entry that is not in the runs."""
@@ -31,8 +52,8 @@ class RangeRead:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry is answered."""
-        return self._next > self.last
+        """Whether every entry is answered, or enough of them."""
+        return self._next > self.last or self._size_left <= 0
 
     def take(self, run: EntryRun) -> None:
         """Take the entries of ``run`` that were asked for and are not answered yet."""
@@ -52,6 +73,7 @@ class RangeRead:
 
     def completion(self, error: RemoteError | None = None) -> Completion:
         """Return the result so far; ``error`` is that of the entries without an answer."""
+        self.completed = True
         if not self._runs:
             return self.token, self._error or error, None
         return self.token, None, joined(self._runs)
@@ -61,6 +83,7 @@ class RangeRead:
         while more is not None:
             if isinstance(more, EntryRun):
                 self._next += more.count
+                self._size_left -= more.size - more.count * more.prefix
                 if self._error is None:
                     self._runs.append(more)
             else:

@@ -39,11 +39,14 @@ class ClientConnection(Protocol):
     ) -> None:
         """Ask for an entry; completes with its bytes, not verified."""
 
-    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
+    def read_range(
+        self, token: Any, deadline: float, ledger_id: int, first: int, last: int, size_max: int | None = None
+    ) -> None:
         """Ask for the entries ``first`` … ``last`` one by one.
 
         Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
-        it is the very first entry's.
+        it is the very first entry's.  With ``size_max`` it completes once it has so many bytes of entries; the others
+        were asked for all the same, and are dropped when they come, unless they are asked for again.
         """
 
     def batch_read(

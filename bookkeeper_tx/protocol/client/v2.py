@@ -110,12 +110,15 @@ class V2ClientConnection(ClientConnection):
         self._reads.add(request[_REQUEST_IDS_AT:], token, deadline)
         self._outgoing.append(request + key if key else request)
 
-    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
+    def read_range(
+        self, token: Any, deadline: float, ledger_id: int, first: int, last: int, size_max: int | None = None
+    ) -> None:
         if ledger_id >= SCOPED_MIN:
             self._refuse(token, ledger_id)
             return
         count = last - first + 1
-        self._ranges.setdefault(ledger_id, []).append(RangeRead(token, deadline, ledger_id, first, count))
+        whole = RangeRead(token, deadline, ledger_id, first, count, size_max)
+        self._ranges.setdefault(ledger_id, []).append(whole)
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
         self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
 

@@ -93,8 +93,10 @@ class V3ClientConnection(ClientConnection):
             request = self._plain_reads.encode(txn_id, ledger_id, entry_id)
         self._outgoing.append(request)
 
-    def read_range(self, token: Any, deadline: float, ledger_id: int, first: int, last: int) -> None:
-        whole = RangeRead(token, deadline, ledger_id, first, last - first + 1)
+    def read_range(
+        self, token: Any, deadline: float, ledger_id: int, first: int, last: int, size_max: int | None = None
+    ) -> None:
+        whole = RangeRead(token, deadline, ledger_id, first, last - first + 1, size_max)
         encode = v3_requests.read_entry if ledger_id >= SCOPED_MIN else self._plain_reads.encode
         for entry_id in range(first, last + 1):
             txn_id = self._wait(self._others, _READ, deadline, (token, ledger_id, entry_id, whole))
@@ -260,7 +262,7 @@ class V3ClientConnection(ClientConnection):
                 token, _, _, whole = waiting
                 if whole is None:
                     done.append((token, error, None))
-                else:
+                elif not whole.completed:
                     ranges[id(whole)] = whole
         return done + [(whole.token, error, None) for whole in ranges.values()]
 
@@ -281,6 +283,8 @@ def _complete(waiting: _Waiting, error: Any, value: Any, done: list[Completion])
     token, _, entry_id, whole = waiting
     if whole is None:
         done.append((token, error, value))
+        return
+    if whole.completed:
         return
     if error is None:
         whole.take(EntryRun(whole.ledger_id, entry_id, value, (0, len(value)), prefix=0))

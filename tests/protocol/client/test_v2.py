@@ -135,6 +135,21 @@ def test_a_range_completes_once_whatever_the_order(count: int, data: st.DataObje
         assert (type(error), run) == (NoSuchEntry, None)
 
 
+def test_a_range_of_enough_bytes_is_complete_and_late_answers_serve_the_next(client: V2ClientConnection) -> None:
+    client.read_range("range", 1.0, LEDGER, 0, 9, 3 * len(entry(0)))
+    answers = [
+        b"".join(v2.ReadRequests(0x02020000, LEDGER, (each,)).replies([entry(each)], fields.NO_ENTRY))
+        for each in range(10)
+    ]
+    done = [each for answer in answers[:5] for each in client.receive(answer)]
+    ((token, error, run),) = done
+    assert (token, error, list(run)) == ("range", None, [entry(0), entry(1), entry(2)])
+    assert not client.waiting
+    client.read_range("next", 1.0, LEDGER, 5, 9)
+    ((token, error, run),) = client.receive(b"".join(answers[5:]))
+    assert (token, error, list(run)) == ("next", None, [entry(each) for each in range(5, 10)])
+
+
 def test_ranges_and_singles_of_one_ledger_do_not_mix_up(client: V2ClientConnection) -> None:
     client.read_range("range", 1.0, LEDGER, 0, 19)
     client.read_entry("single", 1.0, LEDGER, 25)

@@ -144,6 +144,22 @@ def test_a_range_completes_once_whatever_the_order(order: list[int], missing: se
     assert not client.waiting
 
 
+@pytest.mark.parametrize("end", ["late answers", "time-out", "lost"])
+def test_a_range_of_enough_bytes_is_complete_and_what_is_left_is_nobodys(client: V3ClientConnection, end: str) -> None:
+    client.read_range("range", 20.0, 1, 0, 9, 3 * len(entry(0)))
+    requests = asked(client)
+    answers = [b"".join(request.replies([entry(each)], 0)) for each, request in enumerate(requests)]
+    ((token, error, run),) = [each for answer in answers[:4] for each in client.receive(answer)]
+    assert (token, error, list(run)) == ("range", None, [entry(0), entry(1), entry(2)])
+    if end == "late answers":
+        assert client.receive(b"".join(answers[4:])) == []
+    elif end == "time-out":
+        assert client.expire(20.0) == []
+    else:
+        assert client.fail_all(BookieUnavailable()) == []
+    assert not client.waiting
+
+
 def test_what_is_overdue_times_out_adds_and_others_apart(client: V3ClientConnection) -> None:
     client.read_entry("read", 20.0, 1, 4)
     client.add_entry("add", 5.0, 1, 4, entry(4), KEY)
