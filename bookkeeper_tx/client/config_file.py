@@ -14,6 +14,7 @@ MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
     "clientConnectTimeoutMillis": ("connect_timeout_s", lambda setting: setting.integer(1) / 1000),
     "nettyMaxFrameSizeBytes": ("frame_size_max", lambda setting: setting.integer(1025)),
     "batchReadEnabled": ("batch_read_enabled", Setting.boolean),
+    "explicitLacInterval": ("explicit_lac_interval_s", lambda setting: setting.integer(0) / 1000),
 }
 """Key → field of ClientConfig, and how its value is read."""
 

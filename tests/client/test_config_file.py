@@ -8,7 +8,10 @@ from bookkeeper_tx.config import WireProtocol
 
 def test_keys_become_fields_and_others_are_named(tmp_path: Path) -> None:
     path, warnings = tmp_path / "keys.conf", list[str]()
-    path.write_text("useV2WireProtocol=false\nreadEntryTimeoutSec=7\nbatchReadEnabled=false\nthrottle=5\n")
+    path.write_text(
+        "useV2WireProtocol=false\nreadEntryTimeoutSec=7\nbatchReadEnabled=false\nthrottle=5\nexplicitLacInterval=250\n"
+    )
     config = read_client_config_file(str(path), warnings.append)
     assert (config.protocol, config.read_timeout_s, config.batch_read_enabled) == (WireProtocol.V3, 7, False)
+    assert config.explicit_lac_interval_s == 0.25
     assert [warning.partition(": ")[2] for warning in warnings] == ["throttle is not implemented and does nothing"]
