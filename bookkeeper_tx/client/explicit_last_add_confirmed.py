@@ -7,6 +7,7 @@ confirmed only after the next append, or after this.
 from functools import partial
 from itertools import chain
 from typing import Any
+from weakref import ref
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
@@ -59,7 +60,8 @@ class ExplicitLastAddConfirmed:
 
     def _wait(self) -> None:
         if self._interval_s:
-            self._call = self._context.clock.callLater(self._interval_s, self._due)
+            # The clock must not keep a writer that its program has dropped without closing it.
+            self._call = self._context.clock.callLater(self._interval_s, _due_if_alive, ref(self))
 
     def _due(self) -> None:
         self._call = None
@@ -84,6 +86,12 @@ class ExplicitLastAddConfirmed:
         failure.trap(BookKeeperError)
         if not failure.check(ClientClosed):
             self.log.warn("{error}", error=failure.getErrorMessage())
+
+
+def _due_if_alive(dropped: "ref[ExplicitLastAddConfirmed]") -> None:
+    explicit = dropped()
+    if explicit is not None:
+        explicit._due()
 
 
 class _Write:

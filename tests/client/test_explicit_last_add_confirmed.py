@@ -1,6 +1,8 @@
 """The last add confirmed that a writer publishes between appends."""
 
+import gc
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -156,3 +158,14 @@ def test_it_ends_with_the_writer(end: str) -> None:
     advance(cluster, 1)
     pending: list[Any] = cluster.clock.getDelayedCalls()
     assert pending == []
+
+
+def test_a_writer_that_was_dropped_is_not_kept_by_its_clock() -> None:
+    cluster, writer = writing(interval_s=1.0)
+    append(cluster, writer, 2)
+    dropped = ref(writer)
+    del writer
+    gc.collect()
+    assert dropped() is None
+    advance(cluster, 1.0)
+    assert cluster.clock.getDelayedCalls() == []
