@@ -40,7 +40,7 @@ def ask(connection: Any, token: int, asked: Asked) -> Any:
     if kind == "read":
         return connection.read_entry(*common, entry_id)
     if kind == "range":
-        return connection.read_range(*common, entry_id, entry_id + 3)
+        return connection.read_range(*common, entry_id, entry_id + 3, 60 if token % 2 else None)
     if kind == "batch":
         return connection.batch_read(*common, entry_id, 10, 1000)
     if kind == "poll":
@@ -209,3 +209,24 @@ def test_what_is_not_read_yet_is_bounded_by_the_frame_limit(version: str, noise:
         except ProtocolViolation:
             return
         assert sum(map(len, connection._frames._pieces)) <= FRAME_SIZE_MAX + 200
+
+
+@pytest.mark.parametrize("status", ["good", "refused"])
+@pytest.mark.parametrize(
+    ("version", "kind"), [(version, kind) for version in VERSIONS for kind in VERSIONS[version][3]]
+)
+def test_a_reply_says_when_the_request_it_answers_was_due(version: str, kind: str, status: str) -> None:
+    make, reply, statuses, _ = VERSIONS[version]
+    connection = make(FRAME_SIZE_MAX)
+    asked = (kind, 1, 4)
+    ask(connection, 3, ("add", 2, 9))
+    ask(connection, 1, asked)
+    number = 2 if version == "v3" else 1
+    data = reply(number, asked, 0, 0 if status == "good" else statuses[3], bytes(40))
+    connection.receive(data[:9])
+    assert connection.answered is None, "a part of a reply"
+    connection.receive(data[9:])
+    assert connection.answered == (10.0 if kind == "info" else 11.0)
+    if kind != "range" or version == "v3":
+        connection.receive(data)
+        assert connection.answered is None, "nobody waits for it any more"
