@@ -5,7 +5,7 @@ The writer and recovery share this.  They differ in where they write down a new 
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,8 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
-from bookkeeper_tx.client.pending_add import PendingAdd, Slot
-from bookkeeper_tx.config import QUARANTINE_S
+from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun, Slot
+from bookkeeper_tx.config import QUARANTINE_S, WireProtocol
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookKeeperError,
@@ -27,6 +27,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
+from protocol_specs.ledger_id import SCOPED_MIN
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
@@ -67,7 +68,11 @@ class Adds:
         would change the ensemble for ever."""
         self._changing = False
         self._waiting: list[tuple[int, Deferred[None]]] = []
-        self.pending: deque[PendingAdd] = deque()
+        self.pending: deque[Pending] = deque()
+        self.outstanding = 0
+        """Entries that are pending."""
+        self.outstanding_bytes = 0
+        """Bytes of these entries."""
         self.last_add_confirmed = last_add_confirmed
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
@@ -94,14 +99,42 @@ class Adds:
             return
         add = PendingAdd(entry_id, entry, length, self._ack_quorum_size, deferred, result)
         self.pending.append(add)
+        self.outstanding += 1
+        self.outstanding_bytes += len(entry)
         ledger_id, key, flags, replied = self._ledger_id, self._master_key, self._flags, self._replied
         for slot in self._write_slots[entry_id % self._ensemble_size]:
             slot.channel.add_entry(ledger_id, entry_id, entry, key, partial(replied, add, slot), flags)
 
+    @property
+    def takes_runs(self) -> bool:
+        """Whether :meth:`push_run` may be called: every bookie gets every entry, and requests can go as runs."""
+        return (
+            self._quorum.write_quorum_size == self._ensemble_size
+            and not self._flags
+            and self._ledger_id < SCOPED_MIN
+            and self._context.config.protocol is WireProtocol.V2
+        )
+
+    def push_run(
+        self, first: int, entries: Sequence[bytes], length: int, deferred: Deferred[Any] | None, result: Any
+    ) -> None:
+        """Send the next entries, as :meth:`push` does each; ``length`` is the ledger's payload up to the last one."""
+        if self.error is not None:
+            if deferred is not None:
+                deferred.errback(self.error)
+            return
+        run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result)
+        self.pending.append(run)
+        self.outstanding += run.count
+        self.outstanding_bytes += run.size
+        for slot in self._slots:
+            done = partial(self._run_replied, run, slot)
+            slot.channel.add_entries(self._ledger_id, first, entries, self._master_key, done)
+
     def when_fewer(self, count: int) -> Deferred[None]:
         """Fire when fewer than ``count`` entries are pending, or all have failed."""
         deferred: Deferred[None] = Deferred()
-        if len(self.pending) < count:
+        if self.outstanding < count:
             deferred.callback(None)
         else:
             self._waiting.append((count, deferred))
@@ -120,6 +153,7 @@ class Adds:
             self.error = error
         failed = list(self.pending)
         self.pending.clear()
+        self.outstanding = self.outstanding_bytes = 0
         for add in failed:
             if add.deferred is not None:
                 add.deferred.errback(error)
@@ -134,12 +168,41 @@ class Adds:
             if missing == 0 and self.pending and self.pending[0] is add:
                 self._complete()
 
+    def _run_replied(
+        self, run: PendingRun, slot: Slot, error: BookKeeperError | None, acknowledged: Collection[int] | None
+    ) -> None:
+        if error is not None and not run.parts and not slot.replaced and run in self.pending:
+            self._split(run)
+        if run.parts:
+            lacking = run.lacking(acknowledged) if error is not None else ()
+            for add in run.parts:
+                self._replied(add, slot, error if add in lacking else None, None)
+        elif error is not None:
+            self._failed(run, slot, error)
+        elif not slot.replaced:
+            run.acknowledged |= slot.bit
+            run.missing -= 1
+            if run.missing == 0 and self.pending and self.pending[0] is run:
+                self._complete()
+
+    def _split(self, *runs: PendingRun) -> None:
+        """Put the entries of pending ``runs`` in the place of each of them."""
+        pending = list(self.pending)
+        self.pending.clear()
+        for add in pending:
+            if add in runs:
+                self.pending.extend(add.split())
+            else:
+                self.pending.append(add)
+
     def _complete(self) -> None:
         # While the ensemble changes the last add confirmed must stand still: the new fragment starts after it, and
         # an entry acknowledged by a bookie that is being replaced would lie in a fragment without that bookie.
         pending = self.pending
         while pending and pending[0].missing <= 0 and not self._changing:
             add = pending.popleft()
+            self.outstanding -= add.count
+            self.outstanding_bytes -= add.size
             self.last_add_confirmed = add.entry_id
             self.length = add.length
             if add.deferred is not None:
@@ -151,14 +214,14 @@ class Adds:
         if self.on_progress is not None:
             self.on_progress()
         if self._waiting:
-            ready = [waiter for waiter in self._waiting if len(self.pending) < waiter[0]]
+            ready = [waiter for waiter in self._waiting if self.outstanding < waiter[0]]
             self._waiting = [waiter for waiter in self._waiting if waiter not in ready]
             for _, deferred in ready:
                 deferred.callback(None)
 
     # Failing bookies -------------------------------------------------------------------------------------------------
 
-    def _failed(self, add: PendingAdd, slot: Slot, error: BookKeeperError) -> None:
+    def _failed(self, add: Pending, slot: Slot, error: BookKeeperError) -> None:
         if self.error is not None or slot.replaced:
             return
         if isinstance(error, (LedgerFenced, Unauthorized, AuthenticationFailed)):
@@ -239,7 +302,8 @@ class Adds:
                 changed |= former.bit
         self._arrange()
         self.fragment_start = self.last_add_confirmed + 1
-        for add in self.pending:
+        self._split(*(each for each in self.pending if isinstance(each, PendingRun)))
+        for add in self._single_adds():
             for slot in self._write_slots[add.entry_id % self._ensemble_size]:
                 if slot.bit & changed:
                     if add.acknowledged & slot.bit:
@@ -251,7 +315,12 @@ class Adds:
                         self._ledger_id, add.entry_id, add.entry, self._master_key, done, self._flags
                     )
 
-    def _require_ack_quorum(self, adds: Iterable[PendingAdd], error: BookKeeperError) -> None:
+    def _single_adds(self) -> Iterator[PendingAdd]:
+        for add in self.pending:
+            assert isinstance(add, PendingAdd)
+            yield add
+
+    def _require_ack_quorum(self, adds: Iterable[Pending], error: BookKeeperError) -> None:
         spare = self._quorum.absence_size - 1
         if any(add.missing > 0 and add.refused.bit_count() > spare for add in adds):
             self.fail(error)

@@ -1,6 +1,6 @@
 """The interface that a client expects of its connections."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -32,6 +32,15 @@ class Channel(Protocol):
         done: Done,
         flags: int = 0,
         deferred_sync: bool = False,
+    ) -> None: ...
+
+    def add_entries(
+        self,
+        ledger_id: int,
+        first_entry_id: int,
+        entries: Sequence[bytes],
+        master_key: bytes,
+        done: Callable[[BookKeeperError | None, Collection[int] | None], Any],
     ) -> None: ...
 
     def read_entry(

@@ -13,7 +13,7 @@ from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.channel import Channel, Done
-from bookkeeper_tx.client.pending_add import PendingAdd, Slot
+from bookkeeper_tx.client.pending_add import Pending, Slot
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     BookieUnavailable,
@@ -112,12 +112,14 @@ class DeferredSyncAdds(Adds):
         pending = self.pending
         while pending and pending[0].missing <= 0:
             add = pending.popleft()
+            self.outstanding -= add.count
+            self.outstanding_bytes -= add.size
             self.acknowledged_entry_id, self._acknowledged_length = add.entry_id, add.length
             if add.deferred is not None:
                 add.deferred.callback(add.result)
         self._progressed()
 
-    def _failed(self, add: PendingAdd, slot: Slot, error: BookKeeperError) -> None:
+    def _failed(self, add: Pending, slot: Slot, error: BookKeeperError) -> None:
         if isinstance(error, (LedgerFenced, Unauthorized, ClientClosed)):
             super()._failed(add, slot, error)
         elif self.error is None:

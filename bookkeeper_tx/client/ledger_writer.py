@@ -11,6 +11,7 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.client.held_appends import HeldAppends
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
@@ -27,12 +28,19 @@ from protocol_specs import fields
 ADD_OVERHEAD = {WireProtocol.V2: 28, WireProtocol.V3: 128}
 """Bytes of a frame beside the entry: V2's are exact, V3's varints make it an upper bound."""
 
+RUN_COUNT_MAX = 256
+"""Entries that are sent and confirmed together: the bookies work on one run while the next is sealed."""
+
+RUN_SIZE_MAX = 256 * 1024
+"""Bytes of payload that are sent together; a larger payload is sent alone."""
+
 
 class LedgerWriter:
     """Appends to one ledger, and closes it.
 
     Appends are sent in the order of the calls and complete in that order.  At most
-    ``ClientConfig.outstanding_adds_max`` are on their way; as many again are held back, and more than that fail.
+    ``ClientConfig.outstanding_adds_max`` are on their way, of at most ``outstanding_bytes_max``; as many again are held
+    back, and more than that fail.
     """
 
     def __init__(
@@ -56,9 +64,13 @@ class LedgerWriter:
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
         self._outstanding_max = context.config.outstanding_adds_max
+        self._outstanding_bytes_max = context.config.outstanding_bytes_max
         self._next_entry_id = fields.FIRST_ENTRY_ID
         self._pushed_length = 0
-        self._held: deque[tuple[bytes, Deferred[Any] | None, Any]] = deque()
+        self._held: deque[HeldAppends] = deque()
+        self._held_count = 0
+        self._releasing = False
+        """Whether held appends are being sent: reading their payloads may run code that calls this writer."""
         self._refusal: BookKeeperError | None = None
         """The error of new appends after a call of :meth:`close`."""
         self._closing: list[Deferred[None]] = []
@@ -74,7 +86,6 @@ class LedgerWriter:
             last_add_confirmed=fields.NO_ENTRY,
             length=0,
         )
-        self._pending = self._adds.pending
         self._explicit = ExplicitLastAddConfirmed(context, ledger_id, digest, quorum, self._adds)
 
     @property
@@ -113,9 +124,14 @@ class LedgerWriter:
                 payload = self._checked(payload)
             except InvalidArgument as error:
                 return fail(error)
-        if self._held or self._refusal is not None or len(self._pending) >= self._outstanding_max:
-            return self._append_later([payload], one=True)
         adds = self._adds
+        if (
+            self._held
+            or self._refusal is not None
+            or adds.outstanding >= self._outstanding_max
+            or adds.outstanding_bytes >= self._outstanding_bytes_max
+        ):
+            return self._append_later([payload], 1, one=True)
         entry_id = self._next_entry_id
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = self._pushed_length + len(payload)
@@ -127,20 +143,28 @@ class LedgerWriter:
     def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
 
+        Entries are read from ``payloads`` as there is room for them, so a generator may give any number.  Those of a
+        list or a tuple are checked before the first one is sent.
+
         :param payloads: one for each entry, as for :meth:`append`; without any, the range is empty
-        :raises BookKeeperError: the errors of :meth:`append`; a prefix of the entries may have been stored, but for
-            InvalidArgument and TooManyOutstandingAdds, which store nothing
+        :raises InvalidArgument: as of :meth:`append`; nothing is stored of a list or a tuple, and the entries before it
+            of any other iterable; the same holds for what the iterable itself raises
+        :raises TooManyOutstandingAdds: nothing is stored
+        :raises BookKeeperError: the other errors of :meth:`append`; a prefix of the entries may have been stored
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
+        checked = (
+            payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self._checked(payload)
+            for payload in payloads
+        )
+        if not isinstance(payloads, Sequence):
+            return self._append_later(checked, 1, one=False)
         try:
-            checked = [
-                payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self._checked(payload)
-                for payload in payloads
-            ]
+            found = list(checked)
         except InvalidArgument as error:
             return fail(error)
-        return self._append_later(checked, one=False)
+        return self._append_later(found, len(found), one=False)
 
     def force(self) -> Deferred[None]:
         """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
@@ -185,49 +209,94 @@ class LedgerWriter:
 
     # Appends that cannot be sent at once -----------------------------------------------------------------------------
 
-    def _append_later(self, payloads: Sequence[bytes], one: bool) -> Deferred[Any]:
+    def _append_later(self, payloads: Iterable[bytes], count: int, one: bool) -> Deferred[Any]:
         if self._refusal is not None:
             return fail(self._refusal)
         if self._adds.error is not None:
             return fail(self._adds.error)
-        first = self._next_entry_id + len(self._held)
-        if not payloads:
-            return succeed(range(first, first))
-        if len(self._held) >= self._outstanding_max:
+        if self._held_count >= self._outstanding_max:
             return fail(
                 TooManyOutstandingAdds(
-                    f"ledger {ledger_name(self.ledger_id)}: {len(self._pending)} appends are on their way and "
-                    f"{len(self._held)} held back; wait for some, or "
+                    f"ledger {ledger_name(self.ledger_id)}: {self._adds.outstanding} appends are on their way and "
+                    f"{self._held_count} held back; wait for some, or "
                     f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
                 )
             )
-        deferred: Deferred[Any] = Deferred()
-        result = first if one else range(first, first + len(payloads))
-        self._held.extend((payload, None, None) for payload in payloads[:-1])
-        self._held.append((payloads[-1], deferred, result))
+        held = HeldAppends(payloads, count, one)
+        if held.error is not None:
+            return fail(held.error)
+        if held.empty:
+            first = self._next_entry_id + self._held_count
+            return succeed(range(first, first))
+        self._held.append(held)
+        self._held_count += count
         self._adds.on_progress = self._release
         self._release()
-        return deferred
+        return held.deferred
 
     def _release(self) -> None:
         """Send appends held back, or fail them if this writer has failed."""
-        held, adds = self._held, self._adds
+        adds = self._adds
         if adds.error is not None:
-            failed = [deferred for _, deferred, _ in held if deferred is not None]
-            held.clear()
+            failed, self._held_count = list(self._held), 0
+            self._held.clear()
             adds.on_progress = None
-            for deferred in failed:
-                deferred.errback(adds.error)
+            for held in failed:
+                held.deferred.errback(adds.error)
             return
-        while held and len(self._pending) < self._outstanding_max:
-            payload, deferred_or_none, result = held.popleft()
-            entry_id = self._next_entry_id
-            self._next_entry_id = entry_id + 1
-            self._pushed_length += len(payload)
-            entry = self._seal(self.ledger_id, entry_id, adds.last_add_confirmed, self._pushed_length, payload)
-            adds.push(entry_id, entry, self._pushed_length, deferred_or_none, result)
-        if not held:
+        if self._releasing:
+            return
+        self._releasing = True
+        try:
+            while self._held and adds.error is None:
+                count = self._outstanding_max - adds.outstanding
+                size = self._outstanding_bytes_max - adds.outstanding_bytes
+                if count <= 0 or size <= 0:
+                    return
+                self._send(self._held[0], min(count, RUN_COUNT_MAX), min(size, RUN_SIZE_MAX))
+        finally:
+            self._releasing = False
+        if not self._held:
             adds.on_progress = None
+
+    def _send(self, held: HeldAppends, count: int, size: int) -> None:
+        """Send the next payloads of ``held``."""
+        payloads = held.take(count, size)
+        if self._adds.error is not None:
+            return
+        adds, first, before = self._adds, self._next_entry_id, self._pushed_length
+        if held.first is None:
+            held.first = first
+        self._next_entry_id = first + len(payloads)
+        self._pushed_length = before + sum(map(len, payloads))
+        entries = self._digest.seal_run(self.ledger_id, first, adds.last_add_confirmed, before, payloads)
+        deferred, result = None, None
+        if held.empty:
+            self._held.popleft()
+            self._held_count -= held.count
+            if held.error is None:
+                deferred, result = held.deferred, held.result(first + len(payloads) - 1)
+        if adds.takes_runs and len(entries) > 1:
+            adds.push_run(first, entries, self._pushed_length, deferred, result)
+        else:
+            self._push_each(first, entries, payloads, before, deferred, result)
+        if held.error is not None:
+            held.deferred.errback(held.error)
+
+    def _push_each(
+        self,
+        first: int,
+        entries: Sequence[bytes],
+        payloads: Sequence[bytes],
+        length: int,
+        deferred: Deferred[Any] | None,
+        result: Any,
+    ) -> None:
+        last = first + len(entries) - 1
+        for entry_id, entry, payload in zip(range(first, last + 1), entries, payloads, strict=True):
+            length += len(payload)
+            is_last = entry_id == last
+            self._adds.push(entry_id, entry, length, deferred if is_last else None, result)
 
     def _checked(self, payload: Any) -> bytes:
         if not isinstance(payload, (bytes, bytearray, memoryview)):
@@ -253,7 +322,7 @@ class LedgerWriter:
     async def _close(self) -> None:
         if self._refusal is None:
             self._refusal = LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it")
-        while self._pending or self._held:
+        while self._adds.outstanding or self._held:
             # The callback of an append may call close() when none is pending and the held ones are not sent yet.
             self._release()
             await self._adds.when_fewer(1)

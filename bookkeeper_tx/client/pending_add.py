@@ -1,10 +1,12 @@
 """An entry that waits for its ack quorum, and the places of the ensemble that it is sent to."""
 
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 
@@ -37,6 +39,8 @@ class PendingAdd:
 
     __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
 
+    count = 1
+
     def __init__(
         self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Deferred[Any] | None, result: Any
     ) -> None:
@@ -49,3 +53,86 @@ class PendingAdd:
         self.refused = 0
         self.deferred = deferred
         self.result = result
+
+    @property
+    def size(self) -> int:
+        """Bytes of the entry."""
+        return len(self.entry)
+
+
+class PendingRun:
+    """Consecutive entries on their way to every bookie of an ensemble that is not striped: one object for all.
+
+    They are confirmed together, when the ack quorum has acknowledged all of them.  A run of which an add fails, or
+    whose ensemble changes, is split into its entries.
+    """
+
+    __slots__ = (
+        "acknowledged",
+        "deferred",
+        "entries",
+        "entry_id",
+        "first",
+        "length",
+        "missing",
+        "parts",
+        "refused",
+        "result",
+        "size",
+    )
+
+    def __init__(
+        self,
+        first: int,
+        entries: Sequence[bytes],
+        length: int,
+        missing: int,
+        deferred: Deferred[Any] | None,
+        result: Any,
+    ) -> None:
+        self.first = first
+        self.entries = entries
+        self.entry_id = first + len(entries) - 1
+        """Id of the last entry."""
+        self.length = length
+        """Payload bytes of the ledger up to the last entry."""
+        self.size = sum(map(len, entries))
+        """Bytes of the entries."""
+        self.missing = missing
+        """Bookies that have not acknowledged all entries yet, up to the ack quorum."""
+        self.acknowledged = 0
+        self.refused = 0
+        self.deferred = deferred
+        self.result = result
+        self.parts: tuple[PendingAdd, ...] = ()
+        """The entries, each by itself, after the run was split."""
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self.entries)
+
+    @property
+    def entry(self) -> bytes:
+        """The last entry."""
+        return self.entries[-1]
+
+    def split(self) -> Sequence[PendingAdd]:
+        """Return the entries, each by itself; the last one has the Deferred."""
+        adds: list[PendingAdd] = []
+        for entry_id, entry in enumerate(self.entries, self.first):
+            length = V1.metadata.unpack_fixed(entry)[-1]
+            ends = (self.deferred, self.result) if entry_id == self.entry_id else (None, None)
+            add = PendingAdd(entry_id, entry, length, self.missing, *ends)
+            add.acknowledged = self.acknowledged
+            adds.append(add)
+        self.deferred = None
+        self.parts = tuple(adds)
+        return self.parts
+
+    def lacking(self, acknowledged: Collection[int] | None) -> Sequence[PendingAdd]:
+        """Return the parts that are not among the entries ``acknowledged``."""
+        return [add for add in self.parts if not acknowledged or add.entry_id not in acknowledged]
+
+
+Pending: TypeAlias = PendingAdd | PendingRun

@@ -6,7 +6,7 @@ the bookie publishes.  If it publishes nothing, the client sends a harmless read
 connection of its own: the answer of a bookie that knows scopes repeats the scope.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -72,6 +72,12 @@ class ScopedChannel:
         self._when_known(
             done, lambda: channel.add_entry(ledger_id, entry_id, entry, master_key, done, flags, deferred_sync)
         )
+
+    def add_entries(
+        self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, done: Done
+    ) -> None:
+        channel = self._channel
+        self._when_known(done, lambda: channel.add_entries(ledger_id, first_entry_id, entries, master_key, done))
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None

@@ -142,6 +142,23 @@ class EntryDigest:
             metadata = V2.metadata.pack_fixed(self._flags, *ids, last_add_confirmed, length)
         return metadata + self._compute(metadata, payload) + payload
 
+    def seal_run(
+        self, ledger_id: int, first: int, last_add_confirmed: int, length: int, payloads: Iterable[bytes]
+    ) -> list[bytes]:
+        """Return the entries ``first``, … with ``payloads``; ``length`` is that of the ledger before them, in bytes."""
+        entries: list[bytes] = []
+        if ledger_id >= SCOPED_MIN:
+            for entry_id, payload in enumerate(payloads, first):
+                length += len(payload)
+                entries.append(self.seal(ledger_id, entry_id, last_add_confirmed, length, payload))
+            return entries
+        pack, compute = ENTRY_METADATA.pack_fixed, self._compute
+        for entry_id, payload in enumerate(payloads, first):
+            length += len(payload)
+            metadata = pack(ledger_id, entry_id, last_add_confirmed, length)
+            entries.append(metadata + compute(metadata, payload) + payload)
+        return entries
+
     def seal_last_add_confirmed(self, ledger_id: int, last_add_confirmed: int) -> bytes:
         """Return the body of a WRITE_LAC request."""
         if ledger_id < SCOPED_MIN:

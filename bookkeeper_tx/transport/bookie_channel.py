@@ -1,6 +1,6 @@
 """All requests to one bookie, and the choice of a connection for each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred, gatherResults
@@ -102,6 +102,17 @@ class BookieChannel:
             return
         arguments = (ledger_id, entry_id, entry, master_key, flags)
         self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
+
+    def add_entries(
+        self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, done: Done
+    ) -> None:
+        """Add consecutive ``entries``, as sealed by a digest, over V2.
+
+        Completes once: with None when all are acknowledged, or with the first error and the ids of the entries that
+        were acknowledged before it.
+        """
+        arguments = (ledger_id, first_entry_id, entries, master_key)
+        self._send(self._main, "add_entries", self._config.add_timeout_s, done, *arguments)
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None

@@ -3,7 +3,7 @@
 They behave as Java's bookies do (fencing, keys, absence, the batch algorithm), at once and durably.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -182,6 +182,25 @@ class PuppetChannel:
     @property
     def interruptions(self) -> int:
         return self._bookie.interruptions
+
+    def add_entries(self, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes, done: Any) -> None:
+        """Add each entry by itself, and complete as a connection does: with all, or with the first error."""
+        acknowledged: set[int] = set()
+        failed: list[Any] = []
+
+        def added(entry_id: int, error: Any, _: Any) -> None:
+            if failed:
+                return
+            if error is not None:
+                failed.append(error)
+                done(error, acknowledged)
+                return
+            acknowledged.add(entry_id)
+            if len(acknowledged) == len(entries):
+                done(None, None)
+
+        for entry_id, entry in enumerate(entries, first):
+            self.add_entry(ledger_id, entry_id, entry, master_key, partial(added, entry_id))
 
     def add_entry(
         self,

@@ -16,7 +16,9 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation
+from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code, uneven_replies
+from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun, BulkAdds
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_OVERHEAD,
@@ -61,6 +63,7 @@ class V2ClientConnection(ClientConnection):
         # A batch reply may exceed the limit that the bookie counts by its header.
         self._frames.frame_size_max += BATCH_READ_REPLY.size
         self._adds = Correlation()
+        self._bulk_adds = BulkAdds()
         self._reads = Correlation()
         """Adds and single reads, each by the bytes of ledger id and entry id, which request and reply share."""
         self._ranges: dict[int, list[RangeRead]] = {}
@@ -91,6 +94,20 @@ class V2ClientConnection(ClientConnection):
         self._adds.add(entry[:_IDS_SIZE], token, deadline)
         self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
         self._outgoing.append(entry)
+
+    def add_entries(
+        self, token: Any, deadline: float, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes
+    ) -> None:
+        """Ask to add consecutive ``entries``, as sealed by a digest; completes once.
+
+        That is with None when all are acknowledged; or with the first error, and then with the ids of the entries that
+        were acknowledged before it.
+        """
+        if ledger_id >= SCOPED_MIN:
+            self._refused.append((token, out_of_reach(ledger_id), frozenset()))
+            return
+        self._bulk_adds.add(ledger_id, AddRun(token, deadline, first, len(entries)))
+        self._outgoing.append(add_requests(master_key, entries))
 
     def read_entry(
         self,
@@ -161,7 +178,8 @@ class V2ClientConnection(ClientConnection):
 
     def receive(self, data: bytes) -> list[Completion]:
         done = self._undelivered
-        self.answered = self._adds.answered = self._reads.answered = self._batches.answered = None
+        self.answered = self._adds.answered = self._bulk_adds.answered = None
+        self._reads.answered = self._batches.answered = None
         try:
             buffer = self._frames.feed(data)
             position, end = 0, len(buffer)
@@ -173,7 +191,8 @@ class V2ClientConnection(ClientConnection):
             self._frames.keep(buffer, position)
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
-        self.answered = self.answered or self._adds.answered or self._reads.answered or self._batches.answered
+        answered = (each.answered for each in (self._adds, self._bulk_adds, self._reads, self._batches))
+        self.answered = self.answered or next(filter(None, answered), None)
         self._undelivered = []
         return done
 
@@ -196,10 +215,26 @@ class V2ClientConnection(ClientConnection):
     def _read_adds(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         """Read the replies to adds at ``start``, of any ledgers, as long as they are alike but for their ids."""
         stride = frame_end - start
+        if self._bulk_adds:
+            return self._read_bulk(buffer, start, end, stride, done)
         after = start + stride * equal_frames(buffer, start, stride, (end - start) // stride, _REPLY_IDS_AT)
         ids = [buffer[at : at + _IDS_SIZE] for at in range(start + _REPLY_IDS_AT, after, stride)]
         done += self._adds.completions(ids, error_of_code(_unpack_reply_head(buffer, start)[2]))
         return after
+
+    def _read_bulk(self, buffer: bytes, start: int, end: int, stride: int, done: list[Completion]) -> int:
+        """Read the replies to adds of consecutive entries of one ledger at ``start``."""
+        _, _, status, ledger_id, first = _unpack_reply(buffer, start)
+        count = (end - start) // stride
+        if count > 1:
+            count = consecutive_frames(buffer, start, stride, count, ADD_REPLY.offsets["entry_id"], first)
+        error = error_of_code(status)
+        others = self._bulk_adds.take(ledger_id, range(first, first + count), error, done)
+        at = start + _REPLY_IDS_AT
+        starts = [at + (entry_id - first) * stride for entry_id in others]
+        if starts:
+            done += self._adds.completions([buffer[each : each + _IDS_SIZE] for each in starts], error)
+        return start + count * stride
 
     def _read_entries(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         """Read the good replies at ``start``, of any ledgers and sizes; return where the next other one starts."""
@@ -301,12 +336,13 @@ class V2ClientConnection(ClientConnection):
 
     @property
     def waiting(self) -> bool:
-        return bool(self._adds or self._reads or self._ranges or self._batches or self._refused)
+        return bool(self._adds or self._bulk_adds or self._reads or self._ranges or self._batches or self._refused)
 
     def expire(self, now: float) -> list[Completion]:
         error = RequestTimedOut()
         done, self._refused = self._refused, []
         done += [(token, error, None) for token in self._adds.expire(now) + self._reads.expire(now)]
+        done += self._bulk_adds.expire(now, error)
         done += [(waiting[0], error, None) for waiting in self._batches.expire(now)]
         for ledger_id, ranges in list(self._ranges.items()):
             done += [waiting.completion(error) for waiting in ranges if waiting.deadline <= now]
@@ -316,6 +352,7 @@ class V2ClientConnection(ClientConnection):
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         done = self._undelivered + self._refused
         self._undelivered, self._refused = [], []
+        done += self._bulk_adds.fail_all(error)
         return done + [(token, error, None) for token in self._take_all()]
 
     def _take_all(self) -> Iterator[Any]:

@@ -1,0 +1,57 @@
+"""Appends that a writer has taken, and cannot send yet: payloads that are read as there is room for them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+
+class HeldAppends:
+    """The payloads of one call, and what its caller waits for.
+
+    At most one payload is held besides what the caller holds: the others are in ``payloads``, which may make them as
+    they are read.
+    """
+
+    __slots__ = ("_next", "_payloads", "count", "deferred", "error", "first", "one")
+
+    def __init__(self, payloads: Iterable[bytes], count: int, one: bool) -> None:
+        self.deferred: Deferred[Any] = Deferred()
+        self.one = one
+        """Whether the caller waits for one id, not for a range of ids."""
+        self.first: int | None = None
+        """Id of the first entry, once it is sent."""
+        self.count = count
+        """How many of the payloads that a writer holds back it counts for this call."""
+        self.error: Exception | None = None
+        """What ``payloads`` raised."""
+        self._payloads: Iterator[bytes] = iter(payloads)
+        self._next = self._read()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left to send."""
+        return self._next is None
+
+    def take(self, count: int, size: int) -> list[bytes]:
+        """Take the next payloads, up to ``count`` and up to ``size`` bytes, but at least one."""
+        taken: list[bytes] = []
+        payload, read = self._next, self._read
+        while payload is not None and (not taken or (len(taken) < count and size >= len(payload))):
+            taken.append(payload)
+            size -= len(payload)
+            payload = read()
+        self._next = payload
+        return taken
+
+    def result(self, last: int) -> int | range:
+        """Return what the caller gets when ``last`` is the id of the last entry."""
+        first = last if self.first is None else self.first
+        return last if self.one else range(first, last + 1)
+
+    def _read(self) -> bytes | None:
+        try:
+            return next(self._payloads, None)
+        except Exception as error:
+            self.error = error
+            return None

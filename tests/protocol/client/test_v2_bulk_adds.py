@@ -1,0 +1,105 @@
+"""Adds of consecutive entries that complete as one, over V2."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, RequestTimedOut
+from bookkeeper_tx.protocol.bookie import v2
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
+from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun
+from protocol_specs.fields import FRAME_SIZE_MAX
+from protocol_specs.wire import status as statuses
+from tests.bookie.seams import KEY, entry
+
+LEDGER, OTHER = 7, 8
+
+
+def reply(entry_id: int, status: Any = statuses.EOK, ledger_id: int = LEDGER) -> bytes:
+    head = (24).to_bytes(4, "big") + (0x02010000).to_bytes(4, "big") + status.v2.to_bytes(4, "big")
+    return head + ledger_id.to_bytes(8, "big") + entry_id.to_bytes(8, "big")
+
+
+def client_of(*counts: int) -> V2ClientConnection:
+    """Return a client that has asked for runs of so many entries, one after another, the first with token 0."""
+    client, first = V2ClientConnection(FRAME_SIZE_MAX), 0
+    for token, count in enumerate(counts):
+        client.add_entries(token, 5.0 + token, LEDGER, first, [entry(first + i) for i in range(count)], KEY)
+        first += count
+    return client
+
+
+@pytest.mark.parametrize("sizes", [[41] * 20, [41, 60, 41, 70]])
+def test_the_requests_are_those_of_single_adds(sizes: list[int]) -> None:
+    bulk, single = V2ClientConnection(FRAME_SIZE_MAX), V2ClientConnection(FRAME_SIZE_MAX)
+    entries = [entry(5 + i, size) for i, size in enumerate(sizes)]
+    bulk.add_entries("run", 1.0, LEDGER, 5, entries, KEY)
+    for entry_id, each in enumerate(entries, 5):
+        single.add_entry(entry_id, 1.0, LEDGER, entry_id, each, KEY)
+    data = bulk.data_to_send()
+    assert data == single.data_to_send()
+    [request] = ServerConnection().receive(data)
+    assert isinstance(request, v2.AddRequests)
+    assert bulk.receive(request.replies(statuses.EOK)) == [("run", None, None)]
+    assert not bulk.waiting
+
+
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=4),
+    st.data(),
+)
+def test_each_run_completes_once_with_its_last_answer_or_its_first_error(
+    counts: list[int], data: st.DataObject
+) -> None:
+    """Replies come in any order, cut anywhere; some say an error, and some come twice."""
+    client, total = client_of(*counts), sum(counts)
+    refused = data.draw(st.sets(st.integers(0, total - 1), max_size=2))
+    order = data.draw(st.permutations(range(total))) if data.draw(st.booleans()) else list(range(total))
+    order = [*order, *data.draw(st.lists(st.integers(0, total - 1), max_size=3))]
+    stream = b"".join(reply(each, statuses.EFENCED if each in refused else statuses.EOK) for each in order)
+    cut = data.draw(st.integers(0, len(stream)))
+    done = client.receive(stream[:cut]) + client.receive(stream[cut:])
+    assert sorted(token for token, _, _ in done) == list(range(len(counts)))
+    first = 0
+    for token, count in enumerate(counts):
+        entries = set(range(first, first + count))
+        [(error, value)] = [each[1:] for each in done if each[0] == token]
+        answered = order[: min((order.index(each) for each in refused & entries), default=len(order))]
+        if refused & entries:
+            assert (type(error), value) == (LedgerFenced, entries & set(answered))
+        else:
+            assert (error, value) == (None, None)
+        first += count
+    assert not client.waiting
+
+
+def test_single_adds_are_answered_beside_runs() -> None:
+    client = client_of(3)
+    client.add_entry("single", 9.0, LEDGER, 3, entry(3), KEY)
+    client.add_entry("other", 9.0, OTHER, 0, entry(0, ledger_id=OTHER), KEY)
+    stream = b"".join([*map(reply, range(4)), reply(0, ledger_id=OTHER), reply(9)])
+    assert client.receive(stream) == [(0, None, None), ("single", None, None), ("other", None, None)]
+    assert not client.waiting
+
+
+def test_what_is_overdue_says_what_was_acknowledged() -> None:
+    client = client_of(3, 2)
+    assert client.receive(reply(0) + reply(2)) == []
+    [(token, error, acknowledged)] = client.expire(5.5)
+    assert (token, type(error), acknowledged) == (0, RequestTimedOut, {0, 2})
+    assert client.receive(reply(1)) == []
+    lost = BookieUnavailable()
+    assert client.fail_all(lost) == [(1, lost, frozenset())]
+    assert client.fail_all(lost) == []
+
+
+def test_an_answer_that_comes_twice_counts_once() -> None:
+    run = AddRun("token", 1.0, 0, 3)
+    assert not run.take(range(1))
+    assert not run.take(range(1))
+    assert not run.take(range(2, 9))
+    assert run.acknowledged == {0, 2}
+    assert run.take(range(1, 2))
