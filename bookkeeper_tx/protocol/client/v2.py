@@ -1,7 +1,6 @@
 """Protocol version V2 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
@@ -16,6 +15,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation
+from bookkeeper_tx.protocol.client.range_reads import RangeReads
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code, uneven_replies
 from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun, BulkAdds
@@ -66,7 +66,7 @@ class V2ClientConnection(ClientConnection):
         self._bulk_adds = BulkAdds()
         self._reads = Correlation()
         """Adds and single reads, each by the bytes of ledger id and entry id, which request and reply share."""
-        self._ranges: dict[int, list[RangeRead]] = {}
+        self._ranges = RangeReads()
         self._batches = Correlation()
         self._refused: list[Completion] = []
         """Requests about ledgers that V2 cannot name."""
@@ -134,8 +134,7 @@ class V2ClientConnection(ClientConnection):
             self._refuse(token, ledger_id)
             return
         count = last - first + 1
-        whole = RangeRead(token, deadline, ledger_id, first, count, size_max)
-        self._ranges.setdefault(ledger_id, []).append(whole)
+        self._ranges.add(RangeRead(token, deadline, ledger_id, first, count, size_max))
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, _READ_HEADER, ledger_id, first)
         self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
 
@@ -178,8 +177,9 @@ class V2ClientConnection(ClientConnection):
 
     def receive(self, data: bytes) -> list[Completion]:
         done = self._undelivered
-        self.answered = self._adds.answered = self._bulk_adds.answered = None
-        self._reads.answered = self._batches.answered = None
+        tables = (self._adds, self._bulk_adds, self._reads, self._ranges, self._batches)
+        for table in tables:
+            table.answered = None
         try:
             buffer = self._frames.feed(data)
             position, end = 0, len(buffer)
@@ -191,8 +191,7 @@ class V2ClientConnection(ClientConnection):
             self._frames.keep(buffer, position)
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
-        answered = (each.answered for each in (self._adds, self._bulk_adds, self._reads, self._batches))
-        self.answered = self.answered or next(filter(None, answered), None)
+        self.answered = next((each.answered for each in tables if each.answered is not None), None)
         self._undelivered = []
         return done
 
@@ -274,7 +273,7 @@ class V2ClientConnection(ClientConnection):
 
     def _complete_reads(self, run: EntryRun, done: list[Completion]) -> None:
         if not self._reads:
-            self._take(run, done)
+            self._ranges.take(run, done)
             return
         entry_id = run.first_entry_id
         for at in run.offsets[:-1]:
@@ -282,27 +281,8 @@ class V2ClientConnection(ClientConnection):
             if token is not None:
                 done.append((token, None, run.entry(entry_id)))
             else:
-                self._take(run.part(entry_id, entry_id), done)
+                self._ranges.take(run.part(entry_id, entry_id), done)
             entry_id += 1
-
-    def _take(self, run: EntryRun, done: list[Completion]) -> None:
-        for waiting in self._ranges.get(run.ledger_id, ()):
-            if waiting.first <= run.first_entry_id <= waiting.last:
-                self.answered = waiting.deadline
-            waiting.take(run)
-        self._complete_ranges(run.ledger_id, done)
-
-    def _complete_ranges(self, ledger_id: int, done: list[Completion]) -> None:
-        ranges = self._ranges.get(ledger_id, ())
-        if any(waiting.complete for waiting in ranges):
-            done += [waiting.completion() for waiting in ranges if waiting.complete]
-            self._keep_ranges(ledger_id, [waiting for waiting in ranges if not waiting.complete])
-
-    def _keep_ranges(self, ledger_id: int, ranges: list[RangeRead]) -> None:
-        if ranges:
-            self._ranges[ledger_id] = ranges
-        else:
-            self._ranges.pop(ledger_id, None)
 
     def _refuse_read(self, ids: bytes, status: int, done: list[Completion]) -> None:
         token = self._reads.pop(ids)
@@ -312,10 +292,7 @@ class V2ClientConnection(ClientConnection):
             done.append((token, error, None))
             return
         ledger_id, entry_id = _unpack_ids(ids)
-        for waiting in self._ranges.get(ledger_id, ()):
-            self.answered = waiting.deadline
-            waiting.refuse(entry_id, error)
-        self._complete_ranges(ledger_id, done)
+        self._ranges.refuse(ledger_id, entry_id, error, done)
 
     def _read_batch(self, buffer: bytes, start: int, frame_end: int, status: int, done: list[Completion]) -> None:
         if frame_end - start < BATCH_READ_REPLY.size:
@@ -344,9 +321,7 @@ class V2ClientConnection(ClientConnection):
         done += [(token, error, None) for token in self._adds.expire(now) + self._reads.expire(now)]
         done += self._bulk_adds.expire(now, error)
         done += [(waiting[0], error, None) for waiting in self._batches.expire(now)]
-        for ledger_id, ranges in list(self._ranges.items()):
-            done += [waiting.completion(error) for waiting in ranges if waiting.deadline <= now]
-            self._keep_ranges(ledger_id, [waiting for waiting in ranges if waiting.deadline > now])
+        done += self._ranges.expire(now, error)
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
@@ -360,9 +335,7 @@ class V2ClientConnection(ClientConnection):
         yield from self._reads.take_all()
         for token, _, _ in self._batches.take_all():
             yield token
-        ranges, self._ranges = self._ranges, {}
-        for waiting in chain.from_iterable(ranges.values()):
-            yield waiting.token
+        yield from self._ranges.take_all()
 
 
 def out_of_reach(ledger_id: int) -> IllegalOperation:
