@@ -53,8 +53,8 @@ class ClientConfig:
     outstanding_reads_max: int = field(default=2_000, validator=ge(1))
     """Entries that one range read asks for at a time."""
     read_bytes_max: int = field(default=64 * MIB, validator=ge(MIB))
-    """Bytes that a read holds besides its result, and an iteration (``entries``, ``tail``) besides what it has given,
-    copies included.  One entry is read at a time if it is larger than that."""
+    """Bytes that a read holds besides its result, and an iteration (``entries``, ``tail``) ahead of its caller, copies
+    included.  One entry is read at a time if it is larger than that."""
     batch_read_enabled: bool = True
     """Whether reads may use batch read (BP-62); when False every read is made of single reads."""
     batch_read_count: int = field(default=100, validator=ge(1))

@@ -13,7 +13,7 @@ LARGE_ENTRY = 4096
 
 
 def without_payloads(run: EntryRun) -> EntryRun:
-    """Return what :class:`LedgerEntries` needs of ``run`` besides its payloads."""
+    """Return the part of ``run`` that :class:`LedgerEntries` needs besides its payloads."""
     if run.size < LARGE_ENTRY * run.count:
         return run
     size = format_of(run.ledger_id).metadata.size

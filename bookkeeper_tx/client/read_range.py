@@ -18,7 +18,7 @@ REQUEST_SIZE_MAX = 1024 * 1024
 """Bytes that one request aims at."""
 
 REQUEST_SHARE = 4
-"""A request aims at this part of what may be in flight: some on the link, one at the bookie, one taken in here."""
+"""A request aims at this part of the bytes in flight: some on the link, one at the bookie, one taken in here."""
 
 REQUESTS_MAX = 16
 """Requests in flight, however small they are."""
@@ -69,8 +69,8 @@ class _Part:
 class RangeRead:
     """One range read under way.
 
-    :meth:`whole` gives the whole range, :meth:`piece` what there is of it, again and again.  With ``held_max``, no more
-    is asked for while so many bytes are in flight or wait to be taken.
+    :meth:`whole` gives the whole range, :meth:`piece` the next entries that are there, again and again.  With
+    ``held_max``, no more is asked for while so many bytes are in flight or wait to be taken.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RangeRead:
         self._taker: Deferred[LedgerEntries] | None = None
         self._takes_whole = False
 
-    # What the caller takes -------------------------------------------------------------------------------------------
+    # For the caller ---------------------------------------------------------------------------------------------------
 
     def whole(self) -> "Deferred[LedgerEntries]":
         """Fire with the whole range, or with the first error."""
@@ -134,7 +134,7 @@ class RangeRead:
         return taker
 
     def _give(self) -> None:
-        """Fire the Deferred that waits, if what it waits for is there."""
+        """Fire the Deferred that waits, if its entries are there."""
         taker = self._taker
         if taker is None:
             return
@@ -163,7 +163,7 @@ class RangeRead:
         self._held -= size
         return LedgerEntries(self._reader.ledger_id, first, payloads, runs)
 
-    # What is asked for -----------------------------------------------------------------------------------------------
+    # Requests ---------------------------------------------------------------------------------------------------------
 
     @property
     def _more_to_ask(self) -> bool:
@@ -238,7 +238,7 @@ class RangeRead:
         self._give()
 
     def _end_before(self, entry_id: int, error: BookKeeperError | None) -> None:
-        """Read only what is before ``entry_id``, which cannot be read; ``error`` follows it."""
+        """Read only the entries before ``entry_id``, which cannot be read; ``error`` follows them."""
         if entry_id <= self._last:
             self._error = error
             self._last = entry_id - 1

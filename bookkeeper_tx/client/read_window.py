@@ -1,4 +1,4 @@
-"""How much a reader asks for at a time: bytes in flight that follow what the link brings (docs/guides/client.md)."""
+"""How much a reader asks for at a time: as many bytes in flight as the link soon brings (docs/guides/client.md)."""
 
 from collections import deque
 
@@ -17,13 +17,13 @@ FAR_SIZE_MAX = 16 * 1024 * 1024
 """Bytes in flight at most: a gigabit with a round trip of a tenth of a second."""
 
 SPAN_S = 0.25
-"""What is in flight is what the link brings in this time, or in two round trips if these take longer."""
+"""As much is in flight as the link brings in this time, or in two round trips if these take longer."""
 
 TIMEOUT_SHARE = 4
-"""What is in flight takes at most this part of a time-out."""
+"""The bytes in flight take at most this part of a time-out."""
 
 COPIES = 4
-"""How often a byte may be in memory: as it was received, in its run, as a payload, and in what the caller holds."""
+"""How often a byte may be in memory: as it came, in its run, as a payload, and in the caller's piece."""
 
 RATES_KEPT = 8
 """Answers that tell how fast the link is: the fastest counts, since a bookie may be slow and a request small."""
@@ -45,7 +45,7 @@ class Asked:
 
 
 class ReadWindow:
-    """The bytes that all range reads of one handle have in flight, and what their answers tell of link and entries.
+    """The bytes that all range reads of one handle have in flight, and the speed and sizes learnt from their answers.
 
     The speed of the link is measured from the delivery before a request was sent to the delivery of its answer, so that
     neither pauses of the reader nor answers that come at once count.  The time is an argument.

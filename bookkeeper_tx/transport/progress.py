@@ -1,11 +1,11 @@
-"""Which requests of a connection are overdue: those for whose answer nothing happens (docs/guides/client.md)."""
+"""Which requests of a connection are overdue: those for which nothing goes on (docs/guides/client.md)."""
 
 from collections import deque
 from math import inf, nextafter
 
 
 class Progress:
-    """Judges the requests of one connection by their deadlines, and by what the connection has brought lately.
+    """Judges the requests of one connection by their deadlines, and by the bytes that came lately.
 
     A bookie answers roughly in the order of the requests.  So an answer is progress for the request that it answers,
     and for all those after it, which are known by their later deadlines.  It says nothing about an earlier request,

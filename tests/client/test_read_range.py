@@ -1,4 +1,4 @@
-"""Range reads: the bytes in flight, and what is held, whatever the size of entries."""
+"""Range reads: the bytes in flight and the bytes held, whatever the size of entries."""
 
 import re
 from typing import Any
@@ -202,7 +202,7 @@ def test_what_is_held_for_a_caller_who_takes_nothing_is_bounded(size: int) -> No
     link.result(first)
     link.run()
     came = sum(link.expected(each) for each in link.bookie.requests)
-    assert came <= 2.5 * MIB + 2 * size, "what was given, and what is ahead of it"
+    assert came <= 2.5 * MIB + 2 * size, "the piece that was given, and those ahead of it"
     assert came < entries * size, "there is more"
 
 

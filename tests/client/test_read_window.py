@@ -1,4 +1,4 @@
-"""How much a reader asks for, from what its answers tell of the link."""
+"""How much a reader asks for, by the answers so far."""
 
 import pytest
 

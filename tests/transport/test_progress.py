@@ -1,4 +1,4 @@
-"""Which requests are overdue, by their deadlines and by what has come."""
+"""Which requests are overdue, by their deadlines and by the bytes that came."""
 
 from math import inf, nextafter
 

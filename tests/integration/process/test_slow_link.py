@@ -15,7 +15,7 @@ from tests.integration.support.slow_link import LinkedStore, SlowLink
 RATE = 2e6
 TIMEOUT_S = 1.5
 ENTRIES = 60
-"""6 MB: what the link brings in twice the time-out."""
+"""6 MB: the link takes twice the time-out for them."""
 
 PAYLOADS = patterns(ENTRIES, 100_000)
 

@@ -80,14 +80,14 @@ class Flow:
 
 
 class End(Protocol):
-    """One end of a flow: what comes in here goes over the link, and out at the other end."""
+    """One end of a flow: bytes that come in here go over the link, and out at the other end."""
 
     def __init__(self, flow: Flow, frames: Frames) -> None:
         self._flow = flow
         self.frames = frames
         self._queued = 0
         self._early: list[bytes] = []
-        """What came before the other end was connected."""
+        """Bytes that came before the other end was connected."""
 
     def connectionMade(self) -> None:
         early, self._early = self._early, []
