@@ -123,7 +123,11 @@ class BookieConfig:
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
-    """Bytes of adds of all clients that may wait for the journal; then reading from clients pauses."""
+    """Bytes of requests of all clients that may wait for the journal; later ones are held back."""
+    held_bytes_per_connection_max: int = field(default=1 * MIB, validator=gt(0))
+    """Bytes of one client's requests that are held back; then nothing is read from the client."""
+    held_bytes_max: int = field(default=32 * MIB, validator=gt(0))
+    """Bytes of all clients' requests that are held back; then nothing is read from those that send more."""
     long_poll_timeout_max_s: float = field(default=60.0, validator=gt(0))
     """How long a long poll may wait, whatever its client asks for."""
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))

@@ -138,7 +138,6 @@ class BookieService(Service):
         bookie = self._bookie(directories)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
         factory = BookieFactory(connection, bookie.dispatch.serve, security)
-        bookie.dispatch.brake = factory
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()

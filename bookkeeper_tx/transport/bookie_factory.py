@@ -33,18 +33,11 @@ class BookieFactory(Factory):
         return protocol
 
     def pause(self) -> None:
-        """Stop reading from every client."""
+        """Serve no more requests: the bookie stops."""
         if not self._paused:
             self._paused = True
             for protocol in self._protocols:
                 protocol.pause()
-
-    def resume(self) -> None:
-        """Read from every client again."""
-        if self._paused:
-            self._paused = False
-            for protocol in list(self._protocols):
-                protocol.resume()
 
     def disconnect_all(self) -> None:
         """Close every connection once its replies are sent."""

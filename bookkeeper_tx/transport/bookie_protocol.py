@@ -23,6 +23,7 @@ from bookkeeper_tx.protocol.bookie.requests import (
     Buffer,
     ConnectionBroken,
     ConnectionEvent,
+    Continuation,
     Replied,
     Request,
     StartTls,
@@ -75,8 +76,11 @@ class BookieProtocol(Protocol):
         """Whether the TLS handshake is under way: a write would stop its reading, and it would wait for ever."""
         self._handshake_timeout: IDelayedCall | None = None
         self._pauses = 0
+        self._reading_stops = 0
         self._waiting: deque[Request] = deque()
         """Requests that were read; served in this order while nobody asks for a pause."""
+        self._continuations: deque[Request] = deque()
+        """Rests of requests that have waited; served before them."""
         self._serving = False
         self._held: list[Buffer] = []
         """Replies to requests that were read together, to be sent together."""
@@ -99,7 +103,7 @@ class BookieProtocol(Protocol):
         self.transport.setTcpNoDelay(True)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
-        if self._pauses:
+        if self._reading_stops:
             self.transport.pauseProducing()  # type: ignore[attr-defined]
 
     def _secure(self) -> None:
@@ -135,18 +139,29 @@ class BookieProtocol(Protocol):
             self._serve_waiting()
 
     def serve_next(self, request: Request) -> None:
-        """Serve ``request``, the rest of one, once the client has taken its replies, and before all later requests."""
-        self._waiting.appendleft(request)
-        self._serve_waiting()
+        """Serve ``request``, the rest of one, once the client has taken its replies, and before all later requests.
+
+        Continuations are served in the order in which they come; nothing is served for a client that has gone.
+        """
+        if self.connected_to_client:
+            if type(request) is Continuation:
+                self._continuations.append(request)
+            else:
+                self._waiting.appendleft(request)
+            self._serve_waiting()
+
+    def _drop_waiting(self) -> None:
+        self._waiting.clear()
+        self._continuations.clear()
 
     def _serve_waiting(self) -> None:
         if self._serving:
             return
         self._serving = True
-        waiting = self._waiting
+        waiting, continuations = self._waiting, self._continuations
         try:
-            while waiting and not self._pauses:
-                request = waiting.popleft()
+            while (continuations or waiting) and not self._pauses:
+                request = continuations.popleft() if continuations else waiting.popleft()
                 if isinstance(request, _CONNECTION_EVENTS):
                     self._handle(request)
                 else:
@@ -238,16 +253,25 @@ class BookieProtocol(Protocol):
             self._when_lost.append(function)
 
     def pause(self) -> None:
-        """Stop reading requests until :meth:`resume` is called as often as this method."""
+        """Stop reading and serving requests until :meth:`resume` is called as often as this method."""
         self._pauses += 1
-        if self._pauses == 1 and self.connected_to_client:
-            self.transport.pauseProducing()  # type: ignore[attr-defined]
+        self.stop_reading()
 
     def resume(self) -> None:
         self._pauses -= 1
         if self._pauses == 0 and self.connected_to_client:
             self._serve_waiting()
-        if self._pauses == 0 and self.connected_to_client:
+        self.read_on()
+
+    def stop_reading(self) -> None:
+        """Read no more until :meth:`read_on` is called as often as this method; requests that were read are served."""
+        self._reading_stops += 1
+        if self._reading_stops == 1 and self.connected_to_client:
+            self.transport.pauseProducing()  # type: ignore[attr-defined]
+
+    def read_on(self) -> None:
+        self._reading_stops -= 1
+        if self._reading_stops == 0 and self.connected_to_client:
             self.transport.resumeProducing()  # type: ignore[attr-defined]
 
     def pauseProducing(self) -> None:
@@ -267,7 +291,7 @@ class BookieProtocol(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.connected_to_client = False
-        self._waiting.clear()
+        self._drop_waiting()
         if self._start_tls_failed and not self.peer.secure:
             assert reason.value is not None
             self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason_of(reason.value))
@@ -292,7 +316,7 @@ class BookieProtocol(Protocol):
         """Close the connection once the client has taken its last reply."""
         self._send_held()
         self.connected_to_client = False
-        self._waiting.clear()
+        self._drop_waiting()
         self.disconnect()
 
     def disconnect(self) -> None:
@@ -303,5 +327,5 @@ class BookieProtocol(Protocol):
     def _abort(self) -> None:
         self._send_held()
         self.connected_to_client = False
-        self._waiting.clear()
+        self._drop_waiting()
         self.transport.abortConnection()

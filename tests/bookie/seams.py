@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
+from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
@@ -143,21 +144,27 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.records: list[bytes] = []
         self.waiting: list[tuple[list[bytes], Callable[[BaseException | None], None]]] = []
+        self.on_group_done: Callable[[], None] = lambda: None
 
     @property
     def queued_bytes(self) -> int:
         return sum(len(record) for records, _ in self.waiting for record in records)
 
+    @property
+    def queued_count(self) -> int:
+        return len(self.waiting)
+
     def append(self, records: Sequence[bytes | memoryview], done: Callable[[BaseException | None], None]) -> None:
         self.waiting.append(([bytes(record) for record in records], done))
 
     def sync(self, count: int | None = None, error: BaseException | None = None) -> None:
-        """Finish the oldest ``count`` appends, all by default, with ``error``."""
+        """Finish the oldest ``count`` appends, all by default, as one group, with ``error``."""
         for _ in range(len(self.waiting) if count is None else count):
             records, done = self.waiting.pop(0)
             if error is None:
                 self.records += records
             done(error)
+        self.on_group_done()
 
 
 @define(eq=False)
@@ -168,6 +175,7 @@ class Client:
     statuses: list[Status] = field(factory=list)
     observers: list[tuple[Any, Replied]] = field(factory=list)
     pauses: int = 0
+    reading_stops: int = 0
     rests: list[Any] = field(factory=list)
     """Requests to be served on when the client has taken its replies."""
     connected_to_client: bool = True
@@ -204,10 +212,32 @@ class Client:
     def resume(self) -> None:
         self.pauses -= 1
 
+    def stop_reading(self) -> None:
+        self.reading_stops += 1
+
+    def read_on(self) -> None:
+        self.reading_stops -= 1
+
     def take(self) -> list[Any]:
         """Return the replies since the last call."""
         replies, self.replies = self.replies, []
         return replies
+
+
+class SlowClient(Client):
+    """A client that takes no replies: keeps the requests to be served next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.next: list[Any] = []
+
+    def serve_next(self, request: Any) -> None:
+        self.next.append(request)
+
+    def take_replies(self) -> None:
+        """Serve what was to be served next."""
+        while self.next:
+            self.next.pop(0).go_on()
 
 
 @define
@@ -317,6 +347,11 @@ class BookieInfo:
 
     def reply(self, status: Status, total_bytes: int, free_bytes: int) -> tuple[Any, ...]:
         return status, total_bytes, free_bytes
+
+
+def open_brake() -> Brake:
+    """Make a brake that holds nothing back."""
+    return Brake(lambda _: False, 1, 1)
 
 
 def watch_of(clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10) -> LacWatch:

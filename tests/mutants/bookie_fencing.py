@@ -69,7 +69,7 @@ def the_fence_of_an_unknown_ledger_is_lost_in_a_crash() -> None:
     """The fence of a ledger that was unknown is journaled without the key before it; replay skips it (D14)."""
 
     @instead_of(Fencing, "fence")
-    def fence(original: Any, self: Any, ledger_id: int, master_key: Any, then: Any) -> None:
+    def fence(original: Any, self: Any, ledger_id: int, master_key: Any, connection: Any, then: Any) -> None:
         keys = self._keys
 
         class Keyless:
@@ -80,7 +80,7 @@ def the_fence_of_an_unknown_ledger_is_lost_in_a_crash() -> None:
 
         self._keys = Keyless()
         try:
-            original(self, ledger_id, master_key, then)
+            original(self, ledger_id, master_key, connection, then)
         finally:
             self._keys = keys
 
@@ -115,11 +115,11 @@ def a_fencing_read_leaves_an_unknown_ledger_unknown() -> None:
     """A fencing read of a ledger that the bookie does not know makes nothing, and answers "no such ledger"."""
 
     @instead_of(Fencing, "fence")
-    def fence(original: Any, self: Any, ledger_id: int, master_key: Any, then: Any) -> None:
+    def fence(original: Any, self: Any, ledger_id: int, master_key: Any, connection: Any, then: Any) -> None:
         if master_key is not None and self._storage.ledger(ledger_id) is None:
             then(status.ENOLEDGER)
         else:
-            original(self, ledger_id, master_key, then)
+            original(self, ledger_id, master_key, connection, then)
 
 
 @defect("ADD", "STATE", "FENCE")

@@ -8,6 +8,7 @@ from twisted.internet.testing import StringTransport
 
 from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.requests import Continuation
 from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
@@ -96,15 +97,50 @@ def test_a_broken_protocol_aborts_and_later_replies_are_dropped() -> None:
 
 
 def test_reading_stops_while_anybody_asks_for_it() -> None:
-    factory, protocol, transport = connected([])
-    factory.pause()
-    factory.pause()
+    _, protocol, transport = connected([])
+    protocol.pause()
+    protocol.stop_reading()
     protocol.pauseProducing()
     assert transport.producerState == "paused"
-    factory.resume()
+    protocol.resume()
+    protocol.read_on()
     assert transport.producerState == "paused"
     protocol.resumeProducing()
     assert transport.producerState == "producing"
+
+
+def test_what_was_read_is_served_while_nothing_more_is_read() -> None:
+    served: list[object] = []
+    _, protocol, transport = connected(served)
+    protocol.stop_reading()
+    protocol.dataReceived(READ)
+    assert (len(served), transport.producerState) == (1, "paused")
+    protocol.read_on()
+    assert transport.producerState == "producing"
+
+
+def test_rests_of_requests_are_served_in_their_order_when_the_client_takes_replies_and_before_later_requests() -> None:
+    served: list[object] = []
+    _, protocol, _ = connected(served)
+    protocol.pauseProducing()
+    protocol.dataReceived(READ)
+    rests = [Continuation(lambda: None), Continuation(lambda: None)]
+    for rest in rests:
+        protocol.serve_next(rest)
+    assert served == []
+    protocol.resumeProducing()
+    assert (served[:2], len(served)) == (rests, 3)
+
+
+def test_the_rest_of_a_request_is_dropped_with_its_client() -> None:
+    served: list[object] = []
+    _, protocol, _ = connected(served)
+    protocol.pauseProducing()
+    protocol.serve_next(Continuation(lambda: None))
+    protocol.connectionLost()
+    protocol.resumeProducing()
+    protocol.serve_next(Continuation(lambda: None))
+    assert served == []
 
 
 def test_a_transport_that_asks_to_hold_replies_at_every_write_is_let_go_by_one_word() -> None:
@@ -118,14 +154,12 @@ def test_a_transport_that_asks_to_hold_replies_at_every_write_is_let_go_by_one_w
     assert transport.producerState == "paused"
 
 
-def test_a_client_that_comes_while_all_are_paused_is_paused() -> None:
+def test_a_client_that_comes_while_the_bookie_stops_is_paused() -> None:
     factory, _, _ = connected([])
     factory.pause()
     protocol, transport = factory.buildProtocol(None), Transport()
     protocol.makeConnection(transport)
     assert transport.producerState == "paused"
-    factory.resume()
-    assert transport.producerState == "producing"
 
 
 def test_all_are_closed_once_their_replies_are_sent() -> None:

@@ -83,6 +83,10 @@ class Journal:
         that were added to it before the mark was sampled.  BEGINNING until started."""
         self.queued_bytes = 0
         """Bytes of records that wait to be written and synced."""
+        self.queued_count = 0
+        """How many appends they came with."""
+        self.on_group_done: Callable[[], None] = lambda: None
+        """Called when the records of a group, synced or refused, do not wait any more, after all their callbacks."""
         self.state = State.CREATED
         self._disk = disk
         self._directory = directory
@@ -123,6 +127,7 @@ class Journal:
         size = sum(map(len, records))
         group.size += size
         self.queued_bytes += size
+        self.queued_count += 1
         if state is State.IDLE:
             self._write_next()
 
@@ -184,11 +189,13 @@ class Journal:
 
     def _finish(self, group: _Group, error: BaseException | None) -> None:
         self.queued_bytes -= group.size
+        self.queued_count -= len(group.dones)
         for done in group.dones:
             try:
                 done(error)
             except Exception:
                 self._log.failure("a callback of the journal failed")
+        self.on_group_done()
 
     def _fail(self, error: BaseException) -> None:
         """Refuse all waiting records; no more are written."""

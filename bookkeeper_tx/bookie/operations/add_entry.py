@@ -6,7 +6,7 @@ entry can be read from the moment it is acknowledged; the acknowledgement waits 
 adds with deferred sync, which FORCE_LEDGER makes durable.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
@@ -26,8 +26,8 @@ from protocol_specs.wire.status import Status
 class AddEntry:
     """Serves adds.
 
-    ``settled()`` is called after each that went to the journal, ``force`` is told of acknowledged ones that did not get
-    there, ``watch`` of what passes the last add confirmed that somebody waits for.
+    ``force`` is told of acknowledged ones that did not get to the journal, ``watch`` of what passes the last add
+    confirmed that somebody waits for.
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class AddEntry:
         journal: Journal,
         keys: LedgerKeys,
         availability: Availability,
-        settled: Callable[[], None],
         force: ForceLedger,
         watch: LacWatch,
     ) -> None:
@@ -44,7 +43,6 @@ class AddEntry:
         self._journal = journal
         self._keys = keys
         self._availability = availability
-        self._settled = settled
         self._force = force
         self._watch = watch
         self._watched = watch.ledgers
@@ -90,7 +88,6 @@ class AddEntry:
                 self._force.lost(request.entries.ledger_id)
             else:
                 refused = True
-            self._settled()
 
         self._journal.append(records, synced)
         acknowledged = not refused
@@ -141,7 +138,6 @@ class AddEntry:
             self._keys.all_recorded(request.adds[index][0] for index in indexes)
         status = statuses.EOK if error is None else statuses.EIO
         connection.reply(request, status, [request.replies(indexes, status)])
-        self._settled()
 
     def _synced(self, request: AddRequests, connection: Connection, error: BaseException | None) -> None:
         if error is None:
@@ -151,4 +147,3 @@ class AddEntry:
             # A full journal disk.  What storage has of the run may be read later: an add that failed may have happened.
             status = statuses.EIO
         connection.reply(request, status, [request.replies(status)])
-        self._settled()

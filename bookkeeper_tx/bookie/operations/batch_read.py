@@ -52,7 +52,8 @@ class BatchRead:
 
     def serve(self, request: BatchReadRequest, connection: Connection) -> None:
         if request.fencing:
-            self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+            then = partial(self._read, request, connection)
+            self._fencing.fence(request.ledger_id, request.master_key, connection, then)
         elif request.previous_last_add_confirmed is not None:
             self._wait(request, connection, request.previous_last_add_confirmed)
         else:

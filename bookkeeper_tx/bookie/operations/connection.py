@@ -33,6 +33,11 @@ class Connection(Protocol):
         """Call ``function`` when the connection is lost; at once if it was."""
 
     def pause(self) -> None:
-        """Stop reading requests until :meth:`resume` was called as often."""
+        """Stop reading and serving requests until :meth:`resume` was called as often."""
 
     def resume(self) -> None: ...
+
+    def stop_reading(self) -> None:
+        """Read no more until :meth:`read_on` was called as often; requests that were read are served."""
+
+    def read_on(self) -> None: ...

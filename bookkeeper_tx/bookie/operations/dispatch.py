@@ -1,7 +1,8 @@
-"""From a request to the operation that serves it, and the brake on clients that send faster than the disks take."""
+"""From a request to the operation that serves it, and the brakes on what waits for the disks."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -13,6 +14,7 @@ from bookkeeper_tx.bookie.operations import request_context
 from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.batch_read import BatchRead
 from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
+from bookkeeper_tx.bookie.operations.brake import Brake, Load
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
@@ -34,14 +36,6 @@ Serve = Callable[[Any, Connection], None]
 log = Logger()
 
 
-class Brake(Protocol):
-    """What stops and lets go all clients: the factory of their connections."""
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-
 class Dispatch:
     """Serves the requests of all clients, each by the operation that it names."""
 
@@ -59,13 +53,22 @@ class Dispatch:
         """Make the operations; ``measured`` puts what counts batch reads around serving them."""
         keys = LedgerKeys(storage)
         watch = self.watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
-        fencing = Fencing(storage, journal, keys, watch)
+        # While flushes fail the cache stays full; then adds are refused, and need not be held back.
+        load = Load(
+            journal, config.connection_requests_bytes_max, lambda: storage.full and not availability.cannot_write
+        )
+        held_bytes_max = config.held_bytes_per_connection_max, config.held_bytes_max
+        self._brake = Brake(load.of_disks, *held_bytes_max)
+        self._journal_brake = Brake(load.of_journal, *held_bytes_max)
+        journal.on_group_done = self.look_again
+        fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
         runs = StoredRuns(storage)
         force = ForceLedger(journal)
-        settled = self.look_again
-        adding = AddEntry(storage, journal, keys, availability, settled, force, watch)
-        add, add_mixed = self._braked(adding.serve), self._braked(adding.serve_mixed)
-        write_lac = self._braked(WriteLac(storage, journal, keys, availability, settled, watch).serve)
+        adding = AddEntry(storage, journal, keys, availability, force, watch)
+        add = _braked(self._brake, adding.serve, lambda request: len(request.entries.buffer))
+        add_mixed = _braked(self._brake, adding.serve_mixed, lambda request: sum(len(add[4]) for add in request.adds))
+        writing_lac = WriteLac(storage, journal, keys, availability, watch).serve
+        write_lac = _braked(self._journal_brake, writing_lac, lambda request: len(request.body))
         reading = ReadEntry(storage, runs, fencing)
         # A larger batch than the frame limit would kill the connection of whoever asked for it.
         frame_size_max = config.frame_size_max
@@ -94,13 +97,6 @@ class Dispatch:
             InContext: self._serve_in_context,
             Continuation: lambda continuation, _: continuation.go_on(),
         }
-        self._storage = storage
-        self._journal = journal
-        self._queued_bytes_max = config.connection_requests_bytes_max
-        self._availability = availability
-        self._braking = False
-        self.brake: Brake | None = None
-        """Set once there are clients to stop."""
 
     def serve(self, request: Request, connection: Connection) -> None:
         """Serve one request or run of requests."""
@@ -115,27 +111,18 @@ class Dispatch:
             raise
 
     def look_again(self) -> None:
-        """Let the clients go on if storage and journal have room again; called when either may have."""
-        if self._braking and not self._overloaded(self._queued_bytes_max // 2):
-            self._braking = False
-            log.debug("reading from clients again")
-            if self.brake is not None:
-                self.brake.resume()
+        """Serve what is held back if storage and journal have room again; called when either may have."""
+        self._journal_brake.look_again()
+        self._brake.look_again()
 
-    def _braked(self, serve: Serve) -> Serve:
-        """Return ``serve`` with a look at the load after each request."""
 
-        def serve_and_look(request: Any, connection: Connection) -> None:
+def _braked(brake: Brake, serve: Serve, size_of: Callable[[Any], int]) -> Serve:
+    """Return ``serve`` with ``brake`` before it; ``size_of(request)`` are the bytes that a held request takes."""
+
+    def serve_or_hold(request: Any, connection: Connection) -> None:
+        if brake.holds(connection):
+            brake.hold(connection, size_of(request), partial(serve, request, connection))
+        else:
             serve(request, connection)
-            if not self._braking and self._overloaded(self._queued_bytes_max):
-                self._braking = True
-                log.debug("reading from no client until the disks catch up")
-                if self.brake is not None:
-                    self.brake.pause()
 
-        return serve_and_look
-
-    def _overloaded(self, queued_bytes_max: int) -> bool:
-        # While flushes fail the cache stays full; then adds are refused, and reads must go on.
-        full = self._storage.full and not self._availability.cannot_write
-        return full or self._journal.queued_bytes > queued_bytes_max
+    return serve_or_hold

@@ -4,42 +4,66 @@ Nobody is told that a ledger is fenced before that is durable, for a ledger that
 any other: a client that recovers a ledger counts on every bookie that has answered, whatever the answer.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Final, TypeAlias
+
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.operations.brake import Brake
+from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
+from bookkeeper_tx.protocol.bookie.requests import Continuation
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
 Fenced = Callable[[Status], None]
 
+FENCES_PER_CONNECTION_MAX: Final = 1000
+"""Fences of one client that may wait for the journal; then its next requests wait in its socket."""
+
+_Waiter: TypeAlias = tuple[Connection, Fenced]
+
+log = Logger()
+
 
 class Fencing:
-    """Fences ledgers, durably."""
+    """Fences ledgers, durably; ``brake`` holds back those that have to be journaled while it has too much to write."""
 
-    def __init__(self, storage: LedgerStorage, journal: Journal, keys: LedgerKeys, watch: LacWatch) -> None:
+    def __init__(
+        self, storage: LedgerStorage, journal: Journal, keys: LedgerKeys, watch: LacWatch, brake: Brake
+    ) -> None:
         self._storage = storage
         self._journal = journal
         self._keys = keys
         self._watch = watch
-        self._waiting: dict[int, list[Fenced]] = {}
+        self._brake = brake
+        self._waiting: dict[int, list[_Waiter]] = {}
         """Who waits for the sync of the fence record of a ledger."""
+        self._counts: Counter[Connection] = Counter()
+        """How many wait by client."""
         self._unrecorded: set[int] = set()
         """Fenced ledgers whose fence record could not be written."""
 
-    def fence(self, ledger_id: int, master_key: bytes | None, then: Fenced) -> None:
+    def fence(self, ledger_id: int, master_key: bytes | None, connection: Connection, then: Fenced) -> None:
         """Fence a ledger, made if need be; calls ``then(EOK)`` when the fence is durable, ``then`` why not otherwise.
 
         The fence stops adds at once, also when its record could not be written.
         """
         if master_key is None:
             then(statuses.EUA)
-            return
+        elif self._brake.holds(connection):
+            self._brake.hold(connection, 0, partial(self._fence, ledger_id, master_key, connection, then))
+        else:
+            self._fence(ledger_id, master_key, connection, then)
+
+    def _fence(self, ledger_id: int, master_key: bytes, connection: Connection, then: Fenced) -> None:
         try:
             ledger, records = self._keys.open(ledger_id, master_key)
             is_new = self._storage.fence(ledger)
@@ -47,9 +71,9 @@ class Fencing:
             then(status_of(error))
             return
         if ledger_id in self._waiting:
-            self._waiting[ledger_id].append(then)
+            self._wait(ledger_id, connection, then)
         elif is_new or ledger_id in self._unrecorded:
-            self._waiting[ledger_id] = [then]
+            self._wait(ledger_id, connection, then)
             records.append(journal_records.fence_record(ledger_id))
             self._journal.append(records, partial(self._synced, ledger_id))
         else:
@@ -57,11 +81,30 @@ class Fencing:
         if is_new:
             self._watch.roused(ledger)  # last: what waited goes on at once, and must find the fence on its way
 
+    def _wait(self, ledger_id: int, connection: Connection, then: Fenced) -> None:
+        self._waiting.setdefault(ledger_id, []).append((connection, then))
+        self._counts[connection] += 1
+        if self._counts[connection] == FENCES_PER_CONNECTION_MAX:
+            connection.pause()
+
     def _synced(self, ledger_id: int, error: BaseException | None) -> None:
         if error is None:
             self._unrecorded.discard(ledger_id)
             self._keys.recorded(ledger_id)
         else:
             self._unrecorded.add(ledger_id)
-        for then in self._waiting.pop(ledger_id):
-            then(statuses.EOK if error is None else statuses.EIO)
+        status = statuses.EOK if error is None else statuses.EIO
+        for connection, then in self._waiting.pop(ledger_id):
+            try:
+                self._answer(connection, partial(then, status))
+            except Exception:
+                log.failure("a client was not told of a fence")
+
+    def _answer(self, connection: Connection, then: Callable[[], None]) -> None:
+        self._counts[connection] -= 1
+        # When the client takes its replies: what it reads may be thousands of times as large as the requests.
+        connection.serve_next(Continuation(then))
+        if self._counts[connection] == FENCES_PER_CONNECTION_MAX - 1:
+            connection.resume()
+        if not self._counts[connection]:
+            del self._counts[connection]

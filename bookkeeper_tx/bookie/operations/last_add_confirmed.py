@@ -1,6 +1,5 @@
 """The explicit last add confirmed, and the read of both kinds of it (docs/protocol/last-add-confirmed.md)."""
 
-from collections.abc import Callable
 from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
@@ -31,14 +30,12 @@ class WriteLac:
         journal: Journal,
         keys: LedgerKeys,
         availability: Availability,
-        settled: Callable[[], None],
         watch: LacWatch,
     ) -> None:
         self._storage = storage
         self._journal = journal
         self._keys = keys
         self._availability = availability
-        self._settled = settled
         self._watch = watch
 
     def serve(self, request: WriteLacRequest, connection: Connection) -> None:
@@ -71,7 +68,6 @@ class WriteLac:
             self._keys.recorded(ledger_id)
             status = statuses.EOK
         connection.reply(request, status, [request.reply(status)])
-        self._settled()
 
 
 class ReadLac:

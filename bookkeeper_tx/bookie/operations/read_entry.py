@@ -36,7 +36,8 @@ class ReadEntry:
     def serve(self, request: ReadRequests, connection: Connection) -> None:
         """Answer ``request``: at once if all its entries are in memory and nothing is fenced."""
         if request.fencing:
-            self._fencing.fence(request.ledger_id, request.master_key, partial(self._read, request, connection))
+            then = partial(self._read, request, connection)
+            self._fencing.fence(request.ledger_id, request.master_key, connection, then)
         else:
             self._read(request, connection, statuses.EOK)
 

@@ -24,6 +24,7 @@ from tests.bookie.seams import (
     MemoryJournal,
     MemoryStorage,
     entry,
+    open_brake,
     run_of,
     watch_of,
 )
@@ -38,7 +39,7 @@ class Bench:
         self.clock = Clock()
         watch = self.watch = watch_of(self.clock)
         storage: Any = self.storage
-        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch)  # type: ignore[arg-type]
+        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch, open_brake())  # type: ignore[arg-type]
         self.operation: Any = Operation(storage, StoredRuns(storage), fencing, watch, size_max, entry_size_max)
 
     def read(self, *args: Any, **kwargs: Any) -> Any:

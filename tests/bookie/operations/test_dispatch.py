@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.dispatch: V2 and V3 bytes to replies over real journal and storage, and the brake."""
+"""bookkeeper_tx.bookie.operations.dispatch: V2 and V3 bytes to replies over real journal and storage, and brakes."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,11 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.operations.brake import WAITER_BYTES
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
-from bookkeeper_tx.protocol.bookie.v2 import AddRequests
+from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from tests.bookie.operations.served import Bookie, config_of
-from tests.bookie.seams import KEY, LEDGER, Client, MemoryJournal, MemoryStorage, run_of
+from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, run_of
 from tests.bookie.workers import InlineWorker
 
 READ_0 = bytes.fromhex("0000001402020000") + LEDGER.to_bytes(8, "big") + bytes(8)
@@ -20,19 +21,6 @@ BATCH = bytes.fromhex("0000002802070000") + LEDGER.to_bytes(8, "big") + bytes(16
 
 def add_frame(entry: bytes) -> bytes:
     return (24 + len(entry)).to_bytes(4, "big") + bytes.fromhex("02010000") + KEY + entry
-
-
-class Brake:
-    """Counts."""
-
-    def __init__(self) -> None:
-        self.pauses = self.resumes = 0
-
-    def pause(self) -> None:
-        self.pauses += 1
-
-    def resume(self) -> None:
-        self.resumes += 1
 
 
 def test_an_add_is_replied_after_its_sync_and_read_before(tmp_path: Path) -> None:
@@ -66,53 +54,99 @@ def test_a_reply_to_a_fencing_read_waits_for_the_sync(tmp_path: Path) -> None:
     assert bookie.receive(add_frame(run_of(0, 41).entry(0)))[8:12] == bytes.fromhex("00000068")
 
 
-def braked(**values: Any) -> tuple[Any, MemoryStorage, MemoryJournal, Availability, Brake]:
-    storage, journal, availability = MemoryStorage(), MemoryJournal(), Availability()
-    parts: Any = (storage, journal, availability)
-    dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts, Clock(), InlineWorker())
-    brake = dispatch.brake = Brake()
+class Braked:
+    """The operations over storage and journal in memory, and two clients."""
 
-    def add(entry_id: int) -> None:
-        client: Any = Client()
-        dispatch.serve(AddRequests(0x02010000, KEY, run_of(entry_id, 41)), client)
+    def __init__(self, **values: Any) -> None:
+        self.storage, self.journal, self.availability = MemoryStorage(), MemoryJournal(), Availability()
+        parts: Any = (self.storage, self.journal, self.availability)
+        self.dispatch = Dispatch(config_of(Path("/d"), **values), Disk(), *parts, Clock(), InlineWorker())
+        self.client, self.other = Client(), Client()
 
-    return (dispatch, add), storage, journal, availability, brake
+    def serve(self, request: Any, client: Client | None = None) -> None:
+        connection: Any = client or self.client
+        self.dispatch.serve(request, connection)
 
+    def add(self, entry_id: int, client: Client | None = None) -> None:
+        self.serve(AddRequests(0x02010000, KEY, run_of(entry_id, 41)), client)
 
-def test_a_full_write_cache_stops_all_clients_until_it_has_drained() -> None:
-    (dispatch, add), storage, journal, _, brake = braked()
-    add(0)
-    storage.full = True
-    add(1)
-    add(2)
-    assert (brake.pauses, brake.resumes) == (1, 0)
-    journal.sync()
-    assert brake.resumes == 0
-    storage.full = False
-    dispatch.look_again()
-    dispatch.look_again()
-    assert (brake.pauses, brake.resumes) == (1, 1)
+    def fence(self, ledger_id: int, client: Client | None = None) -> None:
+        self.serve(ReadRequests(0x02020001, ledger_id, (-1,), KEY), client)
+
+    @property
+    def stored(self) -> list[int]:
+        return [run.first_entry_id for run in self.storage.runs]
 
 
-def test_a_long_queue_of_the_journal_stops_all_clients_until_half_is_written() -> None:
-    (_, add), _, journal, _, brake = braked(connection_requests_bytes_max=400)
-    for entry_id in range(5):
-        add(entry_id)
-    assert brake.pauses == 1
-    journal.sync(1)
-    journal.sync(1)
-    assert brake.resumes == 0
-    journal.sync()
-    assert brake.resumes == 1
+def test_a_full_write_cache_holds_back_adds_until_it_has_drained() -> None:
+    braked = Braked()
+    braked.add(0)
+    braked.storage.full = True
+    braked.add(1)
+    braked.add(2)
+    braked.add(3, braked.other)
+    braked.journal.sync()
+    assert braked.stored == [0]
+    braked.storage.full = False
+    braked.dispatch.look_again()
+    assert sorted(braked.stored) == [0, 1, 2, 3]
+    assert braked.stored.index(1) < braked.stored.index(2)
 
 
-def test_while_flushes_fail_nobody_is_stopped_because_reads_go_on() -> None:
-    (dispatch, add), storage, _, availability, brake = braked()
-    storage.full = True
-    add(0)
-    assert brake.pauses == 1
-    availability.cannot_write = True
-    dispatch.look_again()
-    assert brake.resumes == 1
-    add(1)
-    assert brake.pauses == 1
+def test_a_full_write_cache_holds_back_nothing_else_not_even_of_the_same_client() -> None:
+    braked = Braked()
+    braked.add(0)
+    braked.journal.sync()
+    braked.client.take()
+    braked.storage.full = True
+    braked.add(1)
+    braked.serve(ReadRequests(0x02020000, LEDGER, (0,)))
+    (_, stored) = braked.client.take()
+    assert stored == run_of(0, 41).entry(0)
+    braked.fence(LEDGER + 1)
+    braked.journal.sync()
+    assert braked.client.take()[0][8:12] == bytes.fromhex("00000002"), "fenced, and without an entry"
+
+
+def test_a_long_queue_of_the_journal_holds_back_adds_and_fences_until_half_is_written() -> None:
+    braked = Braked(connection_requests_bytes_max=3 * WAITER_BYTES)
+    for entry_id in range(4):
+        braked.add(entry_id)
+    braked.fence(LEDGER + 1, braked.other)
+    assert (braked.stored, len(braked.journal.waiting)) == ([0, 1, 2], 3)
+    braked.journal.sync(1)
+    assert braked.stored == [0, 1, 2]
+    braked.journal.sync(1)
+    assert (braked.stored, len(braked.journal.waiting)) == ([0, 1, 2], 2), "the fence comes first"
+    braked.journal.sync(1)
+    assert (braked.stored, len(braked.journal.waiting)) == ([0, 1, 2, 3], 2)
+    braked.journal.sync()
+    assert len(braked.other.take()) == 1
+
+
+def test_fences_alone_fill_the_queue_of_the_journal_and_are_released_by_its_groups() -> None:
+    """An add that is refused meanwhile must not hold back all clients for ever either."""
+    braked = Braked(connection_requests_bytes_max=10 * WAITER_BYTES)
+    braked.storage.store(run_of(0, 41))
+    for ledger_id in range(100, 130):
+        braked.fence(ledger_id)
+    assert len(braked.journal.waiting) < 15
+    braked.serve(AddRequests(0x02010000, OTHER_KEY, run_of(1, 41)), braked.other)
+    assert braked.other.take() == []
+    for _ in range(10):
+        braked.journal.sync()
+    assert (len(braked.client.take()), braked.journal.waiting) == (30, [])
+    assert braked.other.take()[0][8:12] == bytes.fromhex("00000066"), "the add with a wrong password"
+    braked.add(2)
+    assert 2 in braked.stored
+
+
+def test_while_flushes_fail_adds_are_not_held_back_but_refused() -> None:
+    braked = Braked()
+    braked.storage.full = True
+    braked.add(0)
+    assert braked.client.take() == []
+    braked.availability.cannot_write = True
+    braked.dispatch.look_again()
+    braked.add(1)
+    assert [reply[8:12] for reply in braked.client.take()] == [bytes.fromhex("00000069")] * 2

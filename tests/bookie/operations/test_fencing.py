@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.operations import fencing as fencing_module
 from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
@@ -27,6 +29,8 @@ from tests.bookie.seams import (
     MemoryJournal,
     MemoryStorage,
     Read,
+    SlowClient,
+    open_brake,
     run_of,
     watch_of,
 )
@@ -37,11 +41,11 @@ class Bench:
         self.storage, self.journal = MemoryStorage(), MemoryJournal()
         parts: Any = (self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
         self.watch = watch_of()
-        self.fencing: Any = Fencing(*parts, self.watch)
+        self.fencing: Any = Fencing(*parts, self.watch, open_brake())
 
     def fence(self, key: bytes | None = KEY) -> list[Any]:
         outcomes: list[Any] = []
-        self.fencing.fence(LEDGER, key, outcomes.append)
+        self.fencing.fence(LEDGER, key, Client(), outcomes.append)
         return outcomes
 
 
@@ -115,9 +119,37 @@ def test_who_waited_finds_the_fence_on_its_way() -> None:
     bench, client = Bench(), Client()
     outcomes: list[Any] = []
     poller: Any = client
-    bench.watch.wait(LEDGER, 5, 1000, poller, lambda _: bench.fencing.fence(LEDGER, KEY, outcomes.append))
+    bench.watch.wait(LEDGER, 5, 1000, poller, lambda _: bench.fencing.fence(LEDGER, KEY, client, outcomes.append))
     bench.fence()
     assert outcomes == []
+    bench.journal.sync()
+    assert outcomes == [statuses.EOK]
+
+
+def test_a_client_has_only_so_many_fences_that_wait_for_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fencing_module, "FENCES_PER_CONNECTION_MAX", 3)
+    bench, client, outcomes = Bench(), Client(), list[Any]()
+    for expected in (0, 0, 1):
+        bench.fencing.fence(LEDGER, KEY, client, outcomes.append)
+        assert client.pauses == expected
+    bench.fence()
+    bench.journal.sync()
+    assert (client.pauses, len(outcomes)) == (0, 3)
+
+
+def test_who_waits_for_a_fence_is_answered_when_its_client_takes_replies() -> None:
+    bench, outcomes, client = Bench(), list[Any](), SlowClient()
+    bench.fencing.fence(LEDGER, KEY, client, outcomes.append)
+    bench.journal.sync()
+    assert outcomes == []
+    client.take_replies()
+    assert outcomes == [statuses.EOK]
+
+
+def test_a_client_that_cannot_be_answered_keeps_no_other_from_its_answer() -> None:
+    bench, broken = Bench(), Client()
+    bench.fencing.fence(LEDGER, KEY, broken, lambda _: bytes(-1))
+    outcomes = bench.fence()
     bench.journal.sync()
     assert outcomes == [statuses.EOK]
 
@@ -131,8 +163,8 @@ class FencesAndAdds(RuleBasedStateMachine):
         keys: Any = LedgerKeys(self.storage)  # type: ignore[arg-type]
         parts: Any = (self.storage, self.journal, keys)
         force: Any = ForceLedger(self.journal)  # type: ignore[arg-type]
-        self.adding: Any = AddEntry(*parts, Availability(), lambda: None, force, watch_of())
-        self.fencing: Any = Fencing(*parts, watch_of())
+        self.adding: Any = AddEntry(*parts, Availability(), force, watch_of())
+        self.fencing: Any = Fencing(*parts, watch_of(), open_brake())
         self.next_id = 0
         self.acknowledged: list[bytes] = []
         self.told_fenced = False
@@ -151,7 +183,7 @@ class FencesAndAdds(RuleBasedStateMachine):
     @rule()
     def fence(self) -> None:
         self.fence_asked = True
-        self.fencing.fence(LEDGER, KEY, self._fenced)
+        self.fencing.fence(LEDGER, KEY, self.client, self._fenced)
 
     def _fenced(self, status: Any) -> None:
         self.told_fenced |= status is statuses.EOK

@@ -25,7 +25,7 @@ class Bench:
         keys: Any = LedgerKeys(self.storage)  # type: ignore[arg-type]
         self.watch = seams.watch_of()
         parts: Any = (self.storage, self.journal, keys, self.availability)
-        self.writing: Any = WriteLac(*parts, lambda: None, self.watch)
+        self.writing: Any = WriteLac(*parts, self.watch)
         self.reading: Any = ReadLac(self.storage, StoredRuns(self.storage))  # type: ignore[arg-type]
 
     def write(self, data: bytes, key: bytes = KEY) -> list[Any]:

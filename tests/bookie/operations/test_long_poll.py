@@ -17,7 +17,19 @@ from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
 from tests.bookie import seams
-from tests.bookie.seams import KEY, LEDGER, Add, Client, LongPoll, MemoryJournal, MemoryStorage, entry, run_of, watch_of
+from tests.bookie.seams import (
+    KEY,
+    LEDGER,
+    Add,
+    Client,
+    LongPoll,
+    MemoryJournal,
+    MemoryStorage,
+    entry,
+    open_brake,
+    run_of,
+    watch_of,
+)
 
 WAIT = 1000
 EMPTY = (LAST_ENTRY, statuses.EOK)
@@ -33,9 +45,9 @@ class Bench:
         parts: Any = (storage, self.journal, keys)
         self.operation: Any = Operation(storage, StoredRuns(storage), self.watch)
         force = ForceLedger(parts[1])
-        self.adding: Any = AddEntry(*parts, Availability(), lambda: None, force, self.watch)
-        self.writing: Any = WriteLac(*parts, Availability(), lambda: None, self.watch)
-        self.fencing: Any = Fencing(*parts, self.watch)
+        self.adding: Any = AddEntry(*parts, Availability(), force, self.watch)
+        self.writing: Any = WriteLac(*parts, Availability(), self.watch)
+        self.fencing: Any = Fencing(*parts, self.watch, open_brake())
 
     def poll(self, *args: Any, **kwargs: Any) -> Any:
         self.operation.serve(LongPoll(*args, **kwargs), self.client)
@@ -82,7 +94,7 @@ def test_time_that_is_over_is_no_error() -> None:
 def test_a_fence_answers_who_waits() -> None:
     bench = Bench(run_of(0, 41, 41))
     assert bench.poll(0, WAIT) is None
-    bench.fencing.fence(LEDGER, KEY, lambda status: None)
+    bench.fencing.fence(LEDGER, KEY, Client(), lambda status: None)
     assert bench.answer() == (*EMPTY, 0, None)
 
 

@@ -15,7 +15,18 @@ from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
-from tests.bookie.seams import LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, Read, entry, run_of, watch_of
+from tests.bookie.seams import (
+    LEDGER,
+    OTHER_KEY,
+    Client,
+    MemoryJournal,
+    MemoryStorage,
+    Read,
+    entry,
+    open_brake,
+    run_of,
+    watch_of,
+)
 
 
 class Bench:
@@ -23,7 +34,7 @@ class Bench:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.storage.store(*runs, cold=cold)
         storage: Any = self.storage
-        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch_of())  # type: ignore[arg-type]
+        fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch_of(), open_brake())  # type: ignore[arg-type]
         self.read_entry: Any = ReadEntry(storage, StoredRuns(storage), fencing)
 
     def read(self, *ids: int, **kwargs: Any) -> list[Any]:

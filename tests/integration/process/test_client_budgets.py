@@ -1,0 +1,53 @@
+"""Clients that ask for much and take nothing: the bookie stays small, and serves the others."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.cli.bench.process_cpu import usage
+from bookkeeper_tx.entry.digest import master_key
+from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
+from tests.integration.support import raw_requests
+
+MIB = 1024 * 1024
+LEDGER = 1
+PAYLOAD = bytes(1_000_000)
+KEY = master_key(b"")
+BATCH_LIMITS = bytes(8) + bytes(4) + (5 * MIB).to_bytes(8, "big")
+"""Request id, count and size: as many entries as fit 5 MiB."""
+
+
+def framed(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def batch_read(ledger_id: int, *, fencing: bool) -> bytes:
+    flags, key = (1, KEY) if fencing else (0, b"")
+    return framed(bytes([2, 7, 0, flags]) + ledger_id.to_bytes(8, "big") + bytes(8) + BATCH_LIMITS + key)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    with LocalCluster(tmp_path, 1) as cluster:
+        yield cluster
+
+
+def memory_of(bookie: LocalBookie) -> int:
+    assert bookie.pid is not None
+    return usage(bookie.pid).resident_bytes_max
+
+
+def connected(bookie: LocalBookie) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", bookie.port), timeout=60)
+
+
+def test_fencing_batch_reads_cost_no_more_memory_than_others(cluster: LocalCluster) -> None:
+    (bookie,) = cluster.bookies
+    raw_requests.add(bookie.port, LEDGER, 0, [PAYLOAD] * 5)
+    with connected(bookie) as greedy:
+        greedy.sendall(batch_read(LEDGER, fencing=True) * 300)
+        for ledger_id in (LEDGER, LEDGER + 1):
+            raw_requests.fence(bookie.port, ledger_id)
+        assert memory_of(bookie) < 250 * MIB
