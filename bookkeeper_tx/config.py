@@ -128,6 +128,11 @@ class BookieConfig:
     """Bytes of one client's requests that are held back; then nothing is read from the client."""
     held_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Bytes of all clients' requests that are held back; then nothing is read from those that send more."""
+    reads_bytes_per_connection_max: int = field(default=16 * MIB, validator=gt(0))
+    """Bytes of entries that one client's requests may have while they wait, for the disk or for the client to take its
+    replies; then the client's next requests are not served."""
+    reads_bytes_max: int = field(default=128 * MIB, validator=gt(0))
+    """Bytes of entries that all clients' requests may have while they wait; more are answered ETOOMANYREQUESTS."""
     long_poll_timeout_max_s: float = field(default=60.0, validator=gt(0))
     """How long a long poll may wait, whatever its client asks for."""
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))

@@ -1,6 +1,5 @@
 """A bookie's connection on Twisted: a short driver around a ``protocol.connection.ServerConnection``."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
@@ -23,7 +22,6 @@ from bookkeeper_tx.protocol.bookie.requests import (
     Buffer,
     ConnectionBroken,
     ConnectionEvent,
-    Continuation,
     Replied,
     Request,
     StartTls,
@@ -32,6 +30,7 @@ from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
+from bookkeeper_tx.transport.request_turns import RequestTurns
 from bookkeeper_tx.transport.tls_reasons import reason_of
 from protocol_specs.wire.status import Status
 
@@ -75,19 +74,14 @@ class BookieProtocol(Protocol):
         self._securing = False
         """Whether the TLS handshake is under way: a write would stop its reading, and it would wait for ever."""
         self._handshake_timeout: IDelayedCall | None = None
-        self._pauses = 0
         self._reading_stops = 0
-        self._waiting: deque[Request] = deque()
-        """Requests that were read; served in this order while nobody asks for a pause."""
-        self._continuations: deque[Request] = deque()
-        """Rests of requests that have waited; served before them."""
+        self._turns = RequestTurns()
         self._serving = False
         self._held: list[Buffer] = []
         """Replies to requests that were read together, to be sent together."""
         self._held_size = 0
         self._observers: dict[Request, list[Replied]] = {}
         """What is called when a request is answered; few requests have any."""
-        self._client_is_slow = False
         self._when_lost: list[Callable[[], None]] | None = []
         """The functions to call when the connection is lost; None afterwards."""
         self.connected_to_client = False
@@ -135,33 +129,40 @@ class BookieProtocol(Protocol):
 
     def dataReceived(self, data: bytes) -> None:
         if self.connected_to_client:
-            self._waiting.extend(self._connection.receive(data))
+            self._turns.add(self._connection.receive(data))
             self._serve_waiting()
 
     def serve_next(self, request: Request) -> None:
         """Serve ``request``, the rest of one, once the client has taken its replies, and before all later requests.
 
-        Continuations are served in the order in which they come; nothing is served for a client that has gone.
+        Nothing is served for a client that has gone.
         """
         if self.connected_to_client:
-            if type(request) is Continuation:
-                self._continuations.append(request)
-            else:
-                self._waiting.appendleft(request)
+            self._turns.add_rest(request)
             self._serve_waiting()
 
+    def end_next(self, end: Callable[[], None]) -> None:
+        """Call ``end``, which ends a request, once the client has taken its replies; at once if it has gone."""
+        if self.connected_to_client:
+            self._turns.add_end(end)
+            self._serve_waiting()
+        else:
+            end()
+
     def _drop_waiting(self) -> None:
-        self._waiting.clear()
-        self._continuations.clear()
+        for end in self._turns.clear():
+            try:
+                end.go_on()
+            except Exception:
+                self.log.failure("a request of a lost client was not ended")
 
     def _serve_waiting(self) -> None:
         if self._serving:
             return
         self._serving = True
-        waiting, continuations = self._waiting, self._continuations
+        take = self._turns.take
         try:
-            while (continuations or waiting) and not self._pauses:
-                request = continuations.popleft() if continuations else waiting.popleft()
+            while (request := take()) is not None:
                 if isinstance(request, _CONNECTION_EVENTS):
                     self._handle(request)
                 else:
@@ -185,7 +186,7 @@ class BookieProtocol(Protocol):
     def _answered_later(self, event: ConnectionEvent) -> None:
         """Take the event of a provider that did not answer at once."""
         if self.connected_to_client:
-            self._waiting.append(event)
+            self._turns.add((event,))
             self._serve_waiting()
 
     def _start_tls(self, request: StartTls) -> None:
@@ -254,12 +255,12 @@ class BookieProtocol(Protocol):
 
     def pause(self) -> None:
         """Stop reading and serving requests until :meth:`resume` is called as often as this method."""
-        self._pauses += 1
+        self._turns.pauses += 1
         self.stop_reading()
 
     def resume(self) -> None:
-        self._pauses -= 1
-        if self._pauses == 0 and self.connected_to_client:
+        self._turns.pauses -= 1
+        if self.connected_to_client:
             self._serve_waiting()
         self.read_on()
 
@@ -276,15 +277,17 @@ class BookieProtocol(Protocol):
 
     def pauseProducing(self) -> None:
         """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
-        if not self._client_is_slow:
-            self._client_is_slow = True
-            self.pause()
+        if not self._turns.slow:
+            self._turns.slow = True
+            self.stop_reading()
 
     def resumeProducing(self) -> None:
         """Go on: the client has taken its replies."""
-        if self._client_is_slow:
-            self._client_is_slow = False
-            self.resume()
+        if self._turns.slow:
+            self._turns.slow = False
+            if self.connected_to_client:
+                self._serve_waiting()
+            self.read_on()
 
     def stopProducing(self) -> None:
         self.connected_to_client = False

@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, key_record
 from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
 from bookkeeper_tx.protocol.bookie.requests import Continuation, Replied
@@ -187,6 +188,9 @@ class Client:
         else:
             self.rests.append(request)
 
+    def end_next(self, end: Callable[[], None]) -> None:
+        end()
+
     def call_when_lost(self, function: Callable[[], None]) -> None:
         self.when_lost.append(function)
 
@@ -232,12 +236,15 @@ class SlowClient(Client):
         self.next: list[Any] = []
 
     def serve_next(self, request: Any) -> None:
-        self.next.append(request)
+        self.next.append(request.go_on)
+
+    def end_next(self, end: Callable[[], None]) -> None:
+        self.next.append(end)
 
     def take_replies(self) -> None:
         """Serve what was to be served next."""
         while self.next:
-            self.next.pop(0).go_on()
+            self.next.pop(0)()
 
 
 @define
@@ -352,6 +359,11 @@ class BookieInfo:
 def open_brake() -> Brake:
     """Make a brake that holds nothing back."""
     return Brake(lambda _: False, 1, 1)
+
+
+def runs_of(storage: Any, client_bytes_max: int = 10**9, bytes_max: int = 10**9) -> StoredRuns:
+    """Make the finder of entries in ``storage``."""
+    return StoredRuns(storage, client_bytes_max, bytes_max)
 
 
 def watch_of(clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10) -> LacWatch:

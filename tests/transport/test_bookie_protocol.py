@@ -132,6 +132,31 @@ def test_rests_of_requests_are_served_in_their_order_when_the_client_takes_repli
     assert (served[:2], len(served)) == (rests, 3)
 
 
+def test_requests_end_while_others_are_paused_but_not_before_the_client_takes_its_replies() -> None:
+    protocol = BookieFactory(ServerConnection, lambda request, _: request.go_on()).buildProtocol(None)  # type: ignore
+    protocol.makeConnection(Transport())
+    ended: list[str] = []
+    protocol.pause()
+    protocol.end_next(lambda: ended.append("paused"))
+    protocol.pauseProducing()
+    protocol.end_next(lambda: ended.append("slow"))
+    assert ended == ["paused"]
+    protocol.resumeProducing()
+    assert ended == ["paused", "slow"]
+
+
+def test_requests_end_with_their_client() -> None:
+    _, protocol, _ = connected([])
+    ended: list[str] = []
+    protocol.pauseProducing()
+    protocol.end_next(lambda: bytes(-1) and None)
+    protocol.end_next(lambda: ended.append("waiting"))
+    assert ended == []
+    protocol.connectionLost()
+    protocol.end_next(lambda: ended.append("late"))
+    assert ended == ["waiting", "late"]
+
+
 def test_the_rest_of_a_request_is_dropped_with_its_client() -> None:
     served: list[object] = []
     _, protocol, _ = connected(served)

@@ -133,7 +133,8 @@ class _Batch:
             if isinstance(entry_id, Status):
                 found = entry_id
             else:
-                found = self._runs.find(self._ledger.ledger_id, entry_id, self._connection, self._loaded)
+                collected = sum(map(len, self._slices))
+                found = self._runs.find(self._ledger.ledger_id, entry_id, self._connection, self._loaded, collected)
             if found is None:
                 return
             more = self._take(found)

@@ -29,6 +29,12 @@ class Connection(Protocol):
     def serve_next(self, request: Request) -> None:
         """Serve ``request``, the rest of one, before all that came after it, when the client has taken its replies."""
 
+    def end_next(self, end: Callable[[], None]) -> None:
+        """Call ``end``, which ends a request, when the client has taken its replies, also while others are paused.
+
+        It is called at once if the client has gone.
+        """
+
     def call_when_lost(self, function: Callable[[], None]) -> None:
         """Call ``function`` when the connection is lost; at once if it was."""
 

@@ -62,7 +62,7 @@ class Dispatch:
         self._journal_brake = Brake(load.of_journal, *held_bytes_max)
         journal.on_group_done = self.look_again
         fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
-        runs = StoredRuns(storage)
+        runs = self.runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch)
         add = _braked(self._brake, adding.serve, lambda request: len(request.entries.buffer))

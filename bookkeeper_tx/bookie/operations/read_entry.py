@@ -120,7 +120,7 @@ class _Reading:
             if isinstance(entry_id, Status):
                 self._refuse(entry_id)
                 continue
-            found = self._runs.find(ledger.ledger_id, entry_id, self._connection, self._loaded)
+            found = self._runs.find(ledger.ledger_id, entry_id, self._connection, self._loaded, self._size)
             if found is None:
                 return
             self._take(found)

@@ -1,7 +1,7 @@
 """Finding stored entries: at once from memory, from the entry logs through a bounded queue."""
 
-from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from twisted.internet.defer import Deferred
@@ -23,50 +23,131 @@ LOADS_PER_CONNECTION_MAX = 16
 LOADS_MAX = 4096
 """Reads of all clients that may wait for the disk; more are answered ETOOMANYREQUESTS."""
 
+RUN_BYTES_FIRST = 1024 * 1024
+"""As large a run is expected from the first load of a client; later each is expected to be like the one before."""
+
 log = Logger()
 
 
+class _Client:
+    """The loads of one client."""
+
+    __slots__ = ("bytes", "count", "is_paused", "run_bytes")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.bytes = 0
+        """Bytes that its requests have collected, and that their loads are expected to bring."""
+        self.run_bytes = RUN_BYTES_FIRST
+        """Bytes that its last load has brought."""
+        self.is_paused = False
+
+
+class _Load:
+    """A request that waits for a run, or with a run until its client takes replies."""
+
+    __slots__ = ("client_bytes", "connection", "found", "held_bytes")
+
+    def __init__(self, connection: Connection, found: Found, collected: int, expected: int) -> None:
+        self.connection = connection
+        self.found = found
+        self.held_bytes = collected
+        """Bytes that the request has."""
+        self.client_bytes = collected + expected
+
+
 class StoredRuns:
-    """Finds the run that holds an entry."""
+    """Finds the run that holds an entry.
 
-    def __init__(self, storage: LedgerStorage) -> None:
+    The requests of one client that wait may have ``client_bytes_max`` bytes of entries; then its next requests wait in
+    its socket.  Those of all clients may have ``bytes_max``: more are answered ETOOMANYREQUESTS.
+    """
+
+    def __init__(self, storage: LedgerStorage, client_bytes_max: int, bytes_max: int) -> None:
         self._storage = storage
-        self._loads: Counter[Connection] = Counter()
+        self._client_bytes_max = client_bytes_max
+        self._bytes_max = bytes_max
+        self._clients: dict[Connection, _Client] = {}
         self._load_count = 0
+        self.held_bytes = 0
+        """Bytes of entries that waiting requests have."""
 
-    def find(self, ledger_id: int, entry_id: int, connection: Connection, found: Found) -> EntryRun | Status | None:
-        """Return the run that holds an entry, or why it cannot be had; None if ``found`` will be called with it."""
+    def find(
+        self, ledger_id: int, entry_id: int, connection: Connection, found: Found, collected: int = 0
+    ) -> EntryRun | Status | None:
+        """Return the run that holds an entry, or why it cannot be had; None if ``found`` will be called with it.
+
+        ``collected`` are the bytes of entries that the request has already.
+        """
         try:
             run = self._storage.cached_run(ledger_id, entry_id)
         except BookKeeperError as error:
             return status_of(error)
         if run is not None:
             return run
-        if self._load_count >= LOADS_MAX:
+        if self._load_count >= LOADS_MAX or self.held_bytes + collected > self._bytes_max:
             return statuses.ETOOMANYREQUESTS
         loading = self._storage.load_run(ledger_id, entry_id)
         if loading.called and not loading.paused:
             return _outcome(loading)
-        self._start(connection)
+        load = self._start(connection, found, collected)
         loading.addCallbacks(lambda run: run, _status_of_failure)
-        loading.addCallback(self._finish, connection, found)
+        loading.addCallback(self._loaded, load)
         loading.addErrback(lambda failure: log.failure("a read was not answered", failure))
         return None
 
-    def _start(self, connection: Connection) -> None:
+    def _start(self, connection: Connection, found: Found, collected: int) -> _Load:
+        client = self._clients.get(connection)
+        if client is None:
+            client = self._clients[connection] = _Client()
+            connection.call_when_lost(partial(self._forget, connection))
+        load = _Load(connection, found, collected, client.run_bytes)
         self._load_count += 1
-        self._loads[connection] += 1
-        if self._loads[connection] == LOADS_PER_CONNECTION_MAX:
-            connection.pause()
+        self.held_bytes += collected
+        client.count += 1
+        self._change(client, connection, load.client_bytes)
+        return load
 
-    def _finish(self, outcome: EntryRun | Status, connection: Connection, found: Found) -> None:
+    def _forget(self, connection: Connection) -> None:
+        self._clients.pop(connection, None)
+
+    def _loaded(self, outcome: EntryRun | Status, load: _Load) -> None:
         self._load_count -= 1
-        self._loads[connection] -= 1
-        if self._loads[connection] == LOADS_PER_CONNECTION_MAX - 1:
-            connection.resume()
-        if not self._loads[connection]:
-            del self._loads[connection]
-        found(outcome)
+        if isinstance(outcome, EntryRun):
+            if self.held_bytes + outcome.size > self._bytes_max:
+                outcome = statuses.ETOOMANYREQUESTS
+            else:
+                self._holds(load, outcome.size)
+        # When the client takes its replies: otherwise they would gather where nobody counts them.
+        load.connection.end_next(partial(self._end, outcome, load))
+
+    def _holds(self, load: _Load, size: int) -> None:
+        """Count the run that a load has brought."""
+        load.held_bytes += size
+        self.held_bytes += size
+        client = self._clients.get(load.connection)
+        if client is not None:
+            client.run_bytes = size
+            change = load.held_bytes - load.client_bytes
+            load.client_bytes += change
+            self._change(client, load.connection, change)
+
+    def _end(self, outcome: EntryRun | Status, load: _Load) -> None:
+        self.held_bytes -= load.held_bytes
+        client = self._clients.get(load.connection)
+        if client is None:
+            return  # lost meanwhile
+        client.count -= 1
+        self._change(client, load.connection, -load.client_bytes)
+        load.found(outcome)
+
+    def _change(self, client: _Client, connection: Connection, change: int) -> None:
+        """Pause or resume a client whose waiting requests have more or fewer bytes now."""
+        client.bytes += change
+        too_much = client.count >= LOADS_PER_CONNECTION_MAX or client.bytes >= self._client_bytes_max
+        if too_much != client.is_paused:
+            client.is_paused = too_much
+            connection.pause() if too_much else connection.resume()
 
 
 def _status_of_failure(failure: Failure) -> Status:

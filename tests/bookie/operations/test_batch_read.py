@@ -10,7 +10,6 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.operations.batch_read import BatchRead as Operation
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import codecs
 from protocol_specs.fields import FRAME_SIZE_MAX, LAST_ENTRY
@@ -26,6 +25,7 @@ from tests.bookie.seams import (
     entry,
     open_brake,
     run_of,
+    runs_of,
     watch_of,
 )
 
@@ -40,7 +40,7 @@ class Bench:
         watch = self.watch = watch_of(self.clock)
         storage: Any = self.storage
         fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch, open_brake())  # type: ignore[arg-type]
-        self.operation: Any = Operation(storage, StoredRuns(storage), fencing, watch, size_max, entry_size_max)
+        self.operation: Any = Operation(storage, runs_of(storage), fencing, watch, size_max, entry_size_max)
 
     def read(self, *args: Any, **kwargs: Any) -> Any:
         self.operation.serve(BatchRead(*args, **kwargs), self.client)

@@ -14,7 +14,6 @@ from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
-from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
 from tests.bookie.seams import (
@@ -32,6 +31,7 @@ from tests.bookie.seams import (
     SlowClient,
     open_brake,
     run_of,
+    runs_of,
     watch_of,
 )
 
@@ -98,7 +98,7 @@ def test_a_wrong_or_missing_key_leaves_the_ledger_as_it_is() -> None:
 def test_an_answer_of_no_entry_waits_for_the_sync_too() -> None:
     bench = Bench()
     client = Client()
-    read: Any = ReadEntry(bench.storage, StoredRuns(bench.storage), bench.fencing)  # type: ignore[arg-type]
+    read: Any = ReadEntry(bench.storage, runs_of(bench.storage), bench.fencing)
     read.serve(Read((LAST_ENTRY,), fencing=True, master_key=KEY), client)
     assert client.take() == []
     bench.journal.sync()

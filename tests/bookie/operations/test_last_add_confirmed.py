@@ -7,11 +7,21 @@ import pytest
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.operations.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.limits import EXPLICIT_LAC_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from tests.bookie import seams
-from tests.bookie.seams import EIO, KEY, KEY_RECORD, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, run_of
+from tests.bookie.seams import (
+    EIO,
+    KEY,
+    KEY_RECORD,
+    LEDGER,
+    OTHER_KEY,
+    Client,
+    MemoryJournal,
+    MemoryStorage,
+    run_of,
+    runs_of,
+)
 
 
 def body(lac: int, digest_size: int = 4, ledger_id: int = LEDGER) -> bytes:
@@ -26,7 +36,7 @@ class Bench:
         self.watch = seams.watch_of()
         parts: Any = (self.storage, self.journal, keys, self.availability)
         self.writing: Any = WriteLac(*parts, self.watch)
-        self.reading: Any = ReadLac(self.storage, StoredRuns(self.storage))  # type: ignore[arg-type]
+        self.reading: Any = ReadLac(self.storage, runs_of(self.storage))
 
     def write(self, data: bytes, key: bytes = KEY) -> list[Any]:
         self.writing.serve(seams.WriteLac(data, key), self.client)

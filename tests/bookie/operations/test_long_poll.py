@@ -12,7 +12,6 @@ from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.last_add_confirmed import WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.long_poll import LongPoll as Operation
-from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
@@ -28,6 +27,7 @@ from tests.bookie.seams import (
     entry,
     open_brake,
     run_of,
+    runs_of,
     watch_of,
 )
 
@@ -43,7 +43,7 @@ class Bench:
         storage: Any = self.storage
         keys = LedgerKeys(storage)
         parts: Any = (storage, self.journal, keys)
-        self.operation: Any = Operation(storage, StoredRuns(storage), self.watch)
+        self.operation: Any = Operation(storage, runs_of(storage), self.watch)
         force = ForceLedger(parts[1])
         self.adding: Any = AddEntry(*parts, Availability(), force, self.watch)
         self.writing: Any = WriteLac(*parts, Availability(), self.watch)

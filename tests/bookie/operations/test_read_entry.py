@@ -11,7 +11,6 @@ from bookkeeper_tx.bookie.operations import read_entry, stored_runs
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.operations.read_entry import ReadEntry, entries_of
-from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire import status as statuses
@@ -25,6 +24,7 @@ from tests.bookie.seams import (
     entry,
     open_brake,
     run_of,
+    runs_of,
     watch_of,
 )
 
@@ -35,7 +35,7 @@ class Bench:
         self.storage.store(*runs, cold=cold)
         storage: Any = self.storage
         fencing: Any = Fencing(storage, self.journal, LedgerKeys(storage), watch_of(), open_brake())  # type: ignore[arg-type]
-        self.read_entry: Any = ReadEntry(storage, StoredRuns(storage), fencing)
+        self.read_entry: Any = ReadEntry(storage, runs_of(storage), fencing)
 
     def read(self, *ids: int, **kwargs: Any) -> list[Any]:
         entry_ids = (

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,19 @@ def test_fencing_batch_reads_cost_no_more_memory_than_others(cluster: LocalClust
         for ledger_id in (LEDGER, LEDGER + 1):
             raw_requests.fence(bookie.port, ledger_id)
         assert memory_of(bookie) < 250 * MIB
+
+
+def test_replies_that_nobody_takes_have_a_bound_in_total(cluster: LocalCluster) -> None:
+    """Reads of entries that are on the disk only wait beside each other, so each client could have many replies."""
+    (bookie,) = cluster.bookies
+    for ledger_id in range(1, 9):
+        raw_requests.add(bookie.port, ledger_id, 0, [PAYLOAD] * 5)
+    cluster.restart(0)
+    with ExitStack() as clients:
+        greedy = [clients.enter_context(connected(bookie)) for _ in range(20)]
+        for each in greedy:
+            each.sendall(b"".join(batch_read(1 + index % 8, fencing=False) for index in range(200)))
+        for each in greedy:
+            each.recv(1)
+        raw_requests.add(bookie.port, LEDGER, 5, [b"of another client"])
+        assert memory_of(bookie) < 500 * MIB
