@@ -1,21 +1,13 @@
 """A bookie's connection on Twisted: a short driver around a ``protocol.connection.ServerConnection``."""
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 
-from twisted.internet.interfaces import (
-    IDelayedCall,
-    IHandshakeListener,
-    IPushProducer,
-    ITCPTransport,
-)
-from twisted.internet.protocol import Protocol, connectionDone
-from twisted.logger import Logger
+from twisted.internet.interfaces import IPushProducer
+from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from bookkeeper_tx.errors import AuthenticationFailed
-from bookkeeper_tx.protocol.bookie.auth import ServerGate
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.requests import (
     Answered,
@@ -26,12 +18,11 @@ from bookkeeper_tx.protocol.bookie.requests import (
     Request,
     StartTls,
 )
-from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.request_turns import RequestTurns
-from bookkeeper_tx.transport.tls_reasons import reason_of
+from bookkeeper_tx.transport.secured_protocol import SecuredProtocol
 from protocol_specs.wire.status import Status
 
 HELD_SIZE_MIN = 32 * 1024
@@ -44,16 +35,13 @@ _CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
 """The classes of :data:`ConnectionEvent` in a tuple: ``isinstance``, called for every request, is slower on a union."""
 
 
-@implementer(IPushProducer, IHandshakeListener)
-class BookieProtocol(Protocol):
+@implementer(IPushProducer)
+class BookieProtocol(SecuredProtocol):
     """Hands the requests of one client to ``serve`` and sends the replies.
 
     Reading stops while the client does not take its replies, and while the bookie asks for it (:meth:`pause`).
     Requests that were already read wait, too: their replies may take thousands of times their own memory.
     """
-
-    log = Logger()
-    transport: ITCPTransport
 
     def __init__(
         self,
@@ -62,18 +50,9 @@ class BookieProtocol(Protocol):
         forget: Callable[["BookieProtocol"], None],
         security: Security = OPEN,
     ) -> None:
-        self._connection = connection
+        super().__init__(connection, security)
         self._serve = serve
         self._forget = forget
-        self._security = security
-        self.peer = ConnectionPeer("")
-        """The client's address, certificate and name, as far as they are known."""
-        self._gate: ServerGate | None = None
-        self._start_tls_failed = b""
-        """The reply to START_TLS if the plugin refuses the client's certificate."""
-        self._securing = False
-        """Whether the TLS handshake is under way: a write would stop its reading, and it would wait for ever."""
-        self._handshake_timeout: IDelayedCall | None = None
         self._reading_stops = 0
         self._turns = RequestTurns()
         self._serving = False
@@ -84,7 +63,6 @@ class BookieProtocol(Protocol):
         """What is called when a request is answered; few requests have any."""
         self._when_lost: list[Callable[[], None]] | None = []
         """The functions to call when the connection is lost; None afterwards."""
-        self.connected_to_client = False
 
     def connectionMade(self) -> None:
         self.connected_to_client = True
@@ -99,33 +77,6 @@ class BookieProtocol(Protocol):
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         if self._reading_stops:
             self.transport.pauseProducing()  # type: ignore[attr-defined]
-
-    def _secure(self) -> None:
-        """Put the gate of the plugin, if there is one, before all requests."""
-        address = self.transport.getPeer()
-        self.peer.address = f"{getattr(address, 'host', address)}:{getattr(address, 'port', '')}"
-        if self._security.tls is not None:
-            self._connection.offer_tls()
-        if self._security.auth is not None:
-            self._gate = self._connection.require_authentication(self._security.auth, self.peer, self._answered_later)
-            self._limit_handshake()
-
-    def _limit_handshake(self) -> None:
-        if self._handshake_timeout is None:
-            clock, timeout_s = self._security.clock, self._security.timeout_s
-            assert clock is not None
-            self._handshake_timeout = clock.callLater(timeout_s, self._handshake_overdue)
-
-    def _handshake_overdue(self) -> None:
-        """Close a connection that is still in its handshake, or whose refused client does not take the last reply."""
-        self._handshake_timeout = None
-        if self._securing or not self.connected_to_client or (self._gate is not None and not self._gate.opened):
-            self.log.info(
-                "closing the connection from {peer}: not through TLS and authentication after {limit} s",
-                peer=self.peer.address,
-                limit=self._security.timeout_s,
-            )
-            self._abort()
 
     def dataReceived(self, data: bytes) -> None:
         if self.connected_to_client:
@@ -188,31 +139,6 @@ class BookieProtocol(Protocol):
         if self.connected_to_client:
             self._turns.add((event,))
             self._serve_waiting()
-
-    def _start_tls(self, request: StartTls) -> None:
-        """Send the held replies and this one in clear; all later bytes are inside TLS."""
-        self._send_held()
-        self._send([request.accepted])
-        self._start_tls_failed = request.failed
-        self._connection.secured()
-        self._securing = True
-        self._limit_handshake()
-        self.transport.startTLS(self._security.tls)  # type: ignore[attr-defined]
-
-    def handshakeCompleted(self) -> None:
-        """Show the client's certificate to the plugin; a refused client gets a reply, and stays outside the gate."""
-        from bookkeeper_tx.transport.tls import peer_certificate
-
-        self._securing = False
-        self.peer.secure = True
-        self.peer.certificate = peer_certificate(self.transport)
-        shown = sha256(self.peer.certificate).hexdigest() if self.peer.certificate else "none"
-        self.log.info("{peer} is inside TLS, its certificate: sha256 {shown}", peer=self.peer.address, shown=shown)
-        if self._gate is not None:
-            self._gate.secured()
-            if self._gate.refused:
-                self._send([self._start_tls_failed])
-        self._send_held()
 
     def observe(self, request: Request, replied: Replied) -> None:
         """Call ``replied`` when ``request`` is answered."""
@@ -295,12 +221,7 @@ class BookieProtocol(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.connected_to_client = False
         self._drop_waiting()
-        if self._start_tls_failed and not self.peer.secure:
-            assert reason.value is not None
-            self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason_of(reason.value))
-        if self._handshake_timeout is not None:
-            self._handshake_timeout.cancel()
-            self._handshake_timeout = None
+        self._handshake_lost(reason)
         when_lost, self._when_lost = self._when_lost or [], None
         for function in when_lost:
             function()
