@@ -123,16 +123,41 @@ class BookieConfig:
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
-    """Bytes of requests of all clients that may wait for the journal; later ones are held back."""
+    """Bytes of requests of all clients that may wait for the journal; later ones are held back
+    (``maxQueuedBytes``, a key of ours)."""
     held_bytes_per_connection_max: int = field(default=1 * MIB, validator=gt(0))
-    """Bytes of one client's requests that are held back; then nothing is read from the client."""
+    """Bytes of one client's requests that are held back; then nothing is read from the client
+    (``maxHeldBytesPerConnection``, a key of ours)."""
     held_bytes_max: int = field(default=32 * MIB, validator=gt(0))
-    """Bytes of all clients' requests that are held back; then nothing is read from those that send more."""
+    """Bytes of all clients' requests that are held back; then nothing is read from those that send more
+    (``maxHeldBytes``, a key of ours)."""
     reads_bytes_per_connection_max: int = field(default=16 * MIB, validator=gt(0))
     """Bytes of entries that one client's requests may have while they wait, for the disk or for the client to take its
-    replies; then the client's next requests are not served."""
+    replies; then the client's next requests are not served (``maxReadBytesPerConnection``, a key of ours)."""
     reads_bytes_max: int = field(default=128 * MIB, validator=gt(0))
-    """Bytes of entries that all clients' requests may have while they wait; more are answered ETOOMANYREQUESTS."""
+    """Bytes of entries that all clients' requests may have while they wait; more are answered ETOOMANYREQUESTS
+    (``maxReadBytes``, a key of ours)."""
+    frames_bytes_max: int = field(default=96 * MIB, validator=gt(0))
+    """Bytes of all clients' frames of more than 256 KiB that are not complete; then the next ones wait for room
+    (``maxFrameBytes``, a key of ours)."""
+    replies_bytes_max: int = field(default=128 * MIB, validator=gt(0))
+    """Bytes of replies that all clients together do not take; then the one that has taken nothing for longest is closed
+    (``maxReplyBytes``, a key of ours)."""
+    client_timeout_s: float = field(default=30.0, validator=gt(0))
+    """How long a client may take nothing while replies wait for it, or take to complete a frame (and a second more for
+    64 KiB of it that have come); then its connection is closed (``clientTimeoutMs``, a key of ours)."""
+    connections_max: int = field(default=2000, validator=ge(1))
+    """Connections of all clients; more are closed at once (``maxConnections``, a key of ours)."""
+    connections_per_address_max: int = field(default=1000, validator=ge(1))
+    """Connections from one address (``maxConnectionsPerAddress``, a key of ours)."""
+    keepalive_enabled: bool = True
+    """Let the system notice clients that vanish without a word (``serverSockKeepalive``)."""
+    keepalive_idle_s: int = field(default=60, validator=ge(1))
+    """After so many seconds of silence it asks (``serverTcpKeepIdle``; Java's default is the system's, 2 hours)."""
+    keepalive_interval_s: int = field(default=10, validator=ge(1))
+    """Seconds until it asks again (``serverTcpKeepIntvl``)."""
+    keepalive_count: int = field(default=6, validator=ge(1))
+    """So many questions without an answer end the connection (``serverTcpKeepCnt``)."""
     long_poll_timeout_max_s: float = field(default=60.0, validator=gt(0))
     """How long a long poll may wait, whatever its client asks for."""
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))

@@ -25,9 +25,23 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "httpServerEnabled": ("http_server_enabled", "boolean"),
     "httpServerPort": ("http_server_port", "port"),
     "httpServerHost": ("http_server_host", "text"),
+    "serverSockKeepalive": ("keepalive_enabled", "boolean"),
+    "serverTcpKeepIdle": ("keepalive_idle_s", "count or default"),
+    "serverTcpKeepIntvl": ("keepalive_interval_s", "count or default"),
+    "serverTcpKeepCnt": ("keepalive_count", "count or default"),
     "handshakeTimeoutMs": ("handshake_timeout_s", "milliseconds"),
+    "maxConnections": ("connections_max", "count"),
+    "maxConnectionsPerAddress": ("connections_per_address_max", "count"),
+    "clientTimeoutMs": ("client_timeout_s", "milliseconds"),
+    "maxQueuedBytes": ("connection_requests_bytes_max", "count"),
+    "maxHeldBytes": ("held_bytes_max", "count"),
+    "maxHeldBytesPerConnection": ("held_bytes_per_connection_max", "count"),
+    "maxReadBytes": ("reads_bytes_max", "count"),
+    "maxReadBytesPerConnection": ("reads_bytes_per_connection_max", "count"),
+    "maxFrameBytes": ("frames_bytes_max", "count"),
+    "maxReplyBytes": ("replies_bytes_max", "count"),
 }
-"""Key → field of BookieConfig, and the form of its value; the last key is not Java's."""
+"""Key → field of BookieConfig, and the form of its value; those from ``handshakeTimeoutMs`` on are not Java's."""
 
 HANDLED: Final = frozenset({"zkServers", "zkLedgersRootPath", "indexDirectories", "ledgerStorageClass"})
 """Keys that have code of their own in ``config_file``."""
@@ -231,10 +245,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "sanityCheckMetricsEnabled",
         "serverNumAcceptorThreads",
         "serverNumIOThreads",
-        "serverSockKeepalive",
-        "serverTcpKeepCnt",
-        "serverTcpKeepIdle",
-        "serverTcpKeepIntvl",
         "serverTcpLinger",
         "serverTcpNoDelay",
         "serverWriteBufferHighWaterMark",

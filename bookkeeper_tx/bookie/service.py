@@ -31,6 +31,7 @@ from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.threads.worker import Worker
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_security import Security
+from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
 READ_THREADS = 2
@@ -137,7 +138,8 @@ class BookieService(Service):
         await self._identify(address, directories)
         bookie = self._bookie(directories)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
-        factory = BookieFactory(connection, bookie.dispatch.serve, security)
+        budget = ClientBudget(ClientLimits.of(config), self._reactor)
+        factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()

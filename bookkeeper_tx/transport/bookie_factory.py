@@ -8,6 +8,7 @@ from twisted.internet.protocol import Factory
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol, Serve
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
+from bookkeeper_tx.transport.client_budget import ClientBudget
 
 
 class BookieFactory(Factory):
@@ -16,16 +17,37 @@ class BookieFactory(Factory):
     noisy = False
 
     def __init__(
-        self, make_connection: Callable[[], ServerConnection], serve: Serve, security: Security = OPEN
+        self,
+        make_connection: Callable[[], ServerConnection],
+        serve: Serve,
+        security: Security = OPEN,
+        budget: ClientBudget | None = None,
     ) -> None:
         self._make_connection = make_connection
         self._serve = serve
         self._security = security
+        self._budget = budget or ClientBudget()
         self._protocols: set[BookieProtocol] = set()
         self._paused = False
 
-    def buildProtocol(self, addr: IAddress | None) -> BookieProtocol:
-        protocol = BookieProtocol(self._make_connection(), self._serve, self._protocols.discard, self._security)
+    def startFactory(self) -> None:
+        """Begin to look for clients that take too long."""
+        self._budget.start()
+
+    def stopFactory(self) -> None:
+        self._budget.stop()
+
+    def buildProtocol(self, addr: IAddress | None) -> BookieProtocol | None:
+        """Return the protocol of a new client; None, which closes the connection, if there are too many."""
+        host = getattr(addr, "host", "")
+        if not self._budget.admit(host):
+            return None
+
+        def forget(protocol: BookieProtocol) -> None:
+            self._protocols.discard(protocol)
+            self._budget.left(host)
+
+        protocol = BookieProtocol(self._make_connection(), self._serve, forget, self._security, self._budget)
         protocol.factory = self
         self._protocols.add(protocol)
         if self._paused:

@@ -20,6 +20,7 @@ from bookkeeper_tx.protocol.bookie.requests import (
 )
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
+from bookkeeper_tx.transport.client_budget import ClientBudget
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.request_turns import RequestTurns
 from bookkeeper_tx.transport.secured_protocol import SecuredProtocol
@@ -49,10 +50,13 @@ class BookieProtocol(SecuredProtocol):
         serve: Serve,
         forget: Callable[["BookieProtocol"], None],
         security: Security = OPEN,
+        budget: ClientBudget | None = None,
     ) -> None:
         super().__init__(connection, security)
         self._serve = serve
         self._forget = forget
+        self._account = (budget or ClientBudget()).open(self)
+        self.sent_bytes = 0
         self._reading_stops = 0
         self._turns = RequestTurns()
         self._serving = False
@@ -73,6 +77,7 @@ class BookieProtocol(SecuredProtocol):
             self._abort()
             return
         self.transport.setTcpNoDelay(True)
+        self._account.opened(self.transport)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         if self._reading_stops:
@@ -81,7 +86,26 @@ class BookieProtocol(SecuredProtocol):
     def dataReceived(self, data: bytes) -> None:
         if self.connected_to_client:
             self._turns.add(self._connection.receive(data))
+            size = self._connection.frame[1]
+            if size > RECEIVE_SIZE or self._account.wanted:
+                self._account.wants(size)
             self._serve_waiting()
+
+    @property
+    def frame(self) -> tuple[int, int, int]:
+        """The number of the frame that is not complete yet, its size, 0 if there is none, and how much has come."""
+        return self._connection.frame
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of replies that the client has not taken."""
+        return eager_send.unsent_bytes(self.transport)
+
+    def give_up(self, why: str) -> None:
+        """Close the connection at once."""
+        self.log.info("closing the connection from {peer}: {why}", peer=self.peer.address, why=why)
+        self._held.clear()
+        self._abort()
 
     def serve_next(self, request: Request) -> None:
         """Serve ``request``, the rest of one, once the client has taken its replies, and before all later requests.
@@ -170,7 +194,7 @@ class BookieProtocol(SecuredProtocol):
         if self._securing:
             self._held += parts
         elif self.connected_to_client:
-            eager_send.send(self.transport, parts)
+            self.sent_bytes += eager_send.send(self.transport, parts)
 
     def call_when_lost(self, function: Callable[[], None]) -> None:
         """Call ``function`` when the connection is lost; at once if it is lost already."""
@@ -203,12 +227,14 @@ class BookieProtocol(SecuredProtocol):
 
     def pauseProducing(self) -> None:
         """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
+        self._account.has_unsent(self.unsent_bytes)
         if not self._turns.slow:
             self._turns.slow = True
             self.stop_reading()
 
     def resumeProducing(self) -> None:
         """Go on: the client has taken its replies."""
+        self._account.has_unsent(0)
         if self._turns.slow:
             self._turns.slow = False
             if self.connected_to_client:
@@ -225,6 +251,7 @@ class BookieProtocol(SecuredProtocol):
         when_lost, self._when_lost = self._when_lost or [], None
         for function in when_lost:
             function()
+        self._account.close()
         self._forget(self)
         if self._gate is not None:
             self._gate.close()

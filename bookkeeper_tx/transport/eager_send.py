@@ -20,14 +20,17 @@ PARTS_MAX = 16
 """More parts than this are joined: a vector of many small ones costs more than a copy."""
 
 
-def send(transport: Any, parts: Sequence[Buffer], size_min: int = EAGER_SIZE_MIN) -> None:
-    """Send ``parts`` in order, after all bytes that ``transport`` has; at once from ``size_min`` bytes on."""
+def send(transport: Any, parts: Sequence[Buffer], size_min: int = EAGER_SIZE_MIN) -> int:
+    """Send ``parts`` in order, after all bytes that ``transport`` has; at once from ``size_min`` bytes on.
+
+    Returns how many bytes they are.
+    """
     if len(parts) > PARTS_MAX:
         parts = (b"".join(parts),)
     size = sum(map(len, parts))
     if size < size_min or not _sends_at_once(transport):
         transport.write(b"".join(parts))
-        return
+        return size
     try:
         sent = transport.socket.sendmsg(parts)
     except OSError:
@@ -35,6 +38,14 @@ def send(transport: Any, parts: Sequence[Buffer], size_min: int = EAGER_SIZE_MIN
         sent = 0
     if sent < size:
         transport.write(b"".join(parts)[sent:])
+    return size
+
+
+def unsent_bytes(transport: Any) -> int:
+    """Return how many bytes ``transport`` has that the socket has not taken."""
+    if not isinstance(transport, tcp.Connection):
+        return 0
+    return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
 
 
 def _sends_at_once(transport: Any) -> bool:

@@ -31,6 +31,14 @@ def refused(read: Any) -> Any:
     return refused_text
 
 
+def test_keys_of_ours_become_fields_too(read: Any) -> None:
+    values, warnings = read(
+        "maxConnections=5\nmaxReplyBytes=7\nclientTimeoutMs=1500\nserverTcpKeepIdle=-1\nserverTcpKeepCnt=3"
+    )
+    assert warnings == []
+    assert values == {"connections_max": 5, "replies_bytes_max": 7, "client_timeout_s": 1.5, "keepalive_count": 3}
+
+
 def test_java_keys_become_fields(read: Any) -> None:
     values, warnings = read(
         """# a comment

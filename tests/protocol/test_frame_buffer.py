@@ -1,11 +1,13 @@
 """Cutting a byte stream into frames."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import ProtocolViolation
-from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
+from bookkeeper_tx.protocol.frame_buffer import SMALL, FrameBuffer
 
 LIMIT = 1000
 
@@ -31,6 +33,43 @@ def test_frames_are_the_same_however_the_stream_is_cut(bodies: list[bytes], data
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
         found += frames_in(buffer, stream[start:end])
     assert found == bodies
+
+
+def test_bytes_that_trickle_in_cost_little_more_than_their_size() -> None:
+    size = 100_000
+    buffer = FrameBuffer(2 * size)
+    buffer.keep(buffer.feed((size + 1).to_bytes(4, "big")), 0)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(size):
+        assert buffer.feed(b"x") == b""
+    cost = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert cost < 2 * size
+    assert frames_in(buffer, b"x") == [b"x" * (size + 1)]
+
+
+def test_pieces_of_all_sizes_are_joined_in_their_order() -> None:
+    body = bytes(range(256)) * 100
+    buffer, at = FrameBuffer(2 * len(body)), 0
+    assert frames_in(buffer, len(body).to_bytes(4, "big")) == []
+    for size in (1, SMALL, 2, 3, SMALL - 1, SMALL + 1):
+        assert frames_in(buffer, body[at : at + size]) == []
+        at += size
+    assert frames_in(buffer, body[at:]) == [body]
+
+
+def test_the_frame_that_is_not_complete_has_a_number_and_a_size() -> None:
+    buffer = FrameBuffer(LIMIT)
+    assert (buffer.frame_number, buffer.frame_size) == (0, 0)
+    frames_in(buffer, b"\0\0\0\5ab")
+    assert (buffer.frame_number, buffer.frame_size) == (1, 9)
+    frames_in(buffer, b"c")
+    assert (buffer.frame_number, buffer.frame_size) == (1, 9)
+    frames_in(buffer, b"de\0")
+    assert (buffer.frame_number, buffer.frame_size) == (2, 4)
+    frames_in(buffer, b"\0\0\1x")
+    assert (buffer.frame_number, buffer.frame_size) == (2, 0)
 
 
 @pytest.mark.parametrize("length", [LIMIT - 3, 2**31 - 1, 2**31, 2**32 - 1])

@@ -14,6 +14,7 @@ from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol
 from bookkeeper_tx.transport.bookie_security import Security
+from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -185,6 +186,45 @@ def test_a_client_that_comes_while_the_bookie_stops_is_paused() -> None:
     protocol, transport = factory.buildProtocol(None), Transport()
     protocol.makeConnection(transport)
     assert transport.producerState == "paused"
+
+
+def test_a_client_too_many_is_refused_until_another_has_gone() -> None:
+    budget = ClientBudget(ClientLimits(connections_max=1))
+    factory = BookieFactory(ServerConnection, lambda *_: None, budget=budget)
+    first = factory.buildProtocol(None)
+    first.makeConnection(Transport())
+    assert factory.buildProtocol(None) is None
+    first.connectionLost()
+    assert factory.buildProtocol(None) is not None
+
+
+def test_a_long_frame_waits_in_the_socket_until_there_is_room() -> None:
+    budget = ClientBudget(ClientLimits(frames_bytes_max=1))
+    factory = BookieFactory(ServerConnection, lambda *_: None, budget=budget)
+    clients = [(factory.buildProtocol(None), Transport()) for _ in range(2)]
+    for protocol, transport in clients:
+        protocol.makeConnection(transport)
+        protocol.dataReceived((1 << 20).to_bytes(4, "big") + READ[4:])
+    assert [transport.producerState for _, transport in clients] == ["producing", "paused"]
+    clients[0][0].connectionLost()
+    assert clients[1][1].producerState == "producing"
+
+
+def test_a_client_that_does_not_complete_its_frame_is_closed_in_time() -> None:
+    clock = Clock()
+    factory = BookieFactory(ServerConnection, lambda *_: None, budget=ClientBudget(ClientLimits(timeout_s=8), clock))
+    factory.startFactory()
+    protocol, transport = factory.buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(READ)
+    clock.pump([2] * 9)
+    assert not transport.aborted
+    protocol.dataReceived(READ[:10])
+    clock.pump([2] * 6)
+    assert transport.aborted
+    protocol.connectionLost()
+    factory.stopFactory()
+    assert clock.getDelayedCalls() == []
 
 
 def test_all_are_closed_once_their_replies_are_sent() -> None:

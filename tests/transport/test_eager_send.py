@@ -7,7 +7,7 @@ from twisted.internet import tcp
 from twisted.internet.protocol import Protocol
 from twisted.internet.testing import StringTransport
 
-from bookkeeper_tx.transport.eager_send import EAGER_SIZE_MIN, PARTS_MAX, send
+from bookkeeper_tx.transport.eager_send import EAGER_SIZE_MIN, PARTS_MAX, send, unsent_bytes
 
 
 class Socket:
@@ -55,8 +55,9 @@ LARGE = [bytes([i]) * EAGER_SIZE_MIN for i in range(3)]
 @pytest.mark.parametrize("room", [0, 1, EAGER_SIZE_MIN, EAGER_SIZE_MIN + 1, 3 * EAGER_SIZE_MIN, 10**6])
 def test_what_the_socket_does_not_take_waits(room: int) -> None:
     transport = connection(room)
-    send(transport, LARGE)
+    assert send(transport, LARGE) == 3 * EAGER_SIZE_MIN
     assert transport.socket.taken + waiting(transport) == b"".join(LARGE)
+    assert unsent_bytes(transport) == len(waiting(transport))
     assert len(transport.socket.taken) == min(room, 3 * EAGER_SIZE_MIN)
 
 

@@ -77,6 +77,11 @@ class ServerConnection:
         """Read on, inside TLS."""
         self._awaits_tls = False
 
+    @property
+    def frame(self) -> tuple[int, int, int]:
+        """The number of the frame that is not complete yet, its size, 0 if there is none, and how much has come."""
+        return self._frames.frame_number, self._frames.frame_size, self._frames.held
+
     # Requests --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Request]:

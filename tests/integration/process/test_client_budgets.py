@@ -9,6 +9,7 @@ import pytest
 
 from bookkeeper_tx.cli.bench.process_cpu import usage
 from bookkeeper_tx.entry.digest import master_key
+from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support import raw_requests
 
@@ -68,3 +69,54 @@ def test_replies_that_nobody_takes_have_a_bound_in_total(cluster: LocalCluster) 
             each.recv(1)
         raw_requests.add(bookie.port, LEDGER, 5, [b"of another client"])
         assert memory_of(bookie) < 500 * MIB
+
+
+HALF_A_FRAME = (4 * MIB).to_bytes(4, "big") + bytes(1000)
+
+
+def closed(connection: socket.socket) -> bool:
+    """Wait until the bookie has closed the connection, whatever it sends before."""
+    try:
+        while connection.recv(MIB):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[LocalBookie]:
+    settings = {"clientTimeoutMs": 1000, "maxConnections": 20, "maxFrameBytes": 8 * MIB}
+    with LocalCluster(tmp_path, 1, settings=settings) as cluster:
+        yield cluster.bookies[0]
+
+
+def test_clients_that_stop_halfway_are_closed_and_make_room_for_others(impatient: LocalBookie) -> None:
+    with ExitStack() as clients:
+        stuck = [clients.enter_context(connected(impatient)) for _ in range(6)]
+        for each in stuck:
+            each.sendall(HALF_A_FRAME)
+        raw_requests.add(impatient.port, LEDGER, 0, [bytes(3 * MIB)])
+        assert all(closed(each) for each in stuck)
+
+
+def test_a_client_that_takes_no_replies_is_closed(impatient: LocalBookie) -> None:
+    raw_requests.add(impatient.port, LEDGER, 0, [PAYLOAD] * 5)
+    with connected(impatient) as greedy:
+        greedy.sendall(batch_read(LEDGER, fencing=False) * 100)
+        while "it takes no replies" not in impatient.log:
+            raw_requests.fence(impatient.port, LEDGER + 1)
+        assert closed(greedy)
+
+
+def test_connections_have_a_maximum(impatient: LocalBookie) -> None:
+    with ExitStack() as clients:
+        several = [clients.enter_context(connected(impatient)) for _ in range(21)]
+        assert closed(several[-1])
+        several[0].close()
+        while "refusing" in impatient.log:
+            try:
+                raw_requests.fence(impatient.port, LEDGER)
+            except BookKeeperError:
+                continue
+            break

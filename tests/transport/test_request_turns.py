@@ -1,0 +1,46 @@
+"""bookkeeper_tx.transport.request_turns: ends of requests, rests of requests, requests."""
+
+from typing import Any
+
+from bookkeeper_tx.protocol.bookie.requests import Continuation
+from bookkeeper_tx.transport.request_turns import RequestTurns
+
+
+def nothing() -> None: ...
+
+
+def filled() -> tuple[RequestTurns, Any]:
+    turns, rests = RequestTurns(), [Continuation(lambda: None) for _ in range(2)]
+    turns.add(["first", "second"])  # type: ignore[list-item]
+    for rest in rests:
+        turns.add_rest(rest)
+    turns.add_rest("rest of a run")  # type: ignore[arg-type]
+    turns.add_end(nothing)
+    return turns, [Continuation(nothing), *rests, "rest of a run", "first", "second", None]
+
+
+def test_the_order() -> None:
+    turns, expected = filled()
+    assert [turns.take() for _ in expected] == expected
+
+
+def test_a_pause_is_for_all_but_ends() -> None:
+    turns, expected = filled()
+    turns.pauses = 1
+    assert [turns.take(), turns.take()] == [expected[0], None]
+    turns.pauses = 0
+    assert turns.take() is expected[1]
+
+
+def test_a_slow_client_has_no_turn() -> None:
+    turns, expected = filled()
+    turns.slow = True
+    assert turns.take() is None
+    turns.slow = False
+    assert turns.take() == expected[0]
+
+
+def test_only_ends_are_left_of_what_is_cleared() -> None:
+    turns, expected = filled()
+    assert turns.clear() == expected[:1]
+    assert turns.take() is None
