@@ -5,6 +5,7 @@ Writes are durable only after a sync: bytes after :meth:`File.sync`, the name of
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Sequence
@@ -30,6 +31,11 @@ _READ_CACHED: Final = getattr(os, "RWF_NOWAIT", None)
 
 _cached = bytearray(READ_CACHED_SIZE_MAX if _READ_CACHED is not None else 0)
 """The buffer of such reads: its pages are in use already, and only one thread reads like this."""
+
+
+def out_of_descriptors(error: BaseException | None) -> bool:
+    """Tell whether a file could not be opened because too many are open: that passes, and nothing is wrong with it."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
 class File:

@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie import descriptors
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
@@ -127,6 +128,7 @@ class BookieService(Service):
     # Start -----------------------------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
+        self._config = descriptors.shared_out(self._config, descriptors.raise_limit())
         config, disk = self._config, self._disk
         security = self._security()  # what it cannot have is said before anything is touched
         directories = Directories(disk, config.journal_directory, config.ledger_directory)

@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import Final, Protocol
 
 import crc32c
+from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+from bookkeeper_tx.bookie.disk import Buffer, Disk, File, out_of_descriptors
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.journal.records import file_start, seal_pad
@@ -24,6 +25,8 @@ ZEROS_STEP_MAX: Final = 1024 * 1024
 """Zeros written ahead at once.  The group that needs them waits for them: 1 ms for this, 10 to 40 ms for 16 MiB."""
 
 ZEROS: Final = bytes(ZEROS_STEP_MAX)
+
+log = Logger()
 
 _FIRST_BYTE: Final = itemgetter(RECORD_LENGTH_SIZE)
 """Takes the first byte of a record's body; its top bit marks format V2."""
@@ -44,6 +47,10 @@ class JournalConfig(Protocol):
 
 class SyncFailed(StorageFailed):
     """The disk did not confirm a write.  Its content is unknown now: only a restart with replay can find it out."""
+
+
+class OutOfDescriptors(StorageFailed):
+    """No file could be opened because too many are open; it may be tried again."""
 
 
 class JournalWriter:
@@ -77,7 +84,10 @@ class JournalWriter:
 
         Raises StorageFailed, then the old file stays in use, or SyncFailed.
         """
-        ids = list_journals(self._disk, self._directory)
+        try:
+            ids = list_journals(self._disk, self._directory)
+        except OSError as error:
+            raise _failed(f"cannot read journal directory {self._directory}", error) from error
         journal_id = ids[-1] + 1 if ids else int(self._clock() * 1000) + 1
         salt = self._draw_salt(journal.SEAL_SALT_SIZE)
         start = file_start(salt, version)
@@ -85,17 +95,19 @@ class JournalWriter:
         try:
             file = self._disk.create(path)
         except OSError as error:
-            raise StorageFailed(f"cannot create journal file {path}: {error}") from error
+            raise _failed(f"cannot create journal file {path}", error) from error
         try:
             file.write(start, 0)
             zeroed_end = self._write_zeros(file, len(start), len(start) + 1)
         except OSError as error:
-            file.close()
-            with contextlib.suppress(OSError):
-                self._disk.remove(path)
-            raise StorageFailed(f"cannot write journal file {path}: {error}") from error
+            self._drop(file)
+            raise _failed(f"cannot write journal file {path}", error) from error
         self._sync(file)
-        self._sync_directory()
+        try:
+            self._sync_directory()
+        except OutOfDescriptors:
+            self._drop(file)
+            raise
         self.close()
         self._file, self._journal_id, self._version, self._salt = file, journal_id, version, salt
         self._position, self._zeroed_end, self._dirty_end = len(start), zeroed_end, 0
@@ -114,7 +126,7 @@ class JournalWriter:
         if is_full or self._version < journal.SCOPED_VERSION:
             version = journal.SCOPED_VERSION if _has_scoped(buffers) else journal.VERSION
             if is_full or version > self._version:
-                self.open_next(version)
+                self._go_on_in_next(version)
         file, start = self._opened, self._position
         pad = seal_pad(start, start + len(data), crc32c.crc32c(data), self._salt)
         end = start + len(data) + len(pad)
@@ -128,6 +140,21 @@ class JournalWriter:
         self._sync(file)
         self._position, self._dirty_end = end, 0
         return self._mark
+
+    def _go_on_in_next(self, version: int) -> None:
+        """Start a new file; while there is no descriptor for it, the old one gets longer if its version will do."""
+        try:
+            self.open_next(version)
+        except OutOfDescriptors as error:
+            if version > self._version:
+                raise
+            log.warn("the journal goes on in a file that is full: {error}", error=error)
+
+    def _drop(self, file: File) -> None:
+        """Close and remove a new file that is not used."""
+        file.close()
+        with contextlib.suppress(OSError):
+            self._disk.remove(file.path)
 
     def close(self) -> None:
         """Close the file; acknowledged records are on the disk already."""
@@ -175,7 +202,12 @@ class JournalWriter:
         try:
             self._disk.sync_directory(self._directory)
         except OSError as error:
-            raise SyncFailed(f"cannot sync journal directory {self._directory}: {error}") from error
+            failed = OutOfDescriptors if out_of_descriptors(error) else SyncFailed  # that was before any sync
+            raise failed(f"cannot sync journal directory {self._directory}: {error}") from error
+
+
+def _failed(what: str, error: OSError) -> StorageFailed:
+    return (OutOfDescriptors if out_of_descriptors(error) else StorageFailed)(f"{what}: {error}")
 
 
 def _has_scoped(buffers: Sequence[Buffer]) -> bool:

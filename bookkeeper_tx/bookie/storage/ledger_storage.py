@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
@@ -294,7 +294,8 @@ class LedgerStorage:
     def _failed(self, failure: Failure) -> Failure:
         error = failure.value
         log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
-        self._set_flush_failed(True)
+        if not out_of_descriptors(error):
+            self._set_flush_failed(True)
         return failure
 
     def _set_flush_failed(self, flush_failed: bool) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.disk import Disk, File, out_of_descriptors
 
 
 class _Open:
@@ -71,13 +71,23 @@ class OpenFiles:
         with self._lock:
             opened = self._open.get(path)
             if opened is None:
-                opened = self._open[path] = _Open(self._disk.open(path, self._writable))
+                opened = self._open[path] = _Open(self._open_file(path))
                 if len(self._open) > self._count_max:
                     self._drop(self._open.popitem(last=False)[1])
             else:
                 self._open.move_to_end(path)
             opened.borrowers += 1
             return opened
+
+    def _open_file(self, path: str) -> File:
+        try:
+            return self._disk.open(path, self._writable)
+        except OSError as error:
+            if not self._open or not out_of_descriptors(error):
+                raise
+        while self._open:  # these can be opened again
+            self._drop(self._open.popitem()[1])
+        return self._disk.open(path, self._writable)
 
     def _release(self, opened: _Open) -> None:
         with self._lock:

@@ -1,4 +1,6 @@
 import errno
+import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -208,6 +210,50 @@ def test_a_failed_roll_is_tried_again(disk: CrashingDisk) -> None:
     journal.append([entry(1, 2)], done.append)
     assert done[2] is None
     assert replayed(disk)[0] == [(1, 0), (1, 2)]
+
+
+@pytest.mark.parametrize("call", ["list_directory", "create", "sync_directory"])
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
+def test_while_no_file_can_be_opened_the_journal_goes_on_in_the_old_one(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch, call: str, error: int
+) -> None:
+    errors: list[BaseException] = []
+    journal = new_journal(disk, errors, config=Config(journal_size_bytes_max=2 * spec.ALIGNMENT))
+    journal.start()
+    done: list[Any] = []
+    journal.append([entry(1, 0)], done.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, call, failing(error))
+        journal.append([entry(1, 1)], done.append)
+        journal.append([entry(1, 2)], done.append)
+    assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID:x}.txn"]
+    journal.append([entry(1, 3)], done.append)
+    assert len(disk.list_directory(DIRECTORY)) == 2
+    assert (done, errors) == ([None] * 4, [])
+    assert replayed(disk)[0] == [(1, entry_id) for entry_id in range(4)]
+
+
+def test_a_directory_that_cannot_be_read_refuses_the_group_only(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors: list[BaseException] = []
+    journal = new_journal(disk, errors, config=Config(journal_size_bytes_max=2 * spec.ALIGNMENT))
+    journal.start()
+    done: list[Any] = []
+    journal.append([entry(1, 0)], done.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "list_directory", failing(errno.EIO))
+        journal.append([entry(1, 1)], done.append)
+    journal.append([entry(1, 2)], done.append)
+    assert isinstance(done[1], StorageFailed)
+    assert (done[2], errors) == (None, [])
+
+
+def failing(error: int) -> Callable[[str], Any]:
+    def call(path: str) -> Any:
+        raise OSError(error, os.strerror(error), path)
+
+    return call
 
 
 def test_a_failed_sync_ends_everything(disk: CrashingDisk, worker: SteppedWorker) -> None:

@@ -259,6 +259,18 @@ def test_it_says_when_it_cannot_write_and_when_it_can_again(disk: CrashingDisk, 
     assert said == [True, False, True]
 
 
+def test_too_many_open_files_are_no_reason_to_write_no_more(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    said: list[bool] = []
+    storage.on_flush_failed_changed = lambda: said.append(storage.flush_failed)
+    storage.open_for(7, KEY)
+    add(storage, run_of(0, 5000))
+    disk.fail_writes(1, errno.EMFILE)
+    failure_of(storage.flush(lambda: MARK), OSError)
+    flush(storage)
+    assert said == []
+    assert read(restarted(disk, storage), 7, 0) == entry(0, 5000)
+
+
 def test_the_write_cache_asks_for_a_flush_and_says_when_it_is_full(disk: CrashingDisk) -> None:
     worker = SteppedWorker()
     storage = new_storage(disk, DIRECTORY, flush_worker=worker, write_cache_bytes_max=20_000)

@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 
 from bookkeeper_tx.bookie.disk import Disk, File
@@ -89,6 +91,23 @@ def test_it_works_on_the_real_disk(tmp_path: object) -> None:
     with files.borrow(path) as file:
         assert file.read(3, 0) == b"abc"
     files.close()
+
+
+def test_open_files_make_room_when_the_process_has_too_many(disk: Counted) -> None:
+    files = OpenFiles(disk, 3)
+    use(files, "/a")
+    really_open = disk.open
+
+    def open_one_at_most(path: str, writable: bool = False) -> File:
+        if disk.open_now:
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        return really_open(path, writable)
+
+    disk.open = open_one_at_most  # type: ignore[method-assign]
+    use(files, "/b")
+    assert disk.open_now == ["/b"]
+    with files.borrow("/b"), pytest.raises(OSError, match="Too many"), files.borrow("/c"):
+        pass
 
 
 def test_an_open_file_is_lent_at_once(disk: Counted) -> None:

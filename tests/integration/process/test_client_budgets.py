@@ -12,6 +12,7 @@ from bookkeeper_tx.entry.digest import master_key
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support import raw_requests
+from tests.integration.support.adding_channel import AddingChannel
 
 MIB = 1024 * 1024
 LEDGER = 1
@@ -120,3 +121,28 @@ def test_connections_have_a_maximum(impatient: LocalBookie) -> None:
             except BookKeeperError:
                 continue
             break
+
+
+def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Idle connections must not keep it from a new journal file and from a flush of many ledgers."""
+    command = LocalBookie.command
+    limited = ["/bin/sh", "-c", 'ulimit -n 256; exec "$@"', "sh"]
+    monkeypatch.setattr(LocalBookie, "command", lambda *given: limited + command(*given))
+    settings = {"journalMaxSizeMB": 1, "flushInterval": 100}
+    with LocalCluster(tmp_path, 1, settings=settings) as cluster, ExitStack() as clients:
+        (bookie,) = cluster.bookies
+        idle = [clients.enter_context(connected(bookie)) for _ in range(90)]
+        for ledger_id in range(100):
+            raw_requests.add(bookie.port, ledger_id, 0, [bytes(50_000)])
+        journals = list(bookie.directory.rglob("*.txn"))
+        assert len(journals) > 2
+        refused = [clients.enter_context(connected(bookie)) for _ in range(310)]
+        assert all(closed(each) for each in refused[10:])
+        for each in idle:
+            each.close()
+        with AddingChannel("127.0.0.1", bookie.port, raw_requests.PATIENT) as channel:
+            for ledger_id in range(100):
+                assert channel.read_entry(ledger_id, 0).endswith(bytes(50_000))
+        assert "Too many open files" not in bookie.log
