@@ -77,6 +77,8 @@ class BookieService(Service):
         self._tell_error = tell_error
         self._store = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
         self._starting: Deferred[None] | None = None
+        self._metrics: Any = None
+        """The metrics, if they are served."""
         self._undo: list[Callable[[], Any]] = []
 
     # Lifecycle -------------------------------------------------------------------------------------------------------
@@ -142,6 +144,7 @@ class BookieService(Service):
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
         budget = ClientBudget(ClientLimits.of(config), self._reactor)
         factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
+        self._show_budgets(bookie, budget)
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()
@@ -205,12 +208,19 @@ class BookieService(Service):
         from bookkeeper_tx.bookie import http_admin
         from bookkeeper_tx.bookie.metrics import Metrics
 
-        metrics = Metrics(time.perf_counter)
+        metrics = self._metrics = Metrics(time.perf_counter)
         port = http_admin.listen(self._reactor, self._config, metrics.registry)
         self._undo.append(port.stopListening)
         address = port.getHost()
         log.info("serving metrics at http://{host}:{port}/metrics", host=address.host, port=address.port)
         return metrics.measured
+
+    def _show_budgets(self, bookie: Bookie, clients: ClientBudget) -> None:
+        """Serve the budgets with the other metrics, if these are served."""
+        if self._metrics is not None:
+            from bookkeeper_tx.bookie.budget_metrics import BudgetMetrics
+
+            self._metrics.registry.register(BudgetMetrics(bookie.dispatch.memory, clients))
 
     def _listen(self, address: Address, factory: BookieFactory) -> None:
         address.listening.listen(BACKLOG)

@@ -40,14 +40,17 @@ class Load:
 
     def __init__(self, journal: Journal, queued_bytes_max: int, storage_full: Callable[[], bool]) -> None:
         self._journal = journal
-        self._queued_bytes_max = queued_bytes_max
+        self.queued_bytes_max = queued_bytes_max
         self._storage_full = storage_full
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes that wait for the journal."""
+        return self._journal.queued_bytes + WAITER_BYTES * self._journal.queued_count
 
     def of_journal(self, braking: bool) -> bool:
         """Tell whether too much waits for the journal; while ``braking``, half as much is too much."""
-        journal = self._journal
-        queued = journal.queued_bytes + WAITER_BYTES * journal.queued_count
-        return queued > (self._queued_bytes_max // 2 if braking else self._queued_bytes_max)
+        return self.queued_bytes > (self.queued_bytes_max // 2 if braking else self.queued_bytes_max)
 
     def of_disks(self, braking: bool) -> bool:
         """Tell whether too much waits for the journal, or the write cache is full."""
@@ -78,7 +81,7 @@ class Brake:
     def __init__(self, overloaded: Callable[[bool], bool], client_bytes_max: int, total_bytes_max: int) -> None:
         self._overloaded = overloaded
         self._client_bytes_max = client_bytes_max
-        self._total_bytes_max = total_bytes_max
+        self.total_bytes_max = total_bytes_max
         self._braking = False
         self._known: set[Connection] = set()
         """The clients whose loss is noticed."""
@@ -110,7 +113,7 @@ class Brake:
         held.requests.append((serve, size))
         held.size += size
         self.held_bytes += size
-        if not held.not_reading and (held.size >= self._client_bytes_max or self.held_bytes >= self._total_bytes_max):
+        if not held.not_reading and (held.size >= self._client_bytes_max or self.held_bytes >= self.total_bytes_max):
             held.not_reading = True
             connection.stop_reading()
 

@@ -54,7 +54,7 @@ class Dispatch:
         keys = LedgerKeys(storage)
         watch = self.watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
         # While flushes fail the cache stays full; then adds are refused, and need not be held back.
-        load = Load(
+        load = self._load = Load(
             journal, config.connection_requests_bytes_max, lambda: storage.full and not availability.cannot_write
         )
         held_bytes_max = config.held_bytes_per_connection_max, config.held_bytes_max
@@ -62,7 +62,7 @@ class Dispatch:
         self._journal_brake = Brake(load.of_journal, *held_bytes_max)
         journal.on_group_done = self.look_again
         fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
-        runs = self.runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
+        runs = self._runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch)
         add = _braked(self._brake, adding.serve, lambda request: len(request.entries.buffer))
@@ -109,6 +109,16 @@ class Dispatch:
         except Exception:
             log.error("a request was not served; its context: {context!r}", context=request.context)
             raise
+
+    def memory(self) -> dict[str, tuple[int, int]]:
+        """Return the bytes of requests that wait, and how many may, by what they wait for."""
+        load, adds, others, reads = self._load, self._brake, self._journal_brake, self._runs
+        return {
+            "queued": (load.queued_bytes, load.queued_bytes_max),
+            "held_adds": (adds.held_bytes, adds.total_bytes_max),
+            "held_fences": (others.held_bytes, others.total_bytes_max),
+            "reads": (reads.held_bytes, reads.bytes_max),
+        }
 
     def look_again(self) -> None:
         """Serve what is held back if storage and journal have room again; called when either may have."""

@@ -66,7 +66,7 @@ class StoredRuns:
     def __init__(self, storage: LedgerStorage, client_bytes_max: int, bytes_max: int) -> None:
         self._storage = storage
         self._client_bytes_max = client_bytes_max
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self._clients: dict[Connection, _Client] = {}
         self._load_count = 0
         self.held_bytes = 0
@@ -85,7 +85,7 @@ class StoredRuns:
             return status_of(error)
         if run is not None:
             return run
-        if self._load_count >= LOADS_MAX or self.held_bytes + collected > self._bytes_max:
+        if self._load_count >= LOADS_MAX or self.held_bytes + collected > self.bytes_max:
             return statuses.ETOOMANYREQUESTS
         loading = self._storage.load_run(ledger_id, entry_id)
         if loading.called and not loading.paused:
@@ -114,7 +114,7 @@ class StoredRuns:
     def _loaded(self, outcome: EntryRun | Status, load: _Load) -> None:
         self._load_count -= 1
         if isinstance(outcome, EntryRun):
-            if self.held_bytes + outcome.size > self._bytes_max:
+            if self.held_bytes + outcome.size > self.bytes_max:
                 outcome = statuses.ETOOMANYREQUESTS
             else:
                 self._holds(load, outcome.size)

@@ -141,6 +141,21 @@ def test_fences_alone_fill_the_queue_of_the_journal_and_are_released_by_its_grou
     assert 2 in braked.stored
 
 
+def test_what_waits_is_told_with_its_limits() -> None:
+    braked = Braked(connection_requests_bytes_max=WAITER_BYTES, held_bytes_max=7, reads_bytes_max=9)
+    braked.storage.store(run_of(0, 41))
+    braked.add(1)
+    braked.add(2)
+    braked.fence(LEDGER)
+    held = len(run_of(2, 41).buffer) + WAITER_BYTES
+    assert braked.dispatch.memory() == {
+        "queued": (len(run_of(1, 41).buffer) + WAITER_BYTES, WAITER_BYTES),
+        "held_adds": (held, 7),
+        "held_fences": (WAITER_BYTES, 7),
+        "reads": (0, 9),
+    }
+
+
 def test_while_flushes_fail_adds_are_not_held_back_but_refused() -> None:
     braked = Braked()
     braked.storage.full = True

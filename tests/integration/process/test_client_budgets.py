@@ -1,9 +1,11 @@
 """Clients that ask for much and take nothing: the bookie stays small, and serves the others."""
 
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -146,3 +148,17 @@ def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
             for ledger_id in range(100):
                 assert channel.read_entry(ledger_id, 0).endswith(bytes(50_000))
         assert "Too many open files" not in bookie.log
+
+
+def test_the_budgets_are_among_the_metrics(tmp_path: Path) -> None:
+    settings = {"httpServerEnabled": "true", "httpServerPort": 0, "maxConnections": 33}
+    with LocalCluster(tmp_path, 1, settings=settings) as cluster, connected(cluster.bookies[0]) as client:
+        client.sendall(batch_read(LEDGER, fencing=False))
+        assert client.recv(100)
+        found = re.search(r"http://\S+/metrics", cluster.bookies[0].log)
+        assert found is not None
+        with urlopen(found[0], timeout=60) as page:
+            metrics = page.read().decode().splitlines()
+        assert "bookie_connections 1.0" in metrics
+        assert "bookie_connections_max 33.0" in metrics
+        assert 'bookie_memory_bytes{budget="reads"} 0.0' in metrics
