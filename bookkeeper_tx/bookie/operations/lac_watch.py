@@ -5,8 +5,11 @@ add confirmed comes, and when its time is over.  A ledger that was fenced before
 add to it.
 """
 
+import itertools
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -24,14 +27,18 @@ Then: TypeAlias = Callable[[int | None], None]
 class _Wait:
     """One poll that waits."""
 
-    __slots__ = ("connection", "ledger_id", "previous", "then", "timer")
+    __slots__ = ("connection", "key", "ledger_id", "then", "timer")
 
-    def __init__(self, ledger_id: int, previous: int, connection: Connection, then: Then) -> None:
+    def __init__(self, ledger_id: int, key: tuple[int, int], connection: Connection, then: Then) -> None:
         self.ledger_id = ledger_id
-        self.previous = previous
+        self.key = key
+        """The last add confirmed that has to be passed, and a number of its own."""
         self.connection = connection
         self.then = then
         self.timer: IDelayedCall | None = None
+
+
+_key = attrgetter("key")
 
 
 class LacWatch:
@@ -45,8 +52,10 @@ class LacWatch:
         self._clock = clock
         self._timeout_max_s = timeout_max_s
         self._per_connection_max = per_connection_max
-        self.ledgers: dict[int, set[_Wait]] = {}
-        """The waits for each ledger that has any: adds look here, and go on if their ledger is not in it."""
+        self._numbers = itertools.count()
+        self.ledgers: dict[int, list[_Wait]] = {}
+        """The waits for each ledger that has any, those that are passed first come first: adds look here, and go on if
+        their ledger is not in it."""
         self._connections: dict[Connection, set[_Wait]] = {}
 
     @property
@@ -64,46 +73,66 @@ class LacWatch:
                 return True  # it has gone, and nobody waits
         if len(waits) >= self._per_connection_max:
             return False
-        wait = _Wait(ledger_id, previous, connection, then)
+        wait = _Wait(ledger_id, (previous, next(self._numbers)), connection, then)
         seconds = min(timeout_ms / MILLISECONDS_PER_SECOND, self._timeout_max_s)
-        wait.timer = self._clock.callLater(seconds, self._end, wait, None)
+        wait.timer = self._clock.callLater(seconds, self._overdue, wait)
         waits.add(wait)
-        self.ledgers.setdefault(ledger_id, set()).add(wait)
+        insort(self.ledgers.setdefault(ledger_id, []), wait, key=_key)
         return True
 
     def advanced(self, ledger: Ledger) -> None:
-        """End the waits for a last add confirmed that this ledger has passed."""
-        passed = [wait for wait in self.ledgers[ledger.ledger_id] if ledger.last_add_confirmed > wait.previous]
-        for wait in passed:
-            self._end(wait, round(self._clock.seconds() * MILLISECONDS_PER_SECOND))
+        """End the waits for a last add confirmed that this ledger has passed.
+
+        The others cost nothing: whoever adds would pay for all who wait.
+        """
+        waits = self.ledgers[ledger.ledger_id]
+        passed = bisect_left(waits, (ledger.last_add_confirmed,), key=_key)
+        if passed:
+            self._end_first(ledger.ledger_id, passed, round(self._clock.seconds() * MILLISECONDS_PER_SECOND))
 
     def roused(self, ledger: Ledger) -> None:
         """End all waits for this ledger: it was fenced, or an explicit last add confirmed has come."""
         if ledger.ledger_id in self.ledgers:
             self.advanced(ledger)
-            for wait in list(self.ledgers.get(ledger.ledger_id, ())):
-                self._end(wait, None)
+        waits = self.ledgers.get(ledger.ledger_id)
+        if waits:
+            self._end_first(ledger.ledger_id, len(waits), None)
 
-    def _end(self, wait: _Wait, updated_at_ms: int | None) -> None:
-        if not self._take_out(wait):
-            return
-        self._connections[wait.connection].discard(wait)
-        # When the client takes its replies: what its polls bring may be thousands of times their own size.
-        wait.connection.serve_next(Continuation(partial(wait.then, updated_at_ms)))
+    def _end_first(self, ledger_id: int, number: int, updated_at_ms: int | None) -> None:
+        """End the first ``number`` waits for a ledger."""
+        waits = self.ledgers[ledger_id]
+        ended = waits[:number]
+        del waits[:number]
+        if not waits:
+            del self.ledgers[ledger_id]
+        for wait in ended:
+            self._stop(wait)
+        for wait in ended:
+            _go_on(wait, updated_at_ms)
+
+    def _overdue(self, wait: _Wait) -> None:
+        self._take_out(wait)
+        _go_on(wait, None)
 
     def _forget(self, connection: Connection) -> None:
-        for wait in self._connections.pop(connection):
+        for wait in list(self._connections[connection]):
             self._take_out(wait)
+        del self._connections[connection]
 
-    def _take_out(self, wait: _Wait) -> bool:
-        """Note that ``wait`` is over; returns False if it was."""
-        waits = self.ledgers.get(wait.ledger_id)
-        if waits is None or wait not in waits:
-            return False
+    def _take_out(self, wait: _Wait) -> None:
+        waits = self.ledgers[wait.ledger_id]
+        del waits[bisect_left(waits, wait.key, key=_key)]
+        if not waits:
+            del self.ledgers[wait.ledger_id]
+        self._stop(wait)
+
+    def _stop(self, wait: _Wait) -> None:
         assert wait.timer is not None
         if wait.timer.active():
             wait.timer.cancel()
-        waits.discard(wait)
-        if not waits:
-            del self.ledgers[wait.ledger_id]
-        return True
+        self._connections[wait.connection].discard(wait)
+
+
+def _go_on(wait: _Wait, updated_at_ms: int | None) -> None:
+    # When the client takes its replies: what its polls bring may be thousands of times their own size.
+    wait.connection.serve_next(Continuation(partial(wait.then, updated_at_ms)))

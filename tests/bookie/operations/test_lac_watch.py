@@ -58,6 +58,37 @@ def test_a_wait_that_was_ended_by_an_add_says_when() -> None:
     assert bench.ended == [1000250, None]
 
 
+class CountedNumber(int):
+    """Counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other: Any) -> bool:
+        CountedNumber.compared += 1
+        return int(self) < int(other)
+
+    def __eq__(self, other: Any) -> bool:
+        CountedNumber.compared += 1
+        return int(self) == int(other)
+
+    def __gt__(self, other: Any) -> bool:
+        CountedNumber.compared += 1
+        return int(self) > int(other)
+
+    __hash__ = int.__hash__
+
+
+def test_polls_that_are_not_passed_cost_the_writer_nothing() -> None:
+    bench = Bench(per_connection_max=2000)
+    for previous in range(1000):
+        bench.wait(previous=1_000_000 + previous)
+    bench.wait(previous=0)
+    CountedNumber.compared = 0
+    bench.advance_to(CountedNumber(1))
+    assert len(bench.ended) == 1
+    assert CountedNumber.compared < 50
+
+
 def test_what_rouses_a_ledger_ends_all_its_waits() -> None:
     bench = Bench()
     bench.wait(previous=0)
