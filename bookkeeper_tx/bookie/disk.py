@@ -96,6 +96,16 @@ class File:
                 return None
             return bytes(part[:count]) if count == size or offset + count == self.size() else None
 
+    def next_data(self, offset: int) -> int | None:
+        """Return where the first byte at ``offset`` or after it is that may not be 0; None if there is none."""
+        if hasattr(os, "SEEK_DATA"):
+            try:
+                return os.lseek(self._descriptor, offset, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:
+                    return None
+        return offset if offset < self.size() else None
+
     def sync(self) -> None:
         """Return when the bytes, and the size if it matters, are on the disk (fdatasync).
 

@@ -98,6 +98,9 @@ class CrashingFile(File):
     def read_cached(self, size: int, offset: int) -> bytes | None:
         return self.read(size, offset) if self._disk.caches else None
 
+    def next_data(self, offset: int) -> int | None:
+        return offset if offset < self.size() else None
+
     def sync(self) -> None:
         self._check()
         self._disk.step()

@@ -96,6 +96,12 @@ class MemoryStorage:
             if each.stop > pages.start and each.start < pages.stop
         ]
 
+    def next_indexed_page(self, ledger_id: int, page: int) -> int | None:
+        if self.broken:
+            raise StorageFailed("bad bytes")
+        pages = [range(each.start // 1024, each[-1] // 1024 + 1) for each in self._ranges(self.cold, ledger_id)]
+        return min((number for each in pages for number in each if number >= page), default=None)
+
     @staticmethod
     def _ranges(runs: list[EntryRun], ledger_id: int) -> list[range]:
         found = [range(run.first_entry_id, run.last_entry_id + 1) for run in runs if run.ledger_id == ledger_id]

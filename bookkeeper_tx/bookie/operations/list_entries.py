@@ -90,15 +90,24 @@ class ListEntries:
         page_count = -(-(ledger.last_entry_id + 1) // PAGE_COUNT)
         if page_count > PAGES_MAX:
             raise _TooLarge(f"its index has {page_count} pages")
-        for first in range(0, page_count, PAGES_AT_ONCE):
+        page = 0
+        while page < page_count:
             if not connection.connected_to_client:
                 raise _ClientGone
-            count = min(PAGES_AT_ONCE, page_count - first)
-            stretches.extend(await self._worker.run(self._storage.indexed_ranges, ledger.ledger_id, first, count))
+            found, page = await self._worker.run(self._read, ledger.ledger_id, page, page_count)
+            stretches.extend(found)
         encoded: bytes = await self._worker.run(_encode, stretches, unflushed)
         if len(encoded) > self._list_size_max:
             raise _TooLarge(f"it has {len(encoded)} bytes")
         return encoded
+
+    def _read(self, ledger_id: int, page: int, page_count: int) -> tuple[list[range], int]:
+        """Return the ids in the next pages that have any, and the page to go on with.  Blocks."""
+        first = self._storage.next_indexed_page(ledger_id, page)  # most of a sparse index is holes
+        if first is None or first >= page_count:
+            return [], page_count
+        count = min(PAGES_AT_ONCE, page_count - first)
+        return self._storage.indexed_ranges(ledger_id, first, count), first + count
 
 
 class _Stretches:

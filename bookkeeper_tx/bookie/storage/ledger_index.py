@@ -178,10 +178,23 @@ class LedgerIndexes:
     def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
         """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
         found: list[range] = []
-        for number in range(first_page, first_page + page_count):
-            page = self.read_page(ledger_id, number)
-            found += _filled(page, number * spec.PAGE_COUNT)
+        at = first_page
+        while (number := self.next_page(ledger_id, at)) is not None and number < first_page + page_count:
+            found += _filled(self.read_page(ledger_id, number), number * spec.PAGE_COUNT)
+            at = number + 1
         return found
+
+    def next_page(self, ledger_id: int, number: int) -> int | None:
+        """Return the first page from this one on that may have locations, without reading any; raises StorageFailed."""
+        path = self.path(ledger_id)
+        try:
+            with self._files.borrow(path) as file:
+                at = file.next_data(spec.HEADER_SIZE + number * spec.PAGE_SIZE)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageFailed(f"cannot read index {path}: {error}") from error
+        return None if at is None else (at - spec.HEADER_SIZE) // spec.PAGE_SIZE
 
     def last_entry(self, ledger_id: int) -> tuple[int, int]:
         """Return the highest entry id that has a location, and that location; raises StorageFailed."""

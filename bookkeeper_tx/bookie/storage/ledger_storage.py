@@ -202,6 +202,10 @@ class LedgerStorage:
         """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
         return self._indexes.ranges(ledger_id, first_page, page_count)
 
+    def next_indexed_page(self, ledger_id: int, page: int) -> int | None:
+        """Return the first page of the index from this one on that may have entries.  Blocks; raises StorageFailed."""
+        return self._indexes.next_page(ledger_id, page)
+
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds the entry: from memory, or from the entry logs, together with later entries.
 

@@ -87,12 +87,13 @@ def test_a_ledger_of_too_many_pages_or_stretches_is_a_bad_request(monkeypatch: p
 def test_reads_of_the_index_are_cut_into_jobs_and_end_when_the_client_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_entries, "PAGES_AT_ONCE", 2)
     worker = SteppedWorker()
-    bench = Bench(run_of(5000, 41), worker=worker)
+    bench = Bench(run_of(100_000, 41), worker=worker)
+    bench.storage.store(run_of(0, 41), run_of(1024, 41), run_of(5000, 41), run_of(90_000, 41), cold=True)
     bench.ask()
-    for _ in range(4):  # three for five pages, one to encode
+    for _ in range(5):  # two pages at once, and nothing of those between; then what is only in memory; one to encode
         assert bench.answer() is None
         worker.step()
-    assert bench.answer() == [5000]
+    assert bench.answer() == [0, 1024, 5000, 90_000, 100_000]
     bench.ask()
     worker.step()
     bench.client.lose()

@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import pytest
 
+from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, explicit_lac_size_max, page_of
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import vectors
+from protocol_specs.disk import ledger_index as spec
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
@@ -50,6 +54,24 @@ def test_paths_outside_scope_0_have_four_levels(
     indexes: LedgerIndexes, scope_id: int, ledger_id: int, name: str
 ) -> None:
     assert indexes.path(join(scope_id, ledger_id)) == f"{DIRECTORY}/{name}"
+
+
+def test_the_holes_of_a_sparse_index_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single add makes an index of any length."""
+    indexes, last = LedgerIndexes(Disk(), str(tmp_path), 2), 100_000 * spec.PAGE_COUNT
+    indexes.write(5, HEADER, [placed(3, 2), placed(last, 1)], is_new=True)
+    reads: list[int] = []
+    really_read = File.read
+    monkeypatch.setattr(File, "read", lambda file, size, at: reads.append(at) or really_read(file, size, at))  # type: ignore
+    assert indexes.ranges(5, 0, 200_000) == [range(3, 5), range(last, last + 1)]
+    assert indexes.next_page(5, 5) in (99_999, 100_000), "the system knows holes by its own blocks"
+    assert indexes.next_page(5, 100_005) is None
+    assert len(reads) < 10
+
+
+def test_an_index_that_is_not_there_has_no_page(indexes: LedgerIndexes) -> None:
+    assert indexes.next_page(5, 0) is None
+    assert indexes.ranges(5, 0, 10) == []
 
 
 def test_the_directories_above_an_index(indexes: LedgerIndexes) -> None:
