@@ -102,8 +102,13 @@ def decode(frame: bytes) -> Request | None:
 
 
 def _context(message: Decoded) -> str:
-    words = (f"{pair.key}={pair.value}" for pair in message.request_context)
-    return " ".join(words)[:CONTEXT_LENGTH_MAX]
+    context = ""
+    for pair in message.request_context:
+        # A frame may have a million of them: no more are looked at than are kept.
+        context += f"{' ' if context else ''}{pair.key}={pair.value}"
+        if len(context) >= CONTEXT_LENGTH_MAX:
+            break
+    return context[:CONTEXT_LENGTH_MAX]
 
 
 _READERS: dict[int, Callable[[Decoded], Request]] = {

@@ -1,5 +1,6 @@
 """The frames that a bookie takes for V3, and the requests that the protocol version answers itself."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -73,6 +74,36 @@ def test_unknown_fields_contexts_and_a_header_at_the_end_are_fine() -> None:
             request = request.request
         assert isinstance(request, v3.ReadRequests)
         assert (request.ledger_id, request.entry_ids) == (1, [2])
+
+
+class Pairs(list[Any]):
+    """Counts the pairs that are looked at."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for pair in super().__iter__():
+            self.seen += 1
+            yield pair
+
+
+class Message:
+    """A read whose context can be watched."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.request_context = pairs
+        self.rest = v3.parse(READ)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rest, name)
+
+
+def test_of_a_context_no_more_is_looked_at_than_is_kept() -> None:
+    """A frame has room for a million pairs, and the bookie does nothing else while it joins them."""
+    pairs = Pairs([v3_pb2.ContextPair(key="", value="")] * 100_000)
+    request: Any = v3.request_of(Message(pairs))
+    assert len(request.context) == v3.CONTEXT_LENGTH_MAX
+    assert pairs.seen <= v3.CONTEXT_LENGTH_MAX
 
 
 def test_what_is_answered_already_needs_no_context() -> None:
