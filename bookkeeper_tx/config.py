@@ -141,8 +141,8 @@ class BookieConfig:
     """Bytes of all clients' frames of more than 256 KiB that are not complete; then the next ones wait for room
     (``maxFrameBytes``, a key of ours)."""
     replies_bytes_max: int = field(default=128 * MIB, validator=gt(0))
-    """Bytes of replies that all clients together do not take; then the one that has taken nothing for longest is closed
-    (``maxReplyBytes``, a key of ours)."""
+    """Bytes of replies that all clients together do not take, and of their next requests; then the client that has
+    taken nothing for longest is closed (``maxReplyBytes``, a key of ours)."""
     client_timeout_s: float = field(default=30.0, validator=gt(0))
     """How long a client may take nothing while replies wait for it, or take to complete a frame (and a second more for
     64 KiB of it that have come); then its connection is closed (``clientTimeoutMs``, a key of ours)."""
@@ -162,6 +162,8 @@ class BookieConfig:
     """How long a long poll may wait, whatever its client asks for."""
     long_polls_per_connection_max: int = field(default=1000, validator=ge(1))
     """Long polls of one client that may wait; more are answered ETOOMANYREQUESTS."""
+    long_polls_max: int = field(default=50_000, validator=ge(1))
+    """Long polls of all clients that may wait; each takes about a KiB (``maxLongPolls``, a key of ours)."""
     http_server_enabled: bool = False
     """Serve metrics over HTTP at ``/metrics``, to everybody (``httpServerEnabled``)."""
     http_server_port: int = field(default=8080, validator=[ge(0), le(65535)])

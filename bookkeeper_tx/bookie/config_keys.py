@@ -33,6 +33,7 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "maxConnections": ("connections_max", "count"),
     "maxConnectionsPerAddress": ("connections_per_address_max", "count"),
     "clientTimeoutMs": ("client_timeout_s", "milliseconds"),
+    "maxLongPolls": ("long_polls_max", "count"),
     "maxQueuedBytes": ("connection_requests_bytes_max", "count"),
     "maxHeldBytes": ("held_bytes_max", "count"),
     "maxHeldBytesPerConnection": ("held_bytes_per_connection_max", "count"),

@@ -29,6 +29,9 @@ from protocol_specs.wire.status import Status
 HELD_SIZE_MIN = 32 * 1024
 """Bytes of replies that are worth a system call of their own; a higher limit would delay the client's first replies."""
 
+REQUEST_BYTES = 512
+"""Memory of a request that waits for a slow client, more or less: the request itself may have 24 bytes."""
+
 Serve = Callable[[Request, "BookieProtocol"], None]
 
 
@@ -227,7 +230,7 @@ class BookieProtocol(SecuredProtocol):
 
     def pauseProducing(self) -> None:
         """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
-        self._account.has_unsent(self.unsent_bytes)
+        self._account.has_unsent(self.unsent_bytes + REQUEST_BYTES * len(self._turns))
         if not self._turns.slow:
             self._turns.slow = True
             self.stop_reading()

@@ -24,6 +24,9 @@ class RequestTurns:
         self._rests: deque[Continuation] = deque()
         self._read: deque[Request] = deque()
 
+    def __len__(self) -> int:
+        return len(self._ends) + len(self._rests) + len(self._read)
+
     def add(self, requests: Iterable[Request]) -> None:
         """Let ``requests``, just read, wait after all others."""
         self._read.extend(requests)

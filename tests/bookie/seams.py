@@ -372,9 +372,11 @@ def runs_of(storage: Any, client_bytes_max: int = 10**9, bytes_max: int = 10**9)
     return StoredRuns(storage, client_bytes_max, bytes_max)
 
 
-def watch_of(clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10) -> LacWatch:
+def watch_of(
+    clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10, total_max: int = 10**6
+) -> LacWatch:
     """Make the watch of a bookie whose time is moved by hand."""
-    return LacWatch(clock or Clock(), timeout_max_s, per_connection_max)
+    return LacWatch(clock or Clock(), timeout_max_s, per_connection_max, total_max)
 
 
 KEY_RECORD = key_record(LEDGER, KEY)

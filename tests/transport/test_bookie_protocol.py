@@ -12,7 +12,7 @@ from bookkeeper_tx.protocol.bookie.requests import Continuation
 from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
-from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, REQUEST_BYTES, BookieProtocol
 from bookkeeper_tx.transport.bookie_security import Security
 from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 from protocol_specs import fields
@@ -208,6 +208,18 @@ def test_a_long_frame_waits_in_the_socket_until_there_is_room() -> None:
     assert [transport.producerState for _, transport in clients] == ["producing", "paused"]
     clients[0][0].connectionLost()
     assert clients[1][1].producerState == "producing"
+
+
+def test_the_requests_of_a_slow_client_count_with_its_replies() -> None:
+    budget = ClientBudget()
+    protocol = BookieFactory(ServerConnection, lambda *_: None, budget=budget).buildProtocol(None)
+    protocol.makeConnection(Transport())
+    protocol.pause()
+    protocol.dataReceived(AUTH * 3)
+    protocol.pauseProducing()
+    assert budget.replies_bytes == 3 * REQUEST_BYTES
+    protocol.resumeProducing()
+    assert budget.replies_bytes == 0
 
 
 def test_a_client_that_does_not_complete_its_frame_is_closed_in_time() -> None:

@@ -52,7 +52,9 @@ class Dispatch:
     ) -> None:
         """Make the operations; ``measured`` puts what counts batch reads around serving them."""
         keys = LedgerKeys(storage)
-        watch = self.watch = LacWatch(clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max)
+        watch = self.watch = LacWatch(
+            clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max, config.long_polls_max
+        )
         # While flushes fail the cache stays full; then adds are refused, and need not be held back.
         load = self._load = Load(
             journal, config.connection_requests_bytes_max, lambda: storage.full and not availability.cannot_write
@@ -93,7 +95,7 @@ class Dispatch:
             v3.ReadLacRequest: ReadLac(storage, runs).serve,
             v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory).serve,
             v3.ForceLedgerRequest: force.serve,
-            v3.ListEntriesRequest: ListEntries(storage, read_worker, frame_size_max).serve,
+            v3.ListEntriesRequest: ListEntries(storage, runs, read_worker, frame_size_max).serve,
             InContext: self._serve_in_context,
             Continuation: lambda continuation, _: continuation.go_on(),
         }

@@ -44,35 +44,34 @@ _key = attrgetter("key")
 class LacWatch:
     """Who waits for the last add confirmed of which ledger.
 
-    ``timeout_max_s`` bounds each wait, ``per_connection_max`` how many one client has; ``clock`` gives the time since
-    the epoch.
+    ``timeout_max_s`` bounds each wait, ``per_connection_max`` how many one client has, ``total_max`` how many all have;
+    ``clock`` gives the time since the epoch.
     """
 
-    def __init__(self, clock: IReactorTime, timeout_max_s: float, per_connection_max: int) -> None:
+    def __init__(self, clock: IReactorTime, timeout_max_s: float, per_connection_max: int, total_max: int) -> None:
         self._clock = clock
         self._timeout_max_s = timeout_max_s
         self._per_connection_max = per_connection_max
+        self._total_max = total_max
+        self.count = 0
+        """How many wait."""
         self._numbers = itertools.count()
         self.ledgers: dict[int, list[_Wait]] = {}
         """The waits for each ledger that has any, those that are passed first come first: adds look here, and go on if
         their ledger is not in it."""
         self._connections: dict[Connection, set[_Wait]] = {}
 
-    @property
-    def count(self) -> int:
-        """How many wait."""
-        return sum(map(len, self.ledgers.values()))
-
     def wait(self, ledger_id: int, previous: int, timeout_ms: int, connection: Connection, then: Then) -> bool:
-        """Call ``then`` when the wait is over, unless the client goes before; returns False if it has too many."""
+        """Call ``then`` when the wait is over, unless the client goes before; returns False if there are too many."""
         waits = self._connections.get(connection)
         if waits is None:
             waits = self._connections[connection] = set()
             connection.call_when_lost(partial(self._forget, connection))
             if connection not in self._connections:
                 return True  # it has gone, and nobody waits
-        if len(waits) >= self._per_connection_max:
+        if len(waits) >= self._per_connection_max or self.count >= self._total_max:
             return False
+        self.count += 1
         wait = _Wait(ledger_id, (previous, next(self._numbers)), connection, then)
         seconds = min(timeout_ms / MILLISECONDS_PER_SECOND, self._timeout_max_s)
         wait.timer = self._clock.callLater(seconds, self._overdue, wait)
@@ -127,6 +126,7 @@ class LacWatch:
         self._stop(wait)
 
     def _stop(self, wait: _Wait) -> None:
+        self.count -= 1
         assert wait.timer is not None
         if wait.timer.active():
             wait.timer.cancel()

@@ -6,6 +6,7 @@ flushed meanwhile is found twice, and none is missed.
 
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from twisted.internet.defer import Deferred, DeferredSemaphore
@@ -13,6 +14,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
+from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry import entry_list
@@ -56,8 +58,9 @@ class ListEntries:
     A ledger whose list would be larger is answered EBADREQ: to ask again is of no use.
     """
 
-    def __init__(self, storage: LedgerStorage, worker: Threads, frame_size_max: int) -> None:
+    def __init__(self, storage: LedgerStorage, runs: StoredRuns, worker: Threads, frame_size_max: int) -> None:
         self._storage = storage
+        self._runs = runs
         self._worker = worker
         self._list_size_max = frame_size_max - REPLY_OVERHEAD
         self._turns = DeferredSemaphore(LISTS_AT_ONCE)
@@ -81,7 +84,9 @@ class ListEntries:
             except (_TooLarge, BookKeeperError, OSError) as error:
                 status = _status_of(error)
                 log.error("cannot list the entries of {ledger}: {error!r}", ledger=ledger, error=error)
-        _reply(request, connection, status, availability)
+        size = len(availability or b"")
+        if not self._runs.end_later(connection, size, partial(_reply, request, connection, status, availability)):
+            _reply(request, connection, statuses.ETOOMANYREQUESTS, None)
 
     async def _list(self, ledger: Ledger, connection: Connection) -> bytes:
         """Return the list as it is sent; raises _TooLarge, _ClientGone, StorageFailed."""

@@ -96,6 +96,19 @@ class StoredRuns:
         loading.addErrback(lambda failure: log.failure("a read was not answered", failure))
         return None
 
+    def end_later(self, connection: Connection, size: int, end: Callable[[], None]) -> bool:
+        """Call ``end``, which sends ``size`` bytes, when the client takes replies; return False if too much waits."""
+        if self.held_bytes + size > self.bytes_max:
+            return False
+        self.held_bytes += size
+
+        def end_and_count() -> None:
+            self.held_bytes -= size
+            end()
+
+        connection.end_next(end_and_count)
+        return True
+
     def _start(self, connection: Connection, found: Found, collected: int) -> _Load:
         client = self._clients.get(connection)
         if client is None:

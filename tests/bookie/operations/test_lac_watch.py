@@ -109,6 +109,16 @@ def test_a_client_has_only_so_many_and_each_that_ends_makes_room() -> None:
     assert bench.wait()
 
 
+def test_all_clients_have_only_so_many() -> None:
+    bench = Bench(total_max=2)
+    first = bench.client
+    assert [bench.wait(), bench.wait(), bench.wait()] == [True, True, False]
+    bench.client = Client()
+    assert not bench.wait()
+    first.lose()
+    assert bench.wait()
+
+
 def test_nothing_is_left_when_the_client_goes() -> None:
     bench = Bench()
     bench.wait()
@@ -144,7 +154,7 @@ class Waits(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.watch = LacWatch(self.clock, 5.0, PER_CLIENT)
+        self.watch = LacWatch(self.clock, 5.0, PER_CLIENT, CLIENTS * PER_CLIENT)
         self.clients: list[Any] = [Client() for _ in range(CLIENTS)]
         self.open: dict[int, tuple[Any, int, int, float]] = {}
         self.started = 0

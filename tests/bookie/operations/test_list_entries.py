@@ -15,15 +15,19 @@ from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import FRAME_SIZE_MAX
 from protocol_specs.wire import status as statuses
-from tests.bookie.seams import KEY, LEDGER, Client, ListEntries, MemoryStorage, run_of
+from tests.bookie.seams import KEY, LEDGER, Client, ListEntries, MemoryStorage, SlowClient, run_of, runs_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
 
 
 class Bench:
-    def __init__(self, *runs: EntryRun, worker: Any = None, frame_size_max: int = FRAME_SIZE_MAX) -> None:
+    def __init__(
+        self, *runs: EntryRun, worker: Any = None, frame_size_max: int = FRAME_SIZE_MAX, bytes_max: int = 10**9
+    ) -> None:
         self.storage, self.client = MemoryStorage(), Client()
         self.storage.store(*runs)
-        self.operation: Any = Operation(self.storage, worker or InlineWorker(), frame_size_max)  # type: ignore[arg-type]
+        storage: Any = self.storage
+        self.runs = runs_of(storage, bytes_max=bytes_max)
+        self.operation: Any = Operation(storage, self.runs, worker or InlineWorker(), frame_size_max)
 
     def ask(self, ledger_id: int = LEDGER) -> None:
         self.operation.serve(ListEntries(ledger_id), self.client)
@@ -100,6 +104,23 @@ def test_reads_of_the_index_are_cut_into_jobs_and_end_when_the_client_goes(monke
     worker.run_all()
     assert bench.answer() is None
     assert not worker.jobs
+
+
+def test_lists_wait_until_their_client_takes_replies_within_a_bound() -> None:
+    bench = Bench(run_of(0, 41))
+    whole = bench.list()
+    bench = Bench(run_of(0, 41), bytes_max=250)
+    slow = bench.client = SlowClient()
+    for _ in range(4):
+        bench.ask()
+    size = bench.runs.held_bytes // len(slow.next)
+    assert bench.runs.held_bytes <= 250 < bench.runs.held_bytes + size
+    refused, waiting = bench.client.take(), len(slow.next)
+    assert {status for status, _ in refused} == {statuses.ETOOMANYREQUESTS}
+    slow.take_replies()
+    answers = bench.client.take()
+    assert (len(answers), len(refused), bench.runs.held_bytes) == (waiting, 4 - waiting, 0)
+    assert list(EntryList.decode(answers[0][1])) == whole
 
 
 def test_few_are_made_at_once_and_few_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
