@@ -1,6 +1,7 @@
 """A bookie whose disk is full, or fails to sync: no acknowledged entry is lost."""
 
 import errno
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,12 +11,15 @@ import pytest
 from twisted.internet import reactor
 
 from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, ReadOnlyBookie, StorageFailed
+from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, ReadOnlyBookie, StorageFailed
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType
+from protocol_specs.fields import LAST_ENTRY
+from protocol_specs.wire.operations import Flag
 from tests.integration.support.adding_channel import AddingChannel
 from tests.reactor_thread import run_in_reactor
 
@@ -186,6 +190,27 @@ def test_a_full_ledger_disk_makes_the_bookie_read_only_while_it_lasts(tmp_path: 
     bookie.stop()
     bookie.restart()
     assert_stored(bookie.channel, stored + 10)
+    bookie.stop()
+
+
+def test_while_a_flush_takes_long_only_adds_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bookie = RunningBookie(tmp_path, write_cache_bytes_max=100_000).start()
+    flushed, held = threading.Event(), threading.Event()
+    hold = Brake.hold
+    monkeypatch.setattr(Brake, "hold", lambda *request: (held.set(), hold(*request)))
+    bookie.disk.sync_fails = lambda path: path.endswith((".log", ".idx")) and not flushed.wait(WAIT_S)
+    with bookie.channel as reader, bookie.channel as writer:
+        add(reader, 0, 10)
+        adding = threading.Thread(target=lambda: [add(writer, first, 20) for first in range(10, 410, 20)])
+        adding.start()
+        assert held.wait(WAIT_S), "the write cache was never full"
+        assert reader.read_entry(1, 5) == entry(5)
+        with pytest.raises(NoSuchEntry):
+            reader.read_entry(2, LAST_ENTRY, Flag.FENCING, KEY)
+        assert adding.is_alive()
+        flushed.set()
+        adding.join(WAIT_S)
+        assert_stored(reader, 410)
     bookie.stop()
 
 
