@@ -100,9 +100,9 @@ class BookieProtocol(SecuredProtocol):
         return self._connection.frame
 
     @property
-    def unsent_bytes(self) -> int:
-        """Bytes of replies that the client has not taken."""
-        return eager_send.unsent_bytes(self.transport)
+    def untaken_bytes(self) -> int:
+        """Bytes of replies that the client has not taken, those in the socket included."""
+        return eager_send.untaken_bytes(self.transport)
 
     def give_up(self, why: str) -> None:
         """Close the connection at once."""
@@ -230,7 +230,7 @@ class BookieProtocol(SecuredProtocol):
 
     def pauseProducing(self) -> None:
         """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
-        self._account.has_unsent(self.unsent_bytes + REQUEST_BYTES * len(self._turns))
+        self._account.has_unsent(eager_send.unsent_bytes(self.transport) + REQUEST_BYTES * len(self._turns))
         if not self._turns.slow:
             self._turns.slow = True
             self.stop_reading()

@@ -40,8 +40,8 @@ class Client(Protocol):
         """Bytes of replies handed to the transport so far."""
 
     @property
-    def unsent_bytes(self) -> int:
-        """Bytes of them that the client has not taken yet."""
+    def untaken_bytes(self) -> int:
+        """Bytes of them that the client has not taken yet, those in the socket included."""
 
     @property
     def frame(self) -> tuple[int, int, int]:
@@ -265,9 +265,9 @@ class ClientBudget:
 
     @staticmethod
     def _note(account: ClientAccount) -> None:
-        unsent = account.client.unsent_bytes
-        taken = account.client.sent_bytes - unsent
-        account.idle = account.idle + 1 if unsent and taken == account.taken_bytes else 0
+        untaken = account.client.untaken_bytes
+        taken = account.client.sent_bytes - untaken
+        account.idle = account.idle + 1 if untaken and taken == account.taken_bytes else 0
         account.taken_bytes = taken
         number, size, _ = account.client.frame
         same = size and number == account.frame and not account.is_waiting

@@ -6,6 +6,10 @@ of a bookie.  Small replies are left to the transport, which sends all those of 
 the requests of a turn together already; it saves the transport's two calls to the poller and a turn of the reactor.
 """
 
+import contextlib
+import fcntl
+import sys
+import termios
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +50,15 @@ def unsent_bytes(transport: Any) -> int:
     if not isinstance(transport, tcp.Connection):
         return 0
     return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
+
+
+def untaken_bytes(transport: Any) -> int:
+    """Return how many bytes the peer's system has not taken, those in the socket included if ours tells."""
+    queued = bytes(4)
+    if isinstance(transport, tcp.Connection):
+        with contextlib.suppress(OSError, ValueError):
+            queued = fcntl.ioctl(transport.fileno(), termios.TIOCOUTQ, queued)
+    return unsent_bytes(transport) + int.from_bytes(queued, sys.byteorder)
 
 
 def _sends_at_once(transport: Any) -> bool:

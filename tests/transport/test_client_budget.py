@@ -28,7 +28,7 @@ class FakeClient:
     """A connection without one."""
 
     sent_bytes: int = 0
-    unsent_bytes: int = 0
+    untaken_bytes: int = 0
     frame: tuple[int, int, int] = (0, 0, 0)
     reading_stops: int = 0
     closed: str = ""
@@ -153,15 +153,15 @@ def test_no_time_runs_for_a_frame_that_waits_for_room() -> None:
 def test_a_client_that_takes_nothing_is_closed_in_time() -> None:
     bench = Bench()
     idle, taking, quiet = bench.clients
-    idle.sent_bytes = idle.unsent_bytes = 1000
-    taking.sent_bytes = taking.unsent_bytes = 10**6
+    idle.sent_bytes = idle.untaken_bytes = 1000
+    taking.sent_bytes = taking.untaken_bytes = 10**6
     quiet.sent_bytes = 1000
     for _ in range(int(TIMEOUT_S * 0.9)):
-        taking.unsent_bytes -= 1
+        taking.untaken_bytes -= 1
         bench.pass_time(1)
     assert bench.closed == ["", "", ""]
     for _ in range(TIMEOUT_S // 2):
-        taking.unsent_bytes -= 1
+        taking.untaken_bytes -= 1
         bench.pass_time(1)
     assert bench.closed == [TAKES_NOTHING, "", ""]
 
@@ -169,7 +169,7 @@ def test_a_client_that_takes_nothing_is_closed_in_time() -> None:
 def test_when_too_much_waits_for_all_the_client_goes_that_has_taken_nothing_for_longest() -> None:
     bench = Bench(replies_bytes_max=100)
     old = bench.clients[0]
-    old.sent_bytes = old.unsent_bytes = 10
+    old.sent_bytes = old.untaken_bytes = 10
     bench.accounts[0].has_unsent(10)
     bench.pass_time(TIMEOUT_S / 2)
     bench.accounts[1].has_unsent(80)
@@ -187,7 +187,7 @@ def test_of_clients_that_are_gone_nothing_is_counted_and_no_call_is_left() -> No
     bench.accounts[0].has_unsent(10)
     bench.accounts[0].close()
     assert bench.budget.replies_bytes == 0
-    bench.clients[0].unsent_bytes = 10
+    bench.clients[0].untaken_bytes = 10
     bench.pass_time(3 * TIMEOUT_S)
     assert bench.closed == ["", "", ""]
     bench.budget.stop()

@@ -1,5 +1,7 @@
 """bookkeeper_tx.transport.eager_send: every byte once and in order, however much the socket takes."""
 
+import fcntl
+import sys
 from typing import Any
 
 import pytest
@@ -7,7 +9,7 @@ from twisted.internet import tcp
 from twisted.internet.protocol import Protocol
 from twisted.internet.testing import StringTransport
 
-from bookkeeper_tx.transport.eager_send import EAGER_SIZE_MIN, PARTS_MAX, send, unsent_bytes
+from bookkeeper_tx.transport.eager_send import EAGER_SIZE_MIN, PARTS_MAX, send, unsent_bytes, untaken_bytes
 
 
 class Socket:
@@ -57,7 +59,7 @@ def test_what_the_socket_does_not_take_waits(room: int) -> None:
     transport = connection(room)
     assert send(transport, LARGE) == 3 * EAGER_SIZE_MIN
     assert transport.socket.taken + waiting(transport) == b"".join(LARGE)
-    assert unsent_bytes(transport) == len(waiting(transport))
+    assert unsent_bytes(transport) == untaken_bytes(transport) == len(waiting(transport))
     assert len(transport.socket.taken) == min(room, 3 * EAGER_SIZE_MIN)
 
 
@@ -90,3 +92,13 @@ def test_other_transports_and_ending_ones_are_written_to() -> None:
     ending.disconnecting = True
     send(ending, LARGE)
     assert ending.socket.taken == b""
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_what_is_in_the_socket_is_not_taken_yet(monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    transport = connection(0)
+    send(transport, LARGE)
+    monkeypatch.setattr(sys, "byteorder", order)
+    monkeypatch.setattr(fcntl, "ioctl", lambda *_: (1000).to_bytes(4, order))  # type: ignore[arg-type]
+    assert untaken_bytes(transport) == 3 * EAGER_SIZE_MIN + 1000
+    assert untaken_bytes(object()) == 0
