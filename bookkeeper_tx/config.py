@@ -138,8 +138,8 @@ class BookieConfig:
     """Bytes of entries that all clients' requests may have while they wait; more are answered ETOOMANYREQUESTS
     (``maxReadBytes``, a key of ours)."""
     frames_bytes_max: int = field(default=96 * MIB, validator=gt(0))
-    """Bytes of all clients' frames of more than 256 KiB that are not complete; then the next ones wait for room
-    (``maxFrameBytes``, a key of ours)."""
+    """Bytes of all clients' long frames that are not complete; then the next ones wait for room.  A long frame has more
+    than 256 KiB, and less if there are many connections (``maxFrameBytes``, a key of ours)."""
     replies_bytes_max: int = field(default=128 * MIB, validator=gt(0))
     """Bytes of replies that all clients together do not take, and of their next requests; then the client that has
     taken nothing for longest is closed (``maxReplyBytes``, a key of ours)."""

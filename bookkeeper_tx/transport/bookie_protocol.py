@@ -21,7 +21,7 @@ from bookkeeper_tx.protocol.bookie.requests import (
 from bookkeeper_tx.transport import eager_send
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.client_budget import ClientBudget
-from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE_MIN
 from bookkeeper_tx.transport.request_turns import RequestTurns
 from bookkeeper_tx.transport.secured_protocol import SecuredProtocol
 from protocol_specs.wire.status import Status
@@ -81,7 +81,6 @@ class BookieProtocol(SecuredProtocol):
             return
         self.transport.setTcpNoDelay(True)
         self._account.opened(self.transport)
-        self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         if self._reading_stops:
             self.transport.pauseProducing()  # type: ignore[attr-defined]
@@ -90,7 +89,7 @@ class BookieProtocol(SecuredProtocol):
         if self.connected_to_client:
             self._turns.add(self._connection.receive(data))
             size = self._connection.frame[1]
-            if size > RECEIVE_SIZE or self._account.wanted:
+            if size > RECEIVE_SIZE_MIN or self._account.wanted:
                 self._account.wants(size)
             self._serve_waiting()
 

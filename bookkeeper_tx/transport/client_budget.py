@@ -17,7 +17,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.transport.keepalive import KeepAlive
-from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE, receive_size
 
 LOOKS: Final = 4
 """How often clients are looked at within the time that they have."""
@@ -90,7 +90,9 @@ class ClientAccount:
         "frame_age",
         "idle",
         "is_waiting",
+        "receive_size",
         "taken_bytes",
+        "transport",
         "unsent_bytes",
         "wanted",
     )
@@ -98,6 +100,9 @@ class ClientAccount:
     def __init__(self, budget: "ClientBudget", client: Client) -> None:
         self._budget = budget
         self.client = client
+        self.transport: Any = None
+        self.receive_size = RECEIVE_SIZE
+        """Bytes asked of the socket at once; longer frames have to have room."""
         self.wanted = 0
         """Bytes of a long frame that is not complete yet."""
         self.is_waiting = False
@@ -112,13 +117,21 @@ class ClientAccount:
         """Looks since the frame has begun."""
 
     def opened(self, transport: Any) -> None:
-        """Let the system notice when the client vanishes."""
+        """Ask no more of the socket at once than all may bring, and let the system notice when the client vanishes."""
+        self.transport = transport
+        self.ask_for(receive_size(self._budget.connections))
         if self._budget.limits.keepalive is not None:
             self._budget.limits.keepalive.switch_on(transport)
 
+    def ask_for(self, size: int) -> None:
+        """Ask so many bytes of the socket at once; the transport has one size for this and for what may be unsent."""
+        self.receive_size = size
+        if self.transport is not None:
+            self.transport.bufferSize = size
+
     def wants(self, size: int) -> None:
         """Take room for a frame of this size, in the place of the last one; the client may have to wait for it."""
-        if size <= RECEIVE_SIZE:
+        if size <= self.receive_size:
             size = 0
         if size != self.wanted:
             self._budget.give_back(self)
@@ -255,7 +268,9 @@ class ClientBudget:
 
     def look_at(self, accounts: Iterable[ClientAccount]) -> None:
         """Close the clients that take no replies or do not complete a frame."""
+        size = receive_size(self.connections)
         for account in accounts:
+            account.ask_for(size)
             self._note(account)
             more = account.client.frame[2] / FRAME_BYTES_PER_S / self.limits.timeout_s
             if account.idle >= LOOKS:

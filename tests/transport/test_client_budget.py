@@ -17,7 +17,7 @@ from bookkeeper_tx.transport.client_budget import (
     ClientBudget,
     ClientLimits,
 )
-from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
+from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE, RECEIVE_SIZE_MIN, RECEIVED_BYTES_MAX, receive_size
 
 LONG = 2 * RECEIVE_SIZE
 TIMEOUT_S = 40
@@ -73,6 +73,24 @@ def test_connections_have_a_maximum_in_total_and_by_address() -> None:
     assert (budget.connections, budget.refused) == (3, 2)
     budget.left("a")
     assert [budget.admit(host) for host in "bb"] == [True, False]
+
+
+class Transport:
+    bufferSize = 0
+
+
+def test_the_more_connections_the_less_is_asked_of_each() -> None:
+    bench, transports = Bench(), [Transport(), Transport()]
+    bench.accounts[0].opened(transports[0])
+    for _ in range(1000):
+        bench.budget.admit("a")
+    bench.accounts[1].opened(transports[1])
+    assert [each.bufferSize for each in transports] == [RECEIVE_SIZE, RECEIVED_BYTES_MAX // 1000]
+    bench.pass_time(TIMEOUT_S)
+    assert transports[0].bufferSize == transports[1].bufferSize
+    bench.accounts[0].wants(RECEIVED_BYTES_MAX // 1000 + 1)
+    assert bench.budget.frames_bytes == RECEIVED_BYTES_MAX // 1000 + 1
+    assert receive_size(10**6) == RECEIVE_SIZE_MIN
 
 
 # Frames --------------------------------------------------------------------------------------------------------------
