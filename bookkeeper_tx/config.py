@@ -133,7 +133,7 @@ class BookieConfig:
     (``maxHeldBytes``, a key of ours)."""
     reads_bytes_per_connection_max: int = field(default=16 * MIB, validator=gt(0))
     """Bytes of entries that one client's requests may have while they wait, for the disk or for the client to take its
-    replies; then the client's next requests are not served (``maxReadBytesPerConnection``, a key of ours)."""
+    replies; then its next reads wait for them (``maxReadBytesPerConnection``, a key of ours)."""
     reads_bytes_max: int = field(default=128 * MIB, validator=gt(0))
     """Bytes of entries that all clients' requests may have while they wait; more are answered ETOOMANYREQUESTS
     (``maxReadBytes``, a key of ours)."""

@@ -121,16 +121,20 @@ def test_a_wrong_key_on_a_fencing_read_reads_nothing() -> None:
 
 
 def test_a_client_with_many_reads_on_the_disk_is_not_read_from() -> None:
-    bench = Bench(*(run_of(10 * i, 41) for i in range(20)), cold=True)
-    for i in range(stored_runs.LOADS_PER_CONNECTION_MAX):
+    loads_max, waiting_max = stored_runs.LOADS_PER_CONNECTION_MAX, stored_runs.WAITING_PER_CONNECTION_MAX
+    bench = Bench(*(run_of(10 * i, 41) for i in range(loads_max + waiting_max)), cold=True)
+    for i in range(loads_max + waiting_max):
         assert bench.client.pauses == 0
         bench.read(10 * i)
+        assert len(bench.storage.loads) <= loads_max
     assert bench.client.pauses == 1
     bench.storage.load_next()
     assert bench.client.pauses == 0
+    loaded = 1
     while bench.storage.loads:
         bench.storage.load_next()
-    assert bench.client.pauses == 0
+        loaded += 1
+    assert (bench.client.pauses, loaded) == (0, loads_max + waiting_max)
 
 
 def test_too_many_reads_on_the_disk_are_refused(monkeypatch: Any) -> None:

@@ -58,38 +58,49 @@ def test_beyond_what_all_clients_may_have_reads_are_refused() -> None:
     assert bench.find(other, 30) is None
 
 
-def test_a_client_is_paused_while_its_requests_have_much_and_may_bring_more() -> None:
+def test_reads_of_a_client_wait_while_those_before_have_much_and_may_bring_more() -> None:
     size = stored_runs.RUN_BYTES_FIRST
-    bench, client = Bench(small_runs(), client_bytes_max=2 * size), SlowClient()
-    bench.find(client, 0)
-    assert client.pauses == 0
-    bench.find(client, 10)
-    assert client.pauses == 1, "nothing is known of its runs"
+    bench, client = Bench(small_runs(), client_bytes_max=2 * size), Client()
+    for entry_id in (0, 10, 20, 30):
+        bench.find(client, entry_id)
+    assert len(bench.storage.loads) == 2, "nothing is known of its runs"
+    bench.storage.load_next()
+    assert len(bench.storage.loads) == 3, "they are small"
     bench.load_all()
-    assert client.pauses == 0, "they were small"
-    bench.find(client, 20)
-    bench.find(client, 30, collected=2 * size)
-    assert client.pauses == 1
+    assert [run.first_entry_id for run in bench.found] == [0, 10, 20, 30]
+    assert (client.pauses, bench.runs.held_bytes) == (0, 0)
+
+
+def test_a_client_is_paused_while_its_waiting_reads_have_much() -> None:
+    bench, client = Bench(small_runs(), client_bytes_max=1000), Client()
+    for entry_id, collected, paused in ((0, 0, 0), (10, 999, 0), (20, 1, 1), (30, 0, 1)):
+        bench.find(client, entry_id, collected)
+        assert client.pauses == paused
+    assert bench.runs.held_bytes == 1000
     bench.load_all()
-    client.take_replies()
-    assert (client.pauses, len(bench.found)) == (0, 4)
+    assert (client.pauses, len(bench.found), bench.runs.held_bytes) == (0, 4, 0)
 
 
 def test_large_runs_are_loaded_few_at_once() -> None:
-    bench, client = Bench([run_of(10 * i, 1_000_000) for i in range(10)], client_bytes_max=2_000_000), SlowClient()
-    bench.find(client, 0)
-    bench.load_all()
-    assert client.pauses == 0
-    bench.find(client, 10)
-    assert client.pauses == 1
+    bench, client = Bench([run_of(10 * i, 1_000_000) for i in range(10)], client_bytes_max=1_000_000), SlowClient()
+    for entry_id in (0, 10, 20, 30):
+        bench.find(client, entry_id)
+    bench.storage.load_next()
     client.take_replies()
-    assert client.pauses == 0
+    assert len(bench.storage.loads) == 1
+    while bench.storage.loads:
+        assert bench.runs.held_bytes == 0
+        bench.storage.load_next()
+        assert len(bench.storage.loads) <= 1
+        client.take_replies()
+    assert len(bench.found) == 4
 
 
 def test_of_a_lost_client_nothing_is_held_and_nothing_is_read_on() -> None:
-    bench, slow = Bench(small_runs()), SlowClient()
+    bench, slow = Bench(small_runs(), client_bytes_max=2 * stored_runs.RUN_BYTES_FIRST), SlowClient()
     bench.find(slow, 0, collected=1000)
     bench.find(slow, 10)
+    bench.find(slow, 20, collected=10)
     bench.storage.load_next()
     slow.lose()
     bench.load_all()
