@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from bookkeeper_tx.bookie.sync_group import SyncGroup, syncs_whole
+
 Buffer = bytes | bytearray | memoryview
 
 SECTOR_SIZE: Final = 512
@@ -157,16 +159,17 @@ class Disk:
         """Return the names in a directory, sorted; raises FileNotFoundError."""
         return sorted(os.listdir(path))
 
-    def make_directories(self, path: str) -> None:
-        """Make ``path`` and its missing parents, durably."""
+    def make_directories(self, path: str, durable: bool = True) -> None:
+        """Make ``path`` and its missing parents; those that were missing are durable, unless the caller syncs them."""
         parent = os.path.dirname(path)
         if os.path.isdir(path):
             return
         if parent and parent != path:
-            self.make_directories(parent)
+            self.make_directories(parent, durable)
         with contextlib.suppress(FileExistsError):
             os.mkdir(path)
-        self.sync_directory(parent or ".")
+        if durable:
+            self.sync_directory(parent or ".")
 
     def remove(self, path: str) -> None:
         os.unlink(path)
@@ -182,6 +185,10 @@ class Disk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def sync_group(self, directory: str) -> SyncGroup:
+        """Return what makes many files below ``directory`` durable together; to be closed."""
+        return SyncGroup(directory, self.sync_directory, syncs_whole(directory))
 
     def free_bytes(self, path: str) -> int:
         """Return the bytes that we may still write to the file system of ``path``."""

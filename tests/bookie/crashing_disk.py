@@ -1,10 +1,10 @@
 """A disk in memory that forgets, at a crash, what was not synced: the double of bookkeeper_tx.bookie.disk.Disk.
 
 Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
-its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own.
-A sync that returned holds.  A write that fails has written whole
-sectors of its bytes, or none.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process in the
-middle of one; ``syncs_lie`` makes syncs do nothing.
+its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own;
+what is below a directory whose name is lost is lost, too.  A sync that returned holds.  A write that fails has written
+whole sectors of its bytes, or none.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process
+in the middle of one; ``syncs_lie`` makes syncs do nothing.
 """
 
 import errno
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from random import Random
 
 from bookkeeper_tx.bookie.disk import Buffer, Disk, File
-
-SECTOR_SIZE = 512
+from bookkeeper_tx.bookie.sync_group import SyncGroup
+from tests.bookie.crashing_node import SECTOR_SIZE, Node
 
 DIRECTORY = "/data/current"
 """Where a bookie has all its files in tests."""
@@ -24,54 +24,10 @@ class Crashed(Exception):
     """The machine has lost its power: every call fails until :meth:`CrashingDisk.restart`."""
 
 
-class _Node:
-    """The bytes of a file: as the process sees them, and as they are on the disk, with the changes between."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.durable = bytearray()
-        self.changes: list[tuple[int, bytes | None]] = []
-        """(offset, bytes written) or (new size, None), since the last sync."""
-
-    def change(self, offset: int, data: bytes | None) -> None:
-        self.changes.append((offset, data))
-        _apply(self.data, offset, data)
-
-    def sync(self) -> None:
-        for offset, data in self.changes:
-            _apply(self.durable, offset, data)
-        self.changes = []
-
-    def crash(self, random: Random) -> None:
-        kept = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
-        for offset, data in self.changes:
-            if data is None:
-                if random.random() < kept:
-                    _apply(self.durable, offset, None)
-                continue
-            start = 0
-            while start < len(data):
-                end = min(len(data), start + SECTOR_SIZE - (offset + start) % SECTOR_SIZE)
-                if random.random() < kept:
-                    _apply(self.durable, offset + start, data[start:end])
-                start = end
-        self.changes = []
-        self.data = bytearray(self.durable)
-
-
-def _apply(target: bytearray, offset: int, data: bytes | None) -> None:
-    if data is None:
-        del target[offset:]
-        target.extend(bytes(offset - len(target)))
-    else:
-        target.extend(bytes(max(offset - len(target), 0)))
-        target[offset : offset + len(data)] = data
-
-
 class CrashingFile(File):
     """An open file of a CrashingDisk; it dies with the crash."""
 
-    def __init__(self, path: str, disk: "CrashingDisk", node: _Node) -> None:
+    def __init__(self, path: str, disk: "CrashingDisk", node: Node) -> None:
         self.path = path
         self._disk = disk
         self._node = node
@@ -142,10 +98,12 @@ class CrashingDisk(Disk):
         """Bytes that files may still grow by; None for no limit."""
         self._failing_writes = 0
         self._failing_syncs = 0
-        self._names: dict[str, _Node] = {}
-        self._durable_names: dict[str, _Node] = {}
-        self._name_changes: list[tuple[str, dict[str, _Node | None]]] = []
+        self._names: dict[str, Node] = {}
+        self._durable_names: dict[str, Node] = {}
+        self._name_changes: list[tuple[str, dict[str, Node | None]]] = []
         self._directories = {os.sep}
+        self._new_directories: set[str] = set()
+        """Those that are not in their parent on the disk yet."""
         self._locks: set[str] = set()
 
     # Faults -----------------------------------------------------------------------------------------------------
@@ -165,6 +123,10 @@ class CrashingDisk(Disk):
         self._name_changes = []
         for node in {id(node): node for node in (*self._names.values(), *self._durable_names.values())}.values():
             node.crash(self.random)
+        for directory in sorted(self._new_directories):
+            if self.random.random() < 0.5:
+                self._lose(directory)
+        self._new_directories = set()
         self._names = dict(self._durable_names)
         self._locks.clear()
         self.crashed = True
@@ -214,7 +176,7 @@ class CrashingDisk(Disk):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         if os.path.dirname(path) not in self._directories:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        node = _Node()
+        node = Node()
         self._change_names(os.path.dirname(path), {path: node})
         return CrashingFile(path, self, node)
 
@@ -240,9 +202,11 @@ class CrashingDisk(Disk):
             if each != os.sep and os.path.dirname(each) == path
         )
 
-    def make_directories(self, path: str) -> None:
+    def make_directories(self, path: str, durable: bool = True) -> None:
         while path not in self._directories:
             self._directories.add(path)
+            if not durable:
+                self._new_directories.add(path)
             path = os.path.dirname(path)
 
     def remove(self, path: str) -> None:
@@ -263,6 +227,10 @@ class CrashingDisk(Disk):
             if directory == path:
                 self._put_names(self._durable_names, names)
         self._name_changes = [each for each in self._name_changes if each[0] != path]
+        self._new_directories = {each for each in self._new_directories if os.path.dirname(each) != path}
+
+    def sync_group(self, directory: str) -> SyncGroup:
+        return SyncGroup(directory, self.sync_directory, whole=False, threads_max=1)
 
     def free_bytes(self, path: str) -> int:
         return self.total_bytes(path) if self.capacity is None else self.capacity
@@ -272,19 +240,24 @@ class CrashingDisk(Disk):
 
     # ------------------------------------------------------------------------------------------------------------
 
-    def _node(self, path: str) -> _Node:
+    def _lose(self, directory: str) -> None:
+        below = directory + os.sep
+        self._directories = {each for each in self._directories if each != directory and not each.startswith(below)}
+        self._durable_names = {path: node for path, node in self._durable_names.items() if not path.startswith(below)}
+
+    def _node(self, path: str) -> Node:
         if self.crashed:
             raise Crashed
         if path not in self._names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._names[path]
 
-    def _change_names(self, directory: str, names: dict[str, _Node | None]) -> None:
+    def _change_names(self, directory: str, names: dict[str, Node | None]) -> None:
         self._name_changes.append((directory, names))
         self._put_names(self._names, names)
 
     @staticmethod
-    def _put_names(target: dict[str, _Node], names: dict[str, _Node | None]) -> None:
+    def _put_names(target: dict[str, Node], names: dict[str, Node | None]) -> None:
         for path, node in names.items():
             if node is None:
                 target.pop(path, None)

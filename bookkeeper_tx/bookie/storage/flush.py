@@ -1,14 +1,14 @@
 """One flush of the ledger storage: entries first, then indexes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_cache import PageKey
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.bookie.storage.write_cache import WriteCache
 
 
@@ -45,8 +45,7 @@ class Flushed:
 class StorageFlush:
     """Writes snapshots.  Calls block, and come from one thread at a time."""
 
-    def __init__(self, disk: Disk, logs: EntryLogWriter, indexes: LedgerIndexes) -> None:
-        self._disk = disk
+    def __init__(self, logs: EntryLogWriter, indexes: IndexWriter) -> None:
         self._logs = logs
         self._indexes = indexes
         self._logged: tuple[Snapshot, dict[int, list[PlacedRun]]] | None = None
@@ -61,19 +60,19 @@ class StorageFlush:
         if self._logged is None or self._logged[0] is not snapshot:
             self._logged = snapshot, dict(self._logs.write(snapshot.entries))
         placed = self._logged[1]
+        changes = [
+            _index_change(ledger_id, snapshot.headers.get(ledger_id), placed.get(ledger_id, ()))
+            for ledger_id in sorted(placed.keys() | snapshot.headers.keys())
+        ]
         flushed = Flushed([], [])
-        directories: set[str] = set()
-        for ledger_id in sorted(placed.keys() | snapshot.headers.keys()):
-            change = snapshot.headers.get(ledger_id)
-            header, is_new = (None, False) if change is None else (change.header, change.is_new)
-            written = self._indexes.write(ledger_id, header, placed.get(ledger_id, ()), is_new)
-            flushed.pages.extend((ledger_id, number) for number in written.pages)
+        for change, written in zip(changes, self._indexes.write(changes), strict=True):
+            flushed.pages.extend((change.ledger_id, number) for number in written.pages)
             flushed.pieces.extend(written.pieces)
-            if is_new:
-                directories.add(self._indexes.directory_of(ledger_id))
-            elif change is not None and change.is_doubtful:
-                directories.update(self._indexes.directories_above(ledger_id))
-        for directory in sorted(directories):
-            self._disk.sync_directory(directory)
         self._logged = None
         return flushed
+
+
+def _index_change(ledger_id: int, change: HeaderChange | None, placed: Sequence[PlacedRun]) -> IndexChange:
+    if change is None:
+        return IndexChange(ledger_id, None, placed)
+    return IndexChange(ledger_id, change.header, placed, change.is_new, change.is_doubtful)

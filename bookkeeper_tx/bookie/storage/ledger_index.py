@@ -1,18 +1,14 @@
 """Index files (docs/formats/ledger-index.md), one per ledger: its header, and the locations of its entries."""
 
-import contextlib
 import os
 import sys
 from array import array
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from attrs import frozen
 from construct import ConstructError
 
-from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
-from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.codecs import Malformed
@@ -24,9 +20,6 @@ from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
 Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
-
-NEW_SUFFIX = ".new"
-"""Suffix to the name of a new index file until it is complete, so that no crash leaves half a header."""
 
 _EMPTY_PAGE = bytes(spec.PAGE_SIZE)
 
@@ -76,16 +69,6 @@ class IndexHeader:
         return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
 
 
-@frozen
-class WrittenLocations:
-    """The changes of a write to one index."""
-
-    pages: list[int]
-    """Numbers of pages."""
-    pieces: list[Piece]
-    """Entries back to back in a log, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
-
-
 def explicit_lac_size_max(master_key: bytes) -> int:
     """Return how many bytes of explicit last add confirmed fit the header after this key."""
     return spec.HEADER_SIZE - spec.HEADER_FIXED_SIZE - len(master_key)
@@ -96,7 +79,7 @@ def page_of(entry_id: int) -> int:
     return entry_id // spec.PAGE_COUNT
 
 
-def _page(data: bytes) -> Page:
+def unpack_page(data: bytes) -> Page:
     """Return a page from the bytes of a file, which may end before the end of the page."""
     if len(data) < spec.PAGE_SIZE:
         data = data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE]
@@ -104,6 +87,12 @@ def _page(data: bytes) -> Page:
     page = array("Q", data)
     _swap(page)
     return page
+
+
+def pack_page(page: Page) -> bytes:
+    """Return the bytes of a page in a file; the page is of no use afterwards."""
+    _swap(page)
+    return page.tobytes()
 
 
 def _filled(page: Page, first_id: int) -> list[range]:
@@ -122,21 +111,20 @@ def _swap(page: Page) -> None:
 
 
 class LedgerIndexes:
-    """The index files of one directory.  Calls block; reads may come from any thread, writes from one at a time."""
+    """Reads the index files of one directory.  Calls block, and may come from any thread."""
 
     def __init__(self, disk: Disk, directory: str, open_files_max: int) -> None:
-        self._disk = disk
-        self._directory = directory
-        self._files = OpenFiles(disk, open_files_max, writable=True)
+        self.directory = directory
+        self._files = OpenFiles(disk, open_files_max)
 
     def path(self, ledger_id: int) -> str:
         """Return the path of a ledger's index file."""
         if ledger_id >= SCOPED_MIN:
             name = qualified_name(ledger_id)
             levels = [name[at : at + spec.SCOPED_LEVEL_DIGITS] for at in range(0, len(name), spec.SCOPED_LEVEL_DIGITS)]
-            return os.path.join(self._directory, *levels) + spec.INDEX_SUFFIX
+            return os.path.join(self.directory, *levels) + spec.INDEX_SUFFIX
         first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
-        return os.path.join(self._directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
+        return os.path.join(self.directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
 
     def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
         """Return the header of a ledger's index, None if there is no index; raises StorageFailed.
@@ -161,9 +149,9 @@ class LedgerIndexes:
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
-                return _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+                return unpack_page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
         except FileNotFoundError:
-            return _page(b"")
+            return unpack_page(b"")
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
 
@@ -173,7 +161,7 @@ class LedgerIndexes:
             data = None
             if file is not None:
                 data = file.read_cached(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
-        return None if data is None else _page(data)
+        return None if data is None else unpack_page(data)
 
     def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
         """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
@@ -214,87 +202,9 @@ class LedgerIndexes:
                 return number * spec.PAGE_COUNT + slot, page[slot]
         return NO_ENTRY, entry_log_spec.NO_LOCATION
 
-    def write(
-        self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun], is_new: bool
-    ) -> WrittenLocations:
-        """Write a header, if one is given, and the locations of runs, ascending.
-
-        All is synced, except the name of a new file: for that, sync :meth:`directory_of`.  Raises OSError.
-        """
-        if is_new:
-            return self._create(ledger_id, header, placed)
-        path = self.path(ledger_id)
-        try:
-            with self._files.borrow(path) as file:
-                if header is not None:
-                    file.write(header.pack(), 0)
-                written = _write_locations(file, placed)
-                file.sync()
-        except OSError:
-            self._files.forget(path)
-            raise
-        return written
-
-    def _create(self, ledger_id: int, header: IndexHeader | None, placed: Sequence[PlacedRun]) -> WrittenLocations:
-        if header is None:
-            raise ValueError(f"a new index needs a header (ledger {ledger_id})")
-        path = self.path(ledger_id)
-        new_path = path + NEW_SUFFIX
-        self._disk.make_directories(os.path.dirname(path))
-        with contextlib.suppress(FileNotFoundError):
-            self._disk.remove(new_path)
-        file = self._disk.create(new_path)
-        try:
-            file.write(header.pack(), 0)
-            written = _write_locations(file, placed)
-            file.sync()
-        finally:
-            file.close()
-        self._disk.rename(new_path, path)
-        self._files.forget(path)
-        return written
-
-    def directory_of(self, ledger_id: int) -> str:
-        """Return the directory to sync after a new index was written."""
-        return os.path.dirname(self.path(ledger_id))
-
-    def directories_above(self, ledger_id: int) -> list[str]:
-        """Return the directories to sync for an index that another process made."""
-        directories = [self.directory_of(ledger_id)]
-        while directories[-1] != self._directory:
-            directories.append(os.path.dirname(directories[-1]))
-        return directories
+    def replaced(self, ledger_id: int) -> None:
+        """Take notice that the ledger has another index file."""
+        self._files.forget(self.path(ledger_id))
 
     def close(self) -> None:
         self._files.close()
-
-
-def _write_locations(file: File, placed: Sequence[PlacedRun]) -> WrittenLocations:
-    """Put the locations of runs into their pages; whole pages are read, changed and written."""
-    numbers: list[int] = []
-    pieces = PieceMaker()
-    page: Page | None = None
-    for each in placed:
-        run = each.run
-        locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
-        at, count = 0, len(locations)
-        while at < count:
-            number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
-            if page is None or number != numbers[-1]:
-                if page is not None:
-                    _write_page(file, numbers[-1], page)
-                page = _page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
-                numbers.append(number)
-                pieces.close()
-            part = locations[at : at + spec.PAGE_COUNT - slot]
-            page[slot : slot + len(part)] = part
-            pieces.add(each, at, part)
-            at += len(part)
-    if page is not None:
-        _write_page(file, numbers[-1], page)
-    return WrittenLocations(numbers, pieces.take())
-
-
-def _write_page(file: File, number: int, page: Page) -> None:
-    _swap(page)
-    file.write(page.tobytes(), spec.HEADER_SIZE + number * spec.PAGE_SIZE)

@@ -18,6 +18,7 @@ from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.flush import Flushed, HeaderChange, Snapshot, StorageFlush
+from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
@@ -53,7 +54,7 @@ class LedgerStorage:
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
-        self._flusher = StorageFlush(disk, self._logs, self._indexes)
+        self._flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes))
         self._flush_worker = flush_worker
         self._pages = LedgerCache(config.index_pages_max)
         self._loader = RunLoader(

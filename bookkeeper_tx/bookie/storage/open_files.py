@@ -1,4 +1,4 @@
-"""A bounded number of files kept open, shared by the threads that read and write them."""
+"""A bounded number of files kept open for reading, shared by the threads that read them."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -18,13 +18,17 @@ class _Open:
 
 
 class OpenFiles:
-    """The ``count_max`` files used last stay open; a file in use is closed only when its last borrower is done."""
+    """The ``count_max`` files used last stay open; a file in use is closed only when its last borrower is done.
 
-    def __init__(self, disk: Disk, count_max: int, *, writable: bool = False) -> None:
+    Nobody holds the lock while a file is opened, so that the disk keeps nobody from a file that is open.
+    """
+
+    def __init__(self, disk: Disk, count_max: int) -> None:
         self._disk = disk
         self._count_max = count_max
-        self._writable = writable
         self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._forgotten_count = 0
+        """Counts what was forgotten: a file that was opened before may be another one than its path names now."""
         self._lock = Lock()
 
     @contextmanager
@@ -55,8 +59,9 @@ class OpenFiles:
                 self._release(opened)
 
     def forget(self, path: str) -> None:
-        """Open the file anew the next time: another file has its name now, or a write to it failed."""
+        """Open the file anew the next time: another file has its name now."""
         with self._lock:
+            self._forgotten_count += 1
             opened = self._open.pop(path, None)
             if opened is not None:
                 self._drop(opened)
@@ -64,30 +69,39 @@ class OpenFiles:
     def close(self) -> None:
         """Close all files, each when its last borrower is done."""
         with self._lock:
+            self._forgotten_count += 1
             while self._open:
                 self._drop(self._open.popitem()[1])
 
     def _acquire(self, path: str) -> _Open:
         with self._lock:
             opened = self._open.get(path)
-            if opened is None:
-                opened = self._open[path] = _Open(self._open_file(path))
+            if opened is not None:
+                self._open.move_to_end(path)
+                opened.borrowers += 1
+                return opened
+            forgotten_count = self._forgotten_count
+        opened = _Open(self._open_file(path))
+        with self._lock:
+            if path in self._open or forgotten_count != self._forgotten_count:
+                opened.forgotten = True
+            else:
+                self._open[path] = opened
                 if len(self._open) > self._count_max:
                     self._drop(self._open.popitem(last=False)[1])
-            else:
-                self._open.move_to_end(path)
             opened.borrowers += 1
             return opened
 
     def _open_file(self, path: str) -> File:
         try:
-            return self._disk.open(path, self._writable)
+            return self._disk.open(path)
         except OSError as error:
             if not self._open or not out_of_descriptors(error):
                 raise
-        while self._open:  # these can be opened again
-            self._drop(self._open.popitem()[1])
-        return self._disk.open(path, self._writable)
+        with self._lock:
+            while self._open:  # these can be opened again
+                self._drop(self._open.popitem()[1])
+        return self._disk.open(path)
 
     def _release(self, opened: _Open) -> None:
         with self._lock:

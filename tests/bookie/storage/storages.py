@@ -1,14 +1,19 @@
 """Ledger storage for tests: on any disk, without threads, with limits small enough to be reached."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter, WrittenLocations
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.ledger_id import SCOPED_MIN
+from tests.bookie.seams import run_of
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 
@@ -60,3 +65,21 @@ def explicit_lac(ledger_id: int, last_add_confirmed: int, digest_size: int) -> b
     """Return the body of a WRITE_LAC request, with only the fields that a bookie reads."""
     owner = b"\xa3" + ledger_id.to_bytes(16, "big") if ledger_id >= SCOPED_MIN else ledger_id.to_bytes(8, "big")
     return owner + last_add_confirmed.to_bytes(8, "big") + bytes(digest_size)
+
+
+def placed(first: int, count: int, base: int = 1028) -> PlacedRun:
+    """Place a run of ``count`` entries at ``base``."""
+    return PlacedRun(run_of(first, *[30] * count), base)
+
+
+def write_index(
+    disk: Disk,
+    indexes: LedgerIndexes,
+    ledger_id: int,
+    header: IndexHeader | None,
+    placed: Sequence[PlacedRun],
+    is_new: bool,
+) -> WrittenLocations:
+    """Write one index."""
+    (written,) = IndexWriter(disk, indexes).write([IndexChange(ledger_id, header, placed, is_new)])
+    return written

@@ -3,15 +3,16 @@ from pathlib import Path
 import pytest
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, explicit_lac_size_max, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, explicit_lac_size_max
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import vectors
 from protocol_specs.disk import ledger_index as spec
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
-from tests.bookie.seams import KEY, SCOPED, run_of
+from tests.bookie.seams import KEY, SCOPED
+from tests.bookie.storage.storages import placed
+from tests.bookie.storage.storages import write_index as write
 
 HEADER = IndexHeader(KEY)
 
@@ -19,14 +20,6 @@ HEADER = IndexHeader(KEY)
 @pytest.fixture
 def indexes(disk: CrashingDisk) -> LedgerIndexes:
     return LedgerIndexes(disk, DIRECTORY, 2)
-
-
-def placed(first: int, count: int, base: int = 1028) -> PlacedRun:
-    return PlacedRun(run_of(first, *[30] * count), base)
-
-
-def file_of(disk: CrashingDisk, indexes: LedgerIndexes, ledger_id: int) -> bytes:
-    return disk.read(indexes.path(ledger_id))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +52,7 @@ def test_paths_outside_scope_0_have_four_levels(
 def test_the_holes_of_a_sparse_index_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A single add makes an index of any length."""
     indexes, last = LedgerIndexes(Disk(), str(tmp_path), 2), 100_000 * spec.PAGE_COUNT
-    indexes.write(5, HEADER, [placed(3, 2), placed(last, 1)], is_new=True)
+    write(Disk(), indexes, 5, HEADER, [placed(3, 2), placed(last, 1)], True)
     reads: list[int] = []
     really_read = File.read
     monkeypatch.setattr(File, "read", lambda file, size, at: reads.append(at) or really_read(file, size, at))  # type: ignore
@@ -74,20 +67,14 @@ def test_an_index_that_is_not_there_has_no_page(indexes: LedgerIndexes) -> None:
     assert indexes.ranges(5, 0, 10) == []
 
 
-def test_the_directories_above_an_index(indexes: LedgerIndexes) -> None:
-    assert indexes.directories_above(5) == [f"{DIRECTORY}/0/5", f"{DIRECTORY}/0", DIRECTORY]
-    levels = ["00000000/00000001/00000000", "00000000/00000001", "00000000"]
-    assert indexes.directories_above(join(1, 5)) == [*(f"{DIRECTORY}/{each}" for each in levels), DIRECTORY]
-
-
 def test_an_index_outside_scope_0_is_read_as_it_was_written(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
     lac = b"\xa4" + SCOPED.to_bytes(16, "big") + (5).to_bytes(8, "big")
     header = IndexHeader(KEY, True, lac)
-    indexes.write(SCOPED, header, [placed(3, 2)], is_new=True)
+    write(disk, indexes, SCOPED, header, [placed(3, 2)], True)
     assert indexes.read_header(SCOPED) == header
     assert indexes.last_entry(SCOPED) == (4, 1028 + 34)
     for bad in (b"\xb4" + lac[1:], lac[:24]):
-        indexes.write(SCOPED, IndexHeader(KEY, True, bad), [], is_new=False)
+        write(disk, indexes, SCOPED, IndexHeader(KEY, True, bad), [], False)
         with pytest.raises(StorageFailed, match="bad explicit last add confirmed"):
             indexes.read_header(SCOPED)
 
@@ -125,54 +112,16 @@ def test_the_largest_explicit_lac_fits_and_no_larger_one() -> None:
         IndexHeader(KEY, True, b"x" * (size + 1)).pack()
 
 
-def test_a_header_alone_is_1024_bytes(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, IndexHeader(KEY, fenced=True), (), True).pages == []
-    assert len(file_of(disk, indexes, 5)) == 1024
-    assert indexes.read_header(5) == IndexHeader(KEY, fenced=True)
-    assert indexes.last_entry(5) == (NO_ENTRY, 0)
-
-
-def test_pages_are_whole_and_locations_big_endian(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, HEADER, [placed(0, 2), placed(1030, 1, 3 << 32)], True).pages == [0, 1]
-    data = file_of(disk, indexes, 5)
-    assert len(data) == 1024 + 2 * 8192
-    assert data[1024:1048].hex() == "0000000000000404" + "0000000000000426" + "0" * 16
-    assert data[1024 + 8 * 1030 :][:8].hex() == "0000000300000000"
-    assert indexes.last_entry(5) == (1030, 3 << 32)
-    assert list(indexes.read_page(5, 0)[:3]) == [1028, 1062, 0]
-    assert (page_of(1023), page_of(1024)) == (0, 1)
-
-
-def test_new_locations_leave_the_others_alone(indexes: LedgerIndexes) -> None:
-    indexes.write(5, HEADER, [placed(0, 1, 100), placed(2, 1, 200)], True)
-    indexes.write(5, None, [placed(1, 1, 300), placed(3, 1, 400)], False)
-    assert list(indexes.read_page(5, 0)[:5]) == [100, 300, 200, 400, 0]
-    assert indexes.read_header(5) == HEADER
-
-
-def test_a_run_over_a_page_boundary(indexes: LedgerIndexes) -> None:
-    assert indexes.write(5, HEADER, [placed(1000, 1100, 1028)], True).pages == [0, 1, 2]
-    found = [location for number in range(3) for location in indexes.read_page(5, number)]
-    assert found == [0] * 1000 + [1028 + 34 * at for at in range(1100)] + [0] * (3 * 1024 - 2100)
-
-
-def test_a_header_change_keeps_the_pages(indexes: LedgerIndexes) -> None:
-    indexes.write(5, HEADER, [placed(0, 1)], True)
-    indexes.write(5, IndexHeader(KEY, True, b"x" * 16), (), False)
-    assert indexes.read_header(5) == IndexHeader(KEY, True, b"x" * 16)
-    assert indexes.last_entry(5) == (0, 1028)
-
-
 @pytest.mark.parametrize(("kept", "last"), [(1024 + 24, 2), (1024 + 23, 1), (1024 + 7, NO_ENTRY), (1024, NO_ENTRY)])
 def test_a_file_that_ends_within_a_page(disk: CrashingDisk, indexes: LedgerIndexes, kept: int, last: int) -> None:
-    indexes.write(5, HEADER, [placed(0, 3)], True)
+    write(disk, indexes, 5, HEADER, [placed(0, 3)], True)
     disk.open(indexes.path(5), writable=True).truncate(kept)
     assert indexes.last_entry(5)[0] == last
     assert len(indexes.read_page(5, 0)) == 1024
 
 
 def test_the_last_entry_may_lie_before_empty_pages(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    indexes.write(5, HEADER, [placed(7, 1)], True)
+    write(disk, indexes, 5, HEADER, [placed(7, 1)], True)
     disk.open(indexes.path(5), writable=True).truncate(1024 + 5 * 8192)
     assert indexes.last_entry(5) == (7, 1028)
 
@@ -194,29 +143,9 @@ def test_a_file_without_header_is_unfinished_at_replay_and_broken_later(
         indexes.read_header(5)
 
 
-def test_a_leftover_of_a_crash_is_written_over(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    disk.make_directories(f"{DIRECTORY}/0/5")
-    disk.create(indexes.path(5) + ".new").write(b"half", 0)
-    indexes.write(5, HEADER, (), True)
-    assert disk.list_directory(f"{DIRECTORY}/0/5") == ["5.idx"]
-    assert indexes.read_header(5) == HEADER
-
-
-def test_a_new_file_has_its_name_only_when_it_is_whole(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
-    disk.fail_syncs(1)
-    with pytest.raises(OSError, match="Input/output"):
-        indexes.write(5, HEADER, [placed(0, 1)], True)
-    assert indexes.read_header(5) is None
-
-
-def test_a_new_file_needs_a_header(indexes: LedgerIndexes) -> None:
-    with pytest.raises(ValueError, match="header"):
-        indexes.write(5, None, [placed(0, 1)], True)
-
-
-def test_the_ids_that_have_locations(indexes: LedgerIndexes) -> None:
+def test_the_ids_that_have_locations(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
     header = IndexHeader(KEY)
-    indexes.write(7, header, [placed(0, 1), placed(2, 3), placed(1020, 2000), placed(5000, 1)], is_new=True)
+    write(disk, indexes, 7, header, [placed(0, 1), placed(2, 3), placed(1020, 2000), placed(5000, 1)], True)
     found = [range(1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
     assert indexes.ranges(7, 0, 6) == found
     assert indexes.ranges(7, 1, 2) == [range(1024, 2048), range(2048, 3020)]

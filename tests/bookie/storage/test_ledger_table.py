@@ -4,6 +4,7 @@ import pytest
 
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
@@ -16,8 +17,8 @@ class Table(LedgerTable):
     def __init__(self) -> None:
         disk = new_disk()
         indexes = LedgerIndexes(disk, DIRECTORY, 10)
-        for ledger_id in range(10):
-            indexes.write(ledger_id, IndexHeader(KEY), (), True)
+        header = IndexHeader(KEY)
+        IndexWriter(disk, indexes).write([IndexChange(ledger_id, header, (), True) for ledger_id in range(10)])
         self.busy: set[int] = set()
         super().__init__(indexes, EntryReader(disk, DIRECTORY, CheckedPieces()), self.busy.__contains__, 2)
 

@@ -1,4 +1,5 @@
 import errno
+from collections.abc import Callable
 
 import pytest
 
@@ -84,10 +85,10 @@ def test_a_missing_file_is_an_error_each_time(disk: Counted) -> None:
 
 def test_it_works_on_the_real_disk(tmp_path: object) -> None:
     path = f"{tmp_path}/a"
-    Disk().create(path).close()
-    files = OpenFiles(Disk(), 1, writable=True)
-    with files.borrow(path) as file:
-        file.write(b"abc", 0)
+    file = Disk().create(path)
+    file.write(b"abc", 0)
+    file.close()
+    files = OpenFiles(Disk(), 1)
     with files.borrow(path) as file:
         assert file.read(3, 0) == b"abc"
     files.close()
@@ -123,17 +124,53 @@ def test_an_open_file_is_lent_at_once(disk: Counted) -> None:
     assert disk.open_now == ["/b"]
 
 
-def test_who_cannot_wait_gets_no_file_while_another_is_being_opened(disk: Counted) -> None:
+def while_opening(disk: Counted, path: str, then: Callable[[], None]) -> None:
+    """Have ``then`` happen once, while the file of this path is being opened."""
+    really_open = disk.open
+
+    def slowly_open(opened: str, writable: bool = False) -> File:
+        file = really_open(opened, writable)
+        if opened == path:
+            disk.open = really_open  # type: ignore[method-assign]
+            then()
+        return file
+
+    disk.open = slowly_open  # type: ignore[method-assign]
+
+
+def test_a_file_that_is_open_is_lent_while_another_is_being_opened(disk: Counted) -> None:
     files = OpenFiles(disk, 2)
     use(files, "/a")
     lent = []
-    really_open = disk.open
 
-    def slowly_open(path: str, writable: bool = False) -> File:
+    def borrow() -> None:
         with files.borrow_open("/a") as file:
-            lent.append(file)
-        return really_open(path, writable)
+            lent.append(file is not None)
 
-    disk.open = slowly_open  # type: ignore[method-assign]
+    while_opening(disk, "/b", borrow)
     use(files, "/b")
-    assert lent == [None]
+    assert lent == [True]
+
+
+def test_who_cannot_wait_gets_no_file_while_another_takes_one(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    use(files, "/a")
+    with files._lock, files.borrow_open("/a") as file:
+        assert file is None
+
+
+def test_of_two_that_open_a_file_at_once_one_keeps_it(disk: Counted) -> None:
+    files = OpenFiles(disk, 2)
+    while_opening(disk, "/a", lambda: use(files, "/a"))
+    use(files, "/a")
+    assert (disk.opened, disk.open_now) == (2, ["/a"])
+
+
+@pytest.mark.parametrize("forget", [lambda files: files.forget("/a"), OpenFiles.close])
+def test_a_file_that_was_forgotten_while_it_was_opened_is_not_kept(
+    disk: Counted, forget: Callable[[OpenFiles], None]
+) -> None:
+    files = OpenFiles(disk, 2)
+    while_opening(disk, "/a", lambda: forget(files))
+    use(files, "/a")
+    assert disk.open_now == []

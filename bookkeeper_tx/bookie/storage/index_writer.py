@@ -1,0 +1,148 @@
+"""Writing index files (docs/formats/ledger-index.md): many at a time, which become durable together."""
+
+import os
+from array import array
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import Final
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, Page, pack_page, unpack_page
+from protocol_specs.disk import ledger_index as spec
+
+NEW_SUFFIX: Final = ".new"
+"""Suffix to the name of a new index file until it is durable, so that no crash leaves half a header."""
+
+
+@frozen
+class IndexChange:
+    """What is to be written to one index file."""
+
+    ledger_id: int
+    header: IndexHeader | None
+    """None leaves the header as it is."""
+    placed: Sequence[PlacedRun]
+    """Runs of entries, ascending, whose locations are new."""
+    is_new: bool = False
+    """Whether there is no file yet; then there must be a header."""
+    is_doubtful: bool = False
+    """Whether the file was found after a crash, so that its name may not be on the disk."""
+
+
+@frozen
+class WrittenLocations:
+    """The changes of a write to one index."""
+
+    pages: list[int]
+    """Numbers of pages."""
+    pieces: list[Piece]
+    """Entries back to back in a log, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
+
+
+class IndexWriter:
+    """Writes the index files that ``indexes`` reads.  Calls block, and come from one thread at a time."""
+
+    def __init__(self, disk: Disk, indexes: LedgerIndexes) -> None:
+        self._disk = disk
+        self._indexes = indexes
+
+    def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
+        """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again.
+
+        New files get their names when the bytes of all are on the disk.  So a crash leaves each of them whole or not
+        there, and of the other files any of their sectors as before: an entry without a location is still in the
+        journal.
+        """
+        with closing(self._disk.sync_group(self._indexes.directory)) as group:
+            written: list[WrittenLocations] = []
+            for change in changes:
+                file = self._create(change) if change.is_new else self._open(change.ledger_id)
+                try:
+                    if change.header is not None:
+                        file.write(change.header.pack(), 0)
+                    written.append(_write_locations(file, change))
+                except BaseException:
+                    file.close()
+                    raise
+                group.add(file)
+            group.sync()
+            for change in changes:
+                if change.is_new:
+                    path = self._indexes.path(change.ledger_id)
+                    self._disk.rename(path + NEW_SUFFIX, path)
+                    self._indexes.replaced(change.ledger_id)
+            group.sync_directories(self._directories(changes))
+        return written
+
+    def _open(self, ledger_id: int) -> File:
+        return self._disk.open(self._indexes.path(ledger_id), writable=True)
+
+    def _create(self, change: IndexChange) -> File:
+        if change.header is None:
+            raise ValueError(f"a new index needs a header (ledger {change.ledger_id})")
+        path = self._indexes.path(change.ledger_id) + NEW_SUFFIX
+        try:
+            return self._disk.create(path)
+        except FileNotFoundError:
+            self._disk.make_directories(os.path.dirname(path), durable=False)
+        except FileExistsError:
+            self._disk.remove(path)
+        return self._disk.create(path)
+
+    def _directories(self, changes: Iterable[IndexChange]) -> list[str]:
+        """Return the directories in which names may be new.
+
+        They are all those above a new file: one that is there already may be the work of a process that was killed
+        before it could sync the directory above.
+        """
+        found = {self._indexes.directory}
+        for change in changes:
+            if change.is_new or change.is_doubtful:
+                directory = os.path.dirname(self._indexes.path(change.ledger_id))
+                while directory not in found:
+                    found.add(directory)
+                    directory = os.path.dirname(directory)
+        return sorted(found) if len(found) > 1 else []
+
+
+def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
+    """Put the locations of runs into their pages; whole pages are read, changed and written."""
+    numbers: list[int] = []
+    pieces = PieceMaker()
+    page: Page | None = None
+    for each in change.placed:
+        run = each.run
+        locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
+        at, count = 0, len(locations)
+        while at < count:
+            number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
+            if page is None or number != numbers[-1]:
+                if page is not None:
+                    _write_page(file, numbers[-1], page)
+                page = _page_of(file, number, change.is_new)
+                numbers.append(number)
+                pieces.close()
+            part = locations[at : at + spec.PAGE_COUNT - slot]
+            page[slot : slot + len(part)] = part
+            pieces.add(each, at, part)
+            at += len(part)
+    if page is not None:
+        _write_page(file, numbers[-1], page)
+    return WrittenLocations(numbers, pieces.take())
+
+
+def _page_of(file: File, number: int, is_new: bool) -> Page:
+    """Return a page as it is in the file; runs ascend, so that no page of a new file is asked for twice."""
+    return unpack_page(b"" if is_new else file.read(spec.PAGE_SIZE, _offset_of(number)))
+
+
+def _write_page(file: File, number: int, page: Page) -> None:
+    file.write(pack_page(page), _offset_of(number))
+
+
+def _offset_of(number: int) -> int:
+    return spec.HEADER_SIZE + number * spec.PAGE_SIZE
