@@ -109,7 +109,7 @@ class BookieConfig:
     journal_backups_max: int = field(default=5, validator=ge(0))
     """Journal files kept although they are older than the mark (``journalMaxBackups``)."""
     write_cache_bytes_max: int = field(default=64 * MIB, validator=gt(0))
-    """Size of the write cache; there are two, one filling while the other is flushed (``skipListSizeLimit``)."""
+    """Bytes of the write cache, flushed when half full; twice that with the flushed part (``skipListSizeLimit``)."""
     read_cache_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Entries read ahead from entry logs and kept for the next read."""
     entry_log_bytes_max: int = field(default=LOG_SIZE_MAX, validator=[gt(0), le(LOG_SIZE_MAX)])

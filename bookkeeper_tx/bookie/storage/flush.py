@@ -1,6 +1,9 @@
-"""One flush of the ledger storage: entries first, then indexes."""
+"""One flush of the ledger storage: entries first, then indexes, a slice of the ledgers at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
 
 from attrs import frozen
 
@@ -8,68 +11,64 @@ from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_cache import PageKey
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
-from bookkeeper_tx.bookie.storage.write_cache import WriteCache
+from bookkeeper_tx.bookie.storage.unflushed import HeaderChange, Snapshot
 
-
-@frozen
-class HeaderChange:
-    """The header of one index file."""
-
-    header: IndexHeader
-    is_new: bool
-    """Whether there is no file yet."""
-    is_doubtful: bool = False
-    """Whether the file was found after a crash, so that its name may not be on the disk."""
-
-
-@frozen
-class Snapshot:
-    """The part of the storage that was in memory only, at one moment; it does not change any more."""
-
-    entries: WriteCache
-    headers: Mapping[int, HeaderChange]
-    """The changed headers by ledger id, including those of ledgers without new entries."""
+SLICE_COUNT: Final = 1024
+"""Ledgers whose indexes are written together: enough for few syncs, and few enough for a second on a busy disk."""
 
 
 @frozen
 class Flushed:
-    """The changes of a flush."""
+    """The changes of a slice of a flush; they are durable."""
 
-    pages: list[PageKey]
+    ledger_ids: Sequence[int]
+    pages: Sequence[PageKey]
     """Index pages."""
-    pieces: list[Piece]
+    pieces: Sequence[Piece]
     """Entries that are back to back in the entry logs."""
 
 
 class StorageFlush:
-    """Writes snapshots.  Calls block, and come from one thread at a time."""
+    """Writes snapshots: :meth:`begin`, then :meth:`write_slice` as long as there are any ``left``.
 
-    def __init__(self, logs: EntryLogWriter, indexes: IndexWriter) -> None:
+    Calls block, and come from one thread at a time.
+    """
+
+    def __init__(self, logs: EntryLogWriter, indexes: IndexWriter, slice_count: int) -> None:
         self._logs = logs
         self._indexes = indexes
-        self._logged: tuple[Snapshot, dict[int, list[PlacedRun]]] | None = None
-        """The snapshot whose entries are in the logs while its indexes could not be written yet."""
+        self._slice_count = slice_count
+        self._snapshot: Snapshot | None = None
+        """The snapshot whose entries are in the logs."""
+        self._placed: dict[int, list[PlacedRun]] = {}
+        self.left: deque[int] = deque()
+        """The ledgers of the snapshot whose indexes are not written yet, ascending."""
 
-    def write(self, snapshot: Snapshot) -> Flushed:
-        """Make ``snapshot`` durable.
+    def begin(self, snapshot: Snapshot) -> None:
+        """Make the entries of ``snapshot`` durable, before the locations that will point to them.
 
-        Entries are written and synced first, then the locations that point to them, so that no location ever points to
-        a missing entry.  After an OSError the same snapshot can be written again.
+        After an OSError, of this or of a later call, it is to be called again with the same snapshot.
         """
-        if self._logged is None or self._logged[0] is not snapshot:
-            self._logged = snapshot, dict(self._logs.write(snapshot.entries))
-        placed = self._logged[1]
-        changes = [
-            _index_change(ledger_id, snapshot.headers.get(ledger_id), placed.get(ledger_id, ()))
-            for ledger_id in sorted(placed.keys() | snapshot.headers.keys())
-        ]
-        flushed = Flushed([], [])
-        for change, written in zip(changes, self._indexes.write(changes), strict=True):
-            flushed.pages.extend((change.ledger_id, number) for number in written.pages)
-            flushed.pieces.extend(written.pieces)
-        self._logged = None
-        return flushed
+        if self._snapshot is not snapshot:
+            self._placed = dict(self._logs.write(snapshot.entries))
+            self.left = deque(sorted(self._placed.keys() | snapshot.headers.keys()))
+            self._snapshot = snapshot
+
+    def write_slice(self) -> Flushed:
+        """Make the next indexes durable.  After an OSError none of them counts as written."""
+        assert self._snapshot is not None
+        headers, placed = self._snapshot.headers, self._placed
+        ledger_ids = list(islice(self.left, self._slice_count))
+        changes = [_index_change(each, headers.get(each), placed.get(each, ())) for each in ledger_ids]
+        pages: list[PageKey] = []
+        pieces: list[Piece] = []
+        for ledger_id, written in zip(ledger_ids, self._indexes.write(changes), strict=True):
+            pages.extend((ledger_id, number) for number in written.pages)
+            pieces.extend(written.pieces)
+        for ledger_id in ledger_ids:
+            placed.pop(ledger_id, None)
+            self.left.popleft()
+        return Flushed(ledger_ids, pages, pieces)
 
 
 def _index_change(ledger_id: int, change: HeaderChange | None, placed: Sequence[PlacedRun]) -> IndexChange:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
@@ -17,7 +16,7 @@ from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
-from bookkeeper_tx.bookie.storage.flush import Flushed, HeaderChange, Snapshot, StorageFlush
+from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT, Flushed, StorageFlush
 from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
@@ -25,7 +24,8 @@ from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
-from bookkeeper_tx.bookie.storage.write_cache import WriteCache, absent_parts, run_of_records
+from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
+from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, Unauthorized
@@ -48,28 +48,28 @@ class LedgerStorage:
     """
 
     def __init__(
-        self, disk: Disk, directory: str, config: BookieConfig, flush_worker: Threads, read_worker: Threads
+        self,
+        disk: Disk,
+        directory: str,
+        config: BookieConfig,
+        flush_worker: Threads,
+        read_worker: Threads,
+        slice_count: int = SLICE_COUNT,
     ) -> None:
+        """``slice_count``: how many ledgers a flush makes durable together."""
         self._indexes = LedgerIndexes(disk, directory, config.open_index_files_max)
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
-        self._flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes))
+        self._flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
         self._flush_worker = flush_worker
         self._pages = LedgerCache(config.index_pages_max)
         self._loader = RunLoader(
             self._indexes, self._reader, self._pages, ReadCache(config.read_cache_bytes_max), read_worker
         )
-        self._ledgers = LedgerTable(self._indexes, self._reader, self._in_use)
         self._write_cache_bytes_max = config.write_cache_bytes_max
-        self._active = WriteCache()
-        self._changed: dict[int, Ledger] = {}
-        """Ledgers whose header in the index file is out of date."""
-        self._doubtful: set[int] = set()
-        """Ledgers whose index file may be in the page cache only, and not on the disk."""
-        self._snapshot: Snapshot | None = None
-        """The snapshot that is being flushed, or has to be flushed again."""
-        self._snapshot_mark: LogMark | None = None
+        self._unflushed = Unflushed(config.write_cache_bytes_max)
+        self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
         self._flushing = DeferredLock()
         self._flush_asked = False
         self.flush_failed = False
@@ -77,7 +77,7 @@ class LedgerStorage:
         self.on_flush_wanted: Callable[[], None] = lambda: None
         """Called when the write cache is half full."""
         self.on_drained: Callable[[], None] = lambda: None
-        """Called when the write cache was full and is not full any more."""
+        """Called when storage was ``full`` and is not full any more."""
         self.on_flush_failed_changed: Callable[[], None] = lambda: None
         """Called when ``flush_failed`` has changed."""
 
@@ -103,7 +103,7 @@ class LedgerStorage:
         ledger = self._ledgers.find(ledger_id)
         if ledger is None:
             ledger = self._ledgers.create(ledger_id, master_key)
-            self._changed[ledger_id] = ledger
+            self._unflushed.change(ledger)
             return ledger, True
         if ledger.master_key != master_key:
             raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
@@ -114,7 +114,7 @@ class LedgerStorage:
         if ledger.fenced:
             return False
         ledger.fenced = True
-        self._changed[ledger.ledger_id] = ledger
+        self._unflushed.change(ledger)
         return True
 
     def set_explicit_lac(self, ledger: Ledger, body: bytes) -> None:
@@ -127,7 +127,7 @@ class LedgerStorage:
             return
         ledger.explicit_lac = bytes(body)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed)
-        self._changed[ledger.ledger_id] = ledger
+        self._unflushed.change(ledger)
 
     # Entries ---------------------------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class LedgerStorage:
         if not ledger.last_entry_id < entry_id <= limits.INDEXED_ENTRY_ID_MAX or ledger.ledger_id >= SCOPED_MIN:
             self.add(ledger, run_of_records(ledger.ledger_id, entry_id, [record]))
             return
-        self._active.add_record(ledger.ledger_id, entry_id, record)
+        self._unflushed.active.add_record(ledger.ledger_id, entry_id, record)
         ledger.last_entry_id = entry_id
         if last_add_confirmed > ledger.last_add_confirmed:
             ledger.last_add_confirmed = last_add_confirmed
@@ -163,12 +163,13 @@ class LedgerStorage:
     def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
         """Take entries; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
         limits.check_ids(run)
+        active = self._unflushed.active
         last = run.last_entry_id
         if run.first_entry_id > ledger.last_entry_id:
-            self._active.add(run)
+            active.add(run)
         else:
             for part in absent_parts(run, lambda entry_id: self._is_stored(ledger.ledger_id, entry_id, is_indexed)):
-                self._active.add(part)
+                active.add(part)
         if last > ledger.last_entry_id:
             ledger.last_entry_id = last
         last_add_confirmed = last_add_confirmed_of(run)
@@ -177,18 +178,18 @@ class LedgerStorage:
         self._look_at_size()
 
     def _look_at_size(self) -> None:
-        if not self._flush_asked and self._active.size_bytes * 2 >= self._write_cache_bytes_max:
+        if not self._flush_asked and self._unflushed.active.size_bytes * 2 >= self._write_cache_bytes_max:
             self._flush_asked = True
             self.on_flush_wanted()
 
     def cached_run(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         """Return a run that holds the entry, if one is in memory."""
-        run = self._unflushed(ledger_id, entry_id)
+        run = self._unflushed.find(ledger_id, entry_id)
         return self._loader.find(ledger_id, entry_id) if run is None else run
 
     def cached_entry(self, ledger_id: int, entry_id: int) -> bytes | None:
         """Return the entry, if it is in memory."""
-        entry = self._active.entry(ledger_id, entry_id)
+        entry = self._unflushed.active.entry(ledger_id, entry_id)
         if entry is None:
             run = self.cached_run(ledger_id, entry_id)
             entry = None if run is None else run.entry(entry_id)
@@ -196,8 +197,7 @@ class LedgerStorage:
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries that are not in the index yet; some of them may be in it already."""
-        flushing = [] if self._snapshot is None else self._snapshot.entries.ranges(ledger_id)
-        return flushing + self._active.ranges(ledger_id)
+        return self._unflushed.ranges(ledger_id)
 
     def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
         """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
@@ -229,21 +229,22 @@ class LedgerStorage:
 
     @property
     def full(self) -> bool:
-        """Whether the write cache is full, while the one before it is still being flushed."""
-        return self._active.size_bytes >= self._write_cache_bytes_max
+        """Whether the write cache is full, together with what is left of the one that is being flushed."""
+        return self._unflushed.full
 
     @property
     def dirty(self) -> bool:
         """Whether any change, even a fence, is in memory and journal only."""
-        return bool(self._active or self._changed or self._snapshot is not None)
+        return bool(self._unflushed)
 
     def flush(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
         """Make the present state durable; fires with the journal's mark, sampled before that state.
 
-        ``mark_of`` returns the mark.  After a failure all entries are still here and can be read, and the next flush
-        starts with the same snapshot; so its mark is that of the first attempt.
+        ``mark_of`` returns the mark.  What is durable leaves the memory slice by slice; the mark comes when all is.
+        After a failure all entries are still here and can be read, and the next flush starts with what is left of the
+        same snapshot; so its mark is that of the first attempt.
         """
-        return self._flushing.run(self._flush, mark_of)
+        return self._flushing.run(lambda: Deferred.fromCoroutine(self._flush(mark_of)))
 
     def replayed(self) -> None:
         """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""
@@ -254,54 +255,47 @@ class LedgerStorage:
 
         A killed process may have left unsynced bytes in the page cache; they read as if they were on the disk.
         """
-        self._changed[ledger.ledger_id] = ledger
-        self._doubtful.add(ledger.ledger_id)
+        self._unflushed.change(ledger, doubtful=True)
 
     def flush_now(self) -> None:
         """Flush on this thread: for the replay, during which nothing else runs.  Raises OSError."""
-        snapshot = self._take_snapshot(None)
-        self._written(self._flusher.write(snapshot), snapshot)
+        self._flusher.begin(self._take_snapshot(None))
+        while self._flusher.left:
+            self._slice_flushed(self._flusher.write_slice())
+        self._unflushed.all_flushed()
 
-    def _flush(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
-        if self._snapshot is None:
-            self._take_snapshot(mark_of())
-        snapshot, mark = self._snapshot, self._snapshot_mark
-        assert snapshot is not None
-        assert mark is not None
-        writing = self._flush_worker.run(self._flusher.write, snapshot)
-        writing.addCallbacks(self._written, self._failed, callbackArgs=(snapshot,))
-        return writing.addCallback(lambda _: mark)
+    async def _flush(self, mark_of: Callable[[], LogMark]) -> LogMark:
+        snapshot = self._unflushed.snapshot or self._take_snapshot(mark_of())
+        assert snapshot.mark is not None
+        try:
+            await self._flush_worker.run(self._flusher.begin, snapshot)
+            while self._flusher.left:
+                self._slice_flushed(await self._flush_worker.run(self._flusher.write_slice))
+        except Exception as error:
+            log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
+            if not out_of_descriptors(error):
+                self._set_flush_failed(True)
+            raise
+        self._unflushed.all_flushed()
+        self._set_flush_failed(False)
+        return snapshot.mark
 
     def _take_snapshot(self, mark: LogMark | None) -> Snapshot:
-        was_full = self.full
-        headers = {
-            ledger_id: HeaderChange(ledger.header(), not ledger.indexed, ledger_id in self._doubtful)
-            for ledger_id, ledger in self._changed.items()
-        }
-        snapshot = self._snapshot = Snapshot(self._active, headers)
-        self._snapshot_mark = mark
-        self._active, self._changed, self._doubtful = WriteCache(), {}, set()
         self._flush_asked = False
-        if was_full:
-            self.on_drained()
-        return snapshot
+        return self._unflushed.take_snapshot(mark)
 
-    def _written(self, flushed: Flushed, snapshot: Snapshot) -> None:
+    def _slice_flushed(self, flushed: Flushed) -> None:
+        """Have the files answer for these ledgers from now on."""
+        was_full = self.full
         self._pages.changed(flushed.pages)
         self._pieces.add(flushed.pieces)
-        for ledger_id in snapshot.headers:
+        for ledger_id in flushed.ledger_ids:
             ledger = self._ledgers.find(ledger_id)
             assert ledger is not None
             ledger.indexed = True
-        self._snapshot = None
-        self._set_flush_failed(False)
-
-    def _failed(self, failure: Failure) -> Failure:
-        error = failure.value
-        log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
-        if not out_of_descriptors(error):
-            self._set_flush_failed(True)
-        return failure
+        self._unflushed.flushed(flushed.ledger_ids)
+        if was_full and not self.full:
+            self.on_drained()
 
     def _set_flush_failed(self, flush_failed: bool) -> None:
         if flush_failed != self.flush_failed:
@@ -315,14 +309,8 @@ class LedgerStorage:
 
     # Memory and index files ------------------------------------------------------------------------------------------
 
-    def _unflushed(self, ledger_id: int, entry_id: int) -> EntryRun | None:
-        run = self._active.find(ledger_id, entry_id)
-        if run is None and self._snapshot is not None:
-            run = self._snapshot.entries.find(ledger_id, entry_id)
-        return run
-
     def _is_stored(self, ledger_id: int, entry_id: int, is_indexed: Callable[[int, int], bool]) -> bool:
-        return self._unflushed(ledger_id, entry_id) is not None or is_indexed(ledger_id, entry_id)
+        return self._unflushed.find(ledger_id, entry_id) is not None or is_indexed(ledger_id, entry_id)
 
     def _is_indexed(self, ledger_id: int, entry_id: int) -> bool:
         return self._loader.location(ledger_id, entry_id) != NO_LOCATION
@@ -331,12 +319,3 @@ class LedgerStorage:
         """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
         location = self._loader.location(ledger_id, entry_id)
         return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
-
-    def _in_use(self, ledger_id: int) -> bool:
-        """Tell whether the handle of a ledger has state that is not in its index file."""
-        snapshot = self._snapshot
-        return (
-            ledger_id in self._changed
-            or ledger_id in self._active
-            or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
-        )

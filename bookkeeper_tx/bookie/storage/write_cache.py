@@ -6,7 +6,7 @@ are joined when they are read or flushed, not before: an object for a record wou
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -80,6 +80,12 @@ def run_of_records(ledger_id: int, first_entry_id: int, records: list[bytes]) ->
         buffer = records[0] if len(records) == 1 else b"".join(records)
         return EntryRun(ledger_id, first_entry_id, buffer, range(0, len(buffer) + 1, size))
     return EntryRun(ledger_id, first_entry_id, b"".join(records), array("Q", accumulate(sizes, initial=0)))
+
+
+def _memory_of(held: Held) -> int:
+    if isinstance(held, EntryRun):
+        return len(held.buffer) + len(held.offsets) * OFFSET_BYTES + RUN_OVERHEAD_BYTES
+    return len(held) + RECORD_OVERHEAD_BYTES
 
 
 class LedgerRuns:
@@ -184,9 +190,8 @@ class WriteCache:
         run = compacted(run)
         runs = self._ledgers.get(run.ledger_id) or self._new(run.ledger_id)
         runs.add(run)
-        count = len(run.offsets)
-        self.entry_count += count - 1
-        self.size_bytes += len(run.buffer) + count * OFFSET_BYTES + RUN_OVERHEAD_BYTES
+        self.entry_count += len(run.offsets) - 1
+        self.size_bytes += _memory_of(run)
 
     def add_record(self, ledger_id: int, entry_id: int, record: bytes) -> None:
         """Take the record of an entry that is not here."""
@@ -215,6 +220,14 @@ class WriteCache:
         """Return the highest entry id of the ledger here, or ``NO_ENTRY``."""
         runs = self._ledgers.get(ledger_id)
         return NO_ENTRY if runs is None else runs.last_entry_id
+
+    def forget(self, ledger_ids: Iterable[int]) -> None:
+        """Forget all entries of these ledgers."""
+        for ledger_id in ledger_ids:
+            runs = self._ledgers.pop(ledger_id, None)
+            if runs is not None:
+                self.entry_count -= sum(held.count if isinstance(held, EntryRun) else 1 for held in runs.held)
+                self.size_bytes -= RUN_OVERHEAD_BYTES + sum(map(_memory_of, runs.held))
 
     def __contains__(self, ledger_id: int) -> bool:
         return ledger_id in self._ledgers

@@ -6,6 +6,7 @@ from typing import Any
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter, WrittenLocations
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
@@ -27,11 +28,14 @@ def new_storage(
     flush_worker: Any = None,
     read_worker: Any = None,
     serving: bool = True,
+    slice_count: int = SLICE_COUNT,
     **limits: int,
 ) -> LedgerStorage:
     """Make a storage and start it; ``serving`` False leaves it open for a replay."""
     config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **limits)
-    storage = LedgerStorage(disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker())
+    storage = LedgerStorage(
+        disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count
+    )
     storage.start()
     if serving:
         StorageSink(storage).finish()

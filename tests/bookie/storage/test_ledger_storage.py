@@ -209,7 +209,7 @@ def test_entries_are_readable_at_every_moment_of_a_flush(disk: CrashingDisk) -> 
     first = storage.flush(lambda: MARK)
     add(storage, run_of(1, 31))
     second = storage.flush(lambda: LogMark(2, 0))
-    for _ in range(2):
+    while worker.jobs:
         for step in (lambda: None, worker.execute, worker.deliver):
             step()
             assert [read(storage, 7, entry_id) for entry_id in (0, 1)] == [entry(0, 30), entry(1, 31)]
@@ -286,16 +286,69 @@ def test_the_write_cache_asks_for_a_flush_and_says_when_it_is_full(disk: Crashin
     storage.flush(lambda: MARK)
     add(storage, run_of(3, 15_000))
     assert said == ["wanted", "wanted"]
-    assert not storage.full
     add(storage, run_of(4, 5000))
+    assert not storage.full, "two write caches of that size"
+    add(storage, run_of(5, 5000))
     assert storage.full
     second = storage.flush(lambda: MARK)
-    assert storage.full
+    worker.step()
+    assert storage.full, "the entries are in the log, and no index points to them"
     worker.step()
     assert not storage.full
     assert said == ["wanted", "wanted", "drained"]
     worker.run_all()
     result_of(second)
+
+
+def test_memory_is_free_again_slice_by_slice_and_the_mark_comes_last(disk: CrashingDisk) -> None:
+    worker = SteppedWorker()
+    storage = new_storage(disk, DIRECTORY, flush_worker=worker, slice_count=2, write_cache_bytes_max=15_000)
+    drained: list[int] = []
+    ledgers = [8, 7, SCOPED, 3, 9]
+    for ledger_id in ledgers:
+        storage.open_for(ledger_id, KEY)
+        add(storage, run_of(0, 6000, ledger_id=ledger_id))
+    assert storage.full
+    marks: list[LogMark] = []
+    storage.flush(lambda: MARK).addCallback(marks.append)
+    storage.on_drained = lambda: drained.append(sum(bool(storage.unflushed_ranges(each)) for each in ledgers))
+    left = []
+    while worker.jobs:
+        assert marks == []
+        worker.step()
+        left.append(sorted(each for each in ledgers if storage.unflushed_ranges(each)))
+        assert [read(storage, each, 0) for each in ledgers] == [entry(0, 6000, each) for each in ledgers]
+    assert left == [sorted(ledgers), [8, 9, SCOPED], [SCOPED], []]
+    assert drained == [3]
+    assert marks == [MARK]
+
+
+def test_what_is_durable_of_a_failed_flush_is_not_written_again(disk: CrashingDisk) -> None:
+    worker = SteppedWorker()
+    storage = new_storage(disk, DIRECTORY, flush_worker=worker, slice_count=1)
+    ledgers = [1, 2, 3]
+    for ledger_id in ledgers:
+        storage.open_for(ledger_id, KEY)
+        add(storage, run_of(0, 50, ledger_id=ledger_id))
+    first = storage.flush(lambda: MARK)
+    worker.step()
+    worker.step()
+    disk.fail_syncs(1)
+    worker.run_all()
+    failure_of(first, OSError)
+    assert storage.flush_failed
+    assert [bool(storage.unflushed_ranges(each)) for each in ledgers] == [False, True, True]
+    ledger = storage.ledger(1)
+    assert ledger is not None
+    storage.fence(ledger)
+    disk.remove(f"{DIRECTORY}/0/1/1.idx")
+    second = storage.flush(lambda: LogMark(9, 9))
+    worker.run_all()
+    assert result_of(second) == MARK
+    assert not disk.exists(f"{DIRECTORY}/0/1/1.idx")
+    assert storage.dirty, "the fence came later"
+    assert not storage.flush_failed
+    assert [storage.indexed_ranges(each, 0, 1) for each in ledgers[1:]] == [[range(1)], [range(1)]]
 
 
 def test_stop_waits_for_the_flush(disk: CrashingDisk) -> None:

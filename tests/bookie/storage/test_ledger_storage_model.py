@@ -41,7 +41,12 @@ class Bookie:
 
     def new_storage(self, write_cache_bytes_max: int = 64 << 20) -> LedgerStorage:
         storage = new_storage(
-            self.disk, DIRECTORY, serving=False, write_cache_bytes_max=write_cache_bytes_max, **LIMITS
+            self.disk,
+            DIRECTORY,
+            serving=False,
+            slice_count=2,
+            write_cache_bytes_max=write_cache_bytes_max,
+            **LIMITS,
         )
         sink = StorageSink(storage)
         for name, arguments in self.journal[self.mark :]:

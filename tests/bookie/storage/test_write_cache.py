@@ -140,3 +140,21 @@ def test_a_part_shares_the_buffer() -> None:
     part = part_of(run, 4, 2)
     assert part.buffer is run.buffer
     assert list(part) == list(run)[1:]
+
+
+def test_forgotten_ledgers_leave_nothing() -> None:
+    cache = WriteCache()
+    cache.add(run_of(0, 30, 40))
+    before = (cache.size_bytes, cache.entry_count)
+    cache.add(run_of(0, 30, ledger_id=8))
+    for size in (50, 60):
+        cache.add(run_of(size, size, ledger_id=9))
+    for entry_id in (3, 4):
+        cache.add_record(8, entry_id, b"\0" * 30)
+    cache.forget([9, 8, 10])
+    assert (cache.size_bytes, cache.entry_count) == before
+    assert 8 not in cache
+    assert cache.ranges(7) == [range(2)]
+    assert (cache.find(9, 50), cache.last_entry_id(9)) == (None, NO_ENTRY)
+    cache.forget([7])
+    assert (cache.size_bytes, cache.entry_count, bool(cache)) == (0, 0, False)

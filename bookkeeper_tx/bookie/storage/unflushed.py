@@ -1,0 +1,106 @@
+"""What is in memory and journal only: the changes since the last snapshot, and what is left of a snapshot's flush."""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
+from bookkeeper_tx.bookie.storage.write_cache import WriteCache
+from bookkeeper_tx.entry.entry_run import EntryRun
+
+
+@frozen
+class HeaderChange:
+    """The header of one index file."""
+
+    header: IndexHeader
+    is_new: bool
+    """Whether there is no file yet."""
+    is_doubtful: bool = False
+    """Whether the file was found after a crash, so that its name may not be on the disk."""
+
+
+@frozen
+class Snapshot:
+    """The part of the storage that was in memory only, at one moment; it only shrinks, as its ledgers are flushed."""
+
+    entries: WriteCache
+    headers: dict[int, HeaderChange]
+    """The changed headers by ledger id, including those of ledgers without new entries."""
+    mark: LogMark | None
+    """The journal's mark before that moment; None while the journal is replayed."""
+
+
+class Unflushed:
+    """The entries and headers that are not in their files yet, as much as two write caches hold."""
+
+    def __init__(self, write_cache_bytes_max: int) -> None:
+        self._size_max = 2 * write_cache_bytes_max
+        self.active = WriteCache()
+        """The entries since the last snapshot."""
+        self.snapshot: Snapshot | None = None
+        """The snapshot that is being flushed, or has to be flushed again."""
+        self._changed: dict[int, Ledger] = {}
+        """Ledgers whose header in the index file is out of date."""
+        self._doubtful: set[int] = set()
+        """Ledgers whose index file may be in the page cache only, and not on the disk."""
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room until some of the snapshot, or the next one, is flushed."""
+        snapshot = self.snapshot
+        flushing = 0 if snapshot is None else snapshot.entries.size_bytes
+        return self.active.size_bytes + flushing >= self._size_max
+
+    def __bool__(self) -> bool:
+        return bool(self.active or self._changed or self.snapshot is not None)
+
+    def __contains__(self, ledger_id: int) -> bool:
+        snapshot = self.snapshot
+        return (
+            ledger_id in self._changed
+            or ledger_id in self.active
+            or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
+        )
+
+    def change(self, ledger: Ledger, *, doubtful: bool = False) -> None:
+        """Note that the header of a ledger has changed, or that what the disk has of its index is ``doubtful``."""
+        self._changed[ledger.ledger_id] = ledger
+        if doubtful:
+            self._doubtful.add(ledger.ledger_id)
+
+    def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
+        """Return the run that holds this entry, if there is one."""
+        run = self.active.find(ledger_id, entry_id)
+        if run is None and self.snapshot is not None:
+            run = self.snapshot.entries.find(ledger_id, entry_id)
+        return run
+
+    def ranges(self, ledger_id: int) -> list[range]:
+        """Return the ids of the entries of a ledger here."""
+        flushing = [] if self.snapshot is None else self.snapshot.entries.ranges(ledger_id)
+        return flushing + self.active.ranges(ledger_id)
+
+    def take_snapshot(self, mark: LogMark | None) -> Snapshot:
+        """Begin a flush of all that is here; the one before must be over."""
+        assert self.snapshot is None
+        headers = {
+            ledger_id: HeaderChange(ledger.header(), not ledger.indexed, ledger_id in self._doubtful)
+            for ledger_id, ledger in self._changed.items()
+        }
+        self.snapshot = Snapshot(self.active, headers, mark)
+        self.active, self._changed, self._doubtful = WriteCache(), {}, set()
+        return self.snapshot
+
+    def flushed(self, ledger_ids: Sequence[int]) -> None:
+        """Forget what the snapshot has of these ledgers."""
+        assert self.snapshot is not None
+        self.snapshot.entries.forget(ledger_ids)
+        for ledger_id in ledger_ids:
+            self.snapshot.headers.pop(ledger_id, None)
+
+    def all_flushed(self) -> None:
+        """End the flush."""
+        self.snapshot = None
