@@ -194,6 +194,8 @@ class CrashingDisk(Disk):
         return path in self._names or path in self._directories
 
     def list_directory(self, path: str) -> list[str]:
+        if path in self._names:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return sorted(

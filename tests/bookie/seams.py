@@ -50,6 +50,33 @@ class StoredLedger:
     explicit_lac: bytes | None = None
     last_add_confirmed: int = NO_ENTRY
     last_entry_id: int = NO_ENTRY
+    last_indexed_id: int = NO_ENTRY
+
+
+class MemoryLoader:
+    """Loads the ledgers in ``cold`` when the test says so."""
+
+    def __init__(self) -> None:
+        self.cold: set[int] = set()
+        self.loads: list[tuple[Deferred[None], int]] = []
+
+    def load(self, ledger_id: int) -> Deferred[None]:
+        loading: Deferred[None] = Deferred()
+        self.loads.append((loading, ledger_id))
+        return loading
+
+    def is_ready_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
+        return ledger_id not in self.cold
+
+    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
+        await self.load(ledger_id)
+
+    def load_next(self) -> int:
+        """Let the oldest load finish; returns of which ledger."""
+        loading, ledger_id = self.loads.pop(0)
+        self.cold.discard(ledger_id)
+        loading.callback(None)
+        return ledger_id
 
 
 class MemoryStorage:
@@ -62,6 +89,13 @@ class MemoryStorage:
         self.loads: list[tuple[Deferred[Any], int]] = []
         self.full = False
         self.broken = False
+        self.loader = MemoryLoader()
+
+    def knows(self, ledger_id: int) -> bool:
+        return ledger_id not in self.loader.cold
+
+    def in_memory(self, ledger_id: int) -> StoredLedger | None:
+        return None if ledger_id in self.loader.cold else self.ledgers.get(ledger_id)
 
     def ledger(self, ledger_id: int) -> StoredLedger | None:
         return self.ledgers.get(ledger_id)

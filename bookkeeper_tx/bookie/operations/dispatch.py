@@ -15,6 +15,7 @@ from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.batch_read import BatchRead
 from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.operations.brake import Brake, Load
+from bookkeeper_tx.bookie.operations.cold_ledgers import ColdLedgers
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
@@ -65,13 +66,16 @@ class Dispatch:
         journal.on_group_done = self.look_again
         fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
         runs = self._runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
+        cold = ColdLedgers(storage)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch)
-        add = _braked(self._brake, adding.serve, lambda request: len(request.entries.buffer))
-        add_mixed = _braked(self._brake, adding.serve_mixed, lambda request: sum(len(add[4]) for add in request.adds))
-        writing_lac = WriteLac(storage, journal, keys, availability, watch).serve
+        add = _braked(self._brake, cold.before_adds(adding.serve), lambda request: len(request.entries.buffer))
+        adding_mixed = cold.before_mixed_adds(adding.serve_mixed)
+        add_mixed = _braked(self._brake, adding_mixed, lambda request: sum(len(each[-1]) for each in request.adds))
+        writing_lac = cold.before(WriteLac(storage, journal, keys, availability, watch).serve)
         write_lac = _braked(self._journal_brake, writing_lac, lambda request: len(request.body))
         reading = ReadEntry(storage, runs, fencing)
+        read, read_mixed = cold.before(reading.serve), cold.before_mixed_reads(reading.serve_mixed)
         # A larger batch than the frame limit would kill the connection of whoever asked for it.
         frame_size_max = config.frame_size_max
         batch_size_max = min(config.batch_read_size_max, frame_size_max)
@@ -82,20 +86,20 @@ class Dispatch:
             v3.AddRequests: add,
             v2_mixed.MixedAddRequests: add_mixed,
             v3_mixed.MixedAddRequests: add_mixed,
-            v2.ReadRequests: reading.serve,
-            v3.ReadRequests: reading.serve,
-            v2_mixed.MixedReadRequests: reading.serve_mixed,
-            v3_mixed.MixedReadRequests: reading.serve_mixed,
-            v3.LongPollRequest: LongPoll(storage, runs, watch).serve,
-            v2.BatchReadRequest: measured(BatchRead(storage, runs, fencing, watch, batch_size_max).serve),
+            v2.ReadRequests: read,
+            v3.ReadRequests: read,
+            v2_mixed.MixedReadRequests: read_mixed,
+            v3_mixed.MixedReadRequests: read_mixed,
+            v3.LongPollRequest: cold.before(LongPoll(storage, runs, watch).serve),
+            v2.BatchReadRequest: measured(cold.before(BatchRead(storage, runs, fencing, watch, batch_size_max).serve)),
             v3.BatchReadRequest: measured(
-                BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve
+                cold.before(BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve)
             ),
             v3.WriteLacRequest: write_lac,
-            v3.ReadLacRequest: ReadLac(storage, runs).serve,
-            v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory).serve,
+            v3.ReadLacRequest: cold.before(ReadLac(storage, runs).serve),
+            v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory, read_worker).serve,
             v3.ForceLedgerRequest: force.serve,
-            v3.ListEntriesRequest: ListEntries(storage, runs, read_worker, frame_size_max).serve,
+            v3.ListEntriesRequest: cold.before(ListEntries(storage, runs, read_worker, frame_size_max).serve),
             InContext: self._serve_in_context,
             Continuation: lambda continuation, _: continuation.go_on(),
         }

@@ -38,5 +38,8 @@ class LedgerCache:
         for key in keys:
             self._pages.pop(key, None)
 
+    def __contains__(self, key: PageKey) -> bool:
+        return key in self._pages
+
     def __len__(self) -> int:
         return len(self._pages)

@@ -1,8 +1,10 @@
 """Index files (docs/formats/ledger-index.md), one per ledger: its header, and the locations of its entries."""
 
+import contextlib
 import os
 import sys
 from array import array
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from attrs import frozen
@@ -20,6 +22,8 @@ from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
 Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
+
+_HEX_DIGITS = frozenset("0123456789abcdef")
 
 _EMPTY_PAGE = bytes(spec.PAGE_SIZE)
 
@@ -95,6 +99,10 @@ def pack_page(page: Page) -> bytes:
     return page.tobytes()
 
 
+def _is_hex(name: str) -> bool:
+    return bool(name) and not set(name) - _HEX_DIGITS
+
+
 def _filled(page: Page, first_id: int) -> list[range]:
     """Return the ids that have a location in ``page``, or in several pages, whose first id is ``first_id``."""
     if page.count(entry_log_spec.NO_LOCATION) == 0:
@@ -114,6 +122,7 @@ class LedgerIndexes:
     """Reads the index files of one directory.  Calls block, and may come from any thread."""
 
     def __init__(self, disk: Disk, directory: str, open_files_max: int) -> None:
+        self._disk = disk
         self.directory = directory
         self._files = OpenFiles(disk, open_files_max)
 
@@ -125,6 +134,32 @@ class LedgerIndexes:
             return os.path.join(self.directory, *levels) + spec.INDEX_SUFFIX
         first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
         return os.path.join(self.directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Return the ledgers that have an index file, from the names in the directories.  Raises OSError."""
+        for first in self._names_of(()):
+            if _is_hex(first) and len(first) <= 2:
+                for second in self._names_of((first,)):
+                    yield from self._ledger_ids((first, second))
+            elif _is_hex(first) and len(first) == spec.SCOPED_LEVEL_DIGITS:
+                for second in self._names_of((first,)):
+                    for third in self._names_of((first, second)):
+                        yield from self._ledger_ids((first, second, third))
+
+    def _ledger_ids(self, levels: tuple[str, ...]) -> Iterator[int]:
+        """Return the ledgers whose index files are in one directory; other files there are not ours."""
+        scoped = len(levels) > 2
+        for name in self._names_of(levels):
+            stem = name.removesuffix(spec.INDEX_SUFFIX)
+            if stem != name and _is_hex(stem):
+                ledger_id = int("".join((*levels, stem)) if scoped else stem, 16)
+                if self.path(ledger_id) == os.path.join(self.directory, *levels, name):
+                    yield ledger_id
+
+    def _names_of(self, levels: tuple[str, ...]) -> list[str]:
+        with contextlib.suppress(NotADirectoryError):
+            return self._disk.list_directory(os.path.join(self.directory, *levels))
+        return []
 
     def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
         """Return the header of a ledger's index, None if there is no index; raises StorageFailed.
@@ -145,13 +180,11 @@ class LedgerIndexes:
         return IndexHeader.unpack(path, data)
 
     def read_page(self, ledger_id: int, number: int) -> Page:
-        """Return one page of locations, 0 for entries without one; raises StorageFailed."""
+        """Return one page of locations, 0 for entries without one; raises StorageFailed, also if there is no index."""
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
                 return unpack_page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
-        except FileNotFoundError:
-            return unpack_page(b"")
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
 
@@ -178,8 +211,6 @@ class LedgerIndexes:
         try:
             with self._files.borrow(path) as file:
                 at = file.next_data(spec.HEADER_SIZE + number * spec.PAGE_SIZE)
-        except FileNotFoundError:
-            return None
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
         return None if at is None else (at - spec.HEADER_SIZE) // spec.PAGE_SIZE
@@ -190,8 +221,6 @@ class LedgerIndexes:
         try:
             with self._files.borrow(path) as file:
                 size = file.size()
-        except FileNotFoundError:
-            return NO_ENTRY, entry_log_spec.NO_LOCATION
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
         for number in range(max(size - spec.HEADER_SIZE - 1, 0) // spec.PAGE_SIZE, -1, -1):

@@ -21,6 +21,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
+from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
@@ -70,6 +71,12 @@ class LedgerStorage:
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
         self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
+        self.knows = self._ledgers.knows
+        """Whether a ledger is in memory, or certainly not here."""
+        self.in_memory = self._ledgers.in_memory
+        """A ledger if it is in memory, else None."""
+        self.loader = LedgerLoader(self._ledgers, self._indexes, self._pages, read_worker)
+        """Brings ledgers into memory; without it the methods here read them from the disk themselves."""
         self._flushing = DeferredLock()
         self._flush_asked = False
         self.flush_failed = False
@@ -82,8 +89,9 @@ class LedgerStorage:
         """Called when ``flush_failed`` has changed."""
 
     def start(self) -> None:
-        """Read the names in the directory; blocks.  Raises OSError."""
+        """Read the names in the directory and below; blocks.  Raises OSError."""
         self._logs.start()
+        self._ledgers.start()
 
     def stop(self) -> Deferred[None]:
         """Close all files once a flush under way has ended.  Entries that are not flushed are in the journal only."""
@@ -160,15 +168,15 @@ class LedgerStorage:
         """
         self._add(ledger, run, self._has_written)
 
-    def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[int, int], bool]) -> None:
-        """Take entries; ``is_indexed(ledger_id, entry_id)`` tells what entry logs hold for good."""
+    def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[Ledger, int], bool]) -> None:
+        """Take entries; ``is_indexed(ledger, entry_id)`` tells what entry logs hold for good."""
         limits.check_ids(run)
         active = self._unflushed.active
         last = run.last_entry_id
         if run.first_entry_id > ledger.last_entry_id:
             active.add(run)
         else:
-            for part in absent_parts(run, lambda entry_id: self._is_stored(ledger.ledger_id, entry_id, is_indexed)):
+            for part in absent_parts(run, lambda entry_id: self._is_stored(ledger, entry_id, is_indexed)):
                 active.add(part)
         if last > ledger.last_entry_id:
             ledger.last_entry_id = last
@@ -201,11 +209,11 @@ class LedgerStorage:
 
     def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
         """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
-        return self._indexes.ranges(ledger_id, first_page, page_count)
+        return self._indexes.ranges(ledger_id, first_page, page_count) if self._ledgers.has_index(ledger_id) else []
 
     def next_indexed_page(self, ledger_id: int, page: int) -> int | None:
         """Return the first page of the index from this one on that may have entries.  Blocks; raises StorageFailed."""
-        return self._indexes.next_page(ledger_id, page)
+        return self._indexes.next_page(ledger_id, page) if self._ledgers.has_index(ledger_id) else None
 
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds the entry: from memory, or from the entry logs, together with later entries.
@@ -221,7 +229,7 @@ class LedgerStorage:
             return fail()
         if ledger is None:
             return fail(NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)} here"))
-        if not 0 <= entry_id <= ledger.last_entry_id:
+        if not 0 <= entry_id <= ledger.last_indexed_id:
             return fail(NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger_id)}"))
         return self._loader.load(ledger, entry_id)
 
@@ -290,9 +298,7 @@ class LedgerStorage:
         self._pages.changed(flushed.pages)
         self._pieces.add(flushed.pieces)
         for ledger_id in flushed.ledger_ids:
-            ledger = self._ledgers.find(ledger_id)
-            assert ledger is not None
-            ledger.indexed = True
+            self._ledgers.indexed(ledger_id, self._unflushed.last_flushing_id(ledger_id))
         self._unflushed.flushed(flushed.ledger_ids)
         if was_full and not self.full:
             self.on_drained()
@@ -309,13 +315,18 @@ class LedgerStorage:
 
     # Memory and index files ------------------------------------------------------------------------------------------
 
-    def _is_stored(self, ledger_id: int, entry_id: int, is_indexed: Callable[[int, int], bool]) -> bool:
-        return self._unflushed.find(ledger_id, entry_id) is not None or is_indexed(ledger_id, entry_id)
+    def _is_stored(self, ledger: Ledger, entry_id: int, is_indexed: Callable[[Ledger, int], bool]) -> bool:
+        return self._unflushed.find(ledger.ledger_id, entry_id) is not None or is_indexed(ledger, entry_id)
 
-    def _is_indexed(self, ledger_id: int, entry_id: int) -> bool:
-        return self._loader.location(ledger_id, entry_id) != NO_LOCATION
+    def _is_indexed(self, ledger: Ledger, entry_id: int) -> bool:
+        return self._location(ledger, entry_id) != NO_LOCATION
 
-    def _has_written(self, ledger_id: int, entry_id: int) -> bool:
+    def _has_written(self, ledger: Ledger, entry_id: int) -> bool:
         """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
-        location = self._loader.location(ledger_id, entry_id)
+        location = self._location(ledger, entry_id)
         return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
+
+    def _location(self, ledger: Ledger, entry_id: int) -> int:
+        if entry_id > ledger.last_indexed_id:
+            return NO_LOCATION
+        return self._loader.location(ledger.ledger_id, entry_id)

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
@@ -17,6 +18,9 @@ from protocol_specs.fields import NO_ENTRY
 
 LEDGERS_MAX = 100_000
 """How many handles are kept of ledgers that do not need one (clean, no entries in the write caches): about 50 MB."""
+
+UNREADABLE_MAX = 1000
+"""How many errors of ledgers are kept; each is raised once at least, by the request that has waited for the read."""
 
 log = Logger()
 
@@ -35,27 +39,82 @@ class LedgerTable:
         self._reader = reader
         self._in_use = in_use
         self._count_max = count_max
+        self._with_index = LedgerIds()
+        """The ledgers that have an index file: who is not here need not be looked for on the disk."""
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
+        self.in_memory: Callable[[int], Ledger | None] = self._recent.get
+        """Gives a ledger that was used lately; the cheapest question."""
         self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
+        self._unreadable: OrderedDict[int, StorageFailed] = OrderedDict()
+        """Why ledgers could not be read the last time, of some of them."""
         self.replaying = True
         """Whether the journal is still being replayed: it may have bytes that a crash has kept from an index file."""
 
+    def start(self) -> None:
+        """Find the index files; blocks.  Raises OSError."""
+        for ledger_id in self._indexes.ledger_ids():
+            self._with_index.add(ledger_id)
+
+    def has_index(self, ledger_id: int) -> bool:
+        """Tell whether a ledger has an index file; may be called from any thread."""
+        return ledger_id in self._with_index
+
+    def knows(self, ledger_id: int) -> bool:
+        """Tell whether :meth:`find` answers from memory: the ledger is there, or there is certainly none."""
+        return ledger_id in self._recent or ledger_id not in self._with_index or ledger_id in self._alive
+
     def find(self, ledger_id: int) -> Ledger | None:
-        """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read."""
+        """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read.
+
+        Blocks if it is not known (:meth:`knows`), except that the failure of the last :meth:`keep_error` is raised.
+        """
         ledger = self._recent.get(ledger_id)
         if ledger is not None:
             self._recent.move_to_end(ledger_id)
             return ledger
-        if ledger_id < 0:
+        if ledger_id not in self._with_index and ledger_id not in self._alive:
             return None
         ledger = self._alive.get(ledger_id)
         if ledger is None:
-            header = self._indexes.read_header(ledger_id, replaying=self.replaying)
-            if header is None:
+            if ledger_id in self._unreadable:
+                raise self._unreadable[ledger_id]
+            ledger = self.read(ledger_id)
+            if ledger is None:
                 return None
-            ledger = self._load(ledger_id, header)
         self._keep(ledger)
         return ledger
+
+    def read(self, ledger_id: int) -> Ledger | None:
+        """Return a handle, from the index of a ledger that has one, for :meth:`keep`; None if that is unfinished.
+
+        Blocks, and may come from any thread.  Raises StorageFailed.
+        """
+        header = self._indexes.read_header(ledger_id, replaying=self.replaying)
+        if header is None:
+            if self.replaying:
+                return None
+            raise StorageFailed(f"the index of ledger {ledger_name(ledger_id)} has vanished")
+        return self._load(ledger_id, header)
+
+    def keep(self, ledger: Ledger) -> None:
+        """Keep a handle that was read, unless there is one meanwhile."""
+        self._unreadable.pop(ledger.ledger_id, None)
+        if ledger.ledger_id not in self._alive:
+            self._keep(ledger)
+
+    def keep_error(self, ledger_id: int, error: StorageFailed) -> None:
+        """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds."""
+        self._unreadable[ledger_id] = error
+        self._unreadable.move_to_end(ledger_id)
+        if len(self._unreadable) > UNREADABLE_MAX:
+            self._unreadable.popitem(last=False)
+
+    def indexed(self, ledger_id: int, last_entry_id: int) -> None:
+        """Note that a ledger in memory has an index file, with locations of entries up to ``last_entry_id``."""
+        ledger = self._alive[ledger_id]
+        ledger.indexed = True
+        ledger.last_indexed_id = max(ledger.last_indexed_id, last_entry_id)
+        self._with_index.add(ledger_id)
 
     def create(self, ledger_id: int, master_key: bytes) -> Ledger:
         """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for a bad id or key."""
@@ -81,6 +140,7 @@ class LedgerTable:
         if header.explicit_lac:
             ledger.last_add_confirmed = version.explicit_lac_of(header.explicit_lac)[1]
         ledger.last_entry_id, location = self._indexes.last_entry(ledger_id)
+        ledger.last_indexed_id = ledger.last_entry_id
         if ledger.last_entry_id != NO_ENTRY:
             try:
                 carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)

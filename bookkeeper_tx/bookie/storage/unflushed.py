@@ -94,6 +94,11 @@ class Unflushed:
         self.active, self._changed, self._doubtful = WriteCache(), {}, set()
         return self.snapshot
 
+    def last_flushing_id(self, ledger_id: int) -> int:
+        """Return the highest entry id that the snapshot has of a ledger, or ``NO_ENTRY``."""
+        assert self.snapshot is not None
+        return self.snapshot.entries.last_entry_id(ledger_id)
+
     def flushed(self, ledger_ids: Sequence[int]) -> None:
         """Forget what the snapshot has of these ledgers."""
         assert self.snapshot is not None

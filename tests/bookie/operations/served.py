@@ -53,16 +53,17 @@ def statuses_in(replies: bytes) -> list[Status]:
 class Bookie:
     """Real storage and journal on real files, the journal's thread moved by hand."""
 
-    def __init__(self, directory: Path) -> None:
-        disk, config, inline = Disk(), config_of(directory), InlineWorker()
+    def __init__(self, directory: Path, disk: Disk | None = None, read_worker: SteppedWorker | None = None) -> None:
+        disk, config, inline = disk or Disk(), config_of(directory), InlineWorker()
+        reading = read_worker or inline
         self.journal_worker = SteppedWorker()
-        storage = LedgerStorage(disk, str(directory), config, inline, inline)
+        self.storage = storage = LedgerStorage(disk, str(directory), config, inline, reading)
         storage.start()
         StorageSink(storage).finish()
         self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)
         self.journal.start()
         self.journal_worker.step()
-        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), inline)
+        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), reading)
         self.connection, self.client = ServerConnection(), CheckedClient()
 
     def receive(self, data: bytes) -> bytes:

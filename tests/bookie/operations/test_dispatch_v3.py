@@ -16,12 +16,13 @@ from tests.bookie.seams import KEY, LEDGER, entry
 from tests.protocol.bookie.v3_frames import frame_of
 from tests.protocol.test_v3_scopes import v2_entry
 
-READ, ADD, WRITE_LAC, READ_LAC, FORCE, LIST, BATCH = 1, 2, 6, 7, 10, 11, 12
+READ, ADD, WRITE_LAC, READ_LAC, INFO, FORCE, LIST, BATCH = 1, 2, 6, 7, 8, 10, 11, 12
 PARTS = {
     READ: "read",
     ADD: "add",
     WRITE_LAC: "write_lac",
     READ_LAC: "read_lac",
+    INFO: "get_bookie_info",
     FORCE: "force_ledger",
     LIST: "get_list_of_entries_of_ledger",
     BATCH: "batch_read",
@@ -33,7 +34,8 @@ class V3Bookie(Bookie):
 
     def ask(self, operation: int, context: bool = False, **part: Any) -> Any:
         """Return the part of the reply that came at once, or None."""
-        parts: dict[str, Any] = {f"{PARTS[operation]}_request": {"ledger_id": LEDGER, **part}}
+        named = part if operation == INFO else {"ledger_id": LEDGER, **part}
+        parts: dict[str, Any] = {f"{PARTS[operation]}_request": named}
         if context:
             parts["request_context"] = [v3_pb2.ContextPair(key="job", value="4711")]
         frame = frame_of(operation, **parts)

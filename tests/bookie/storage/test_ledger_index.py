@@ -62,9 +62,11 @@ def test_the_holes_of_a_sparse_index_are_not_read(tmp_path: Path, monkeypatch: p
     assert len(reads) < 10
 
 
-def test_an_index_that_is_not_there_has_no_page(indexes: LedgerIndexes) -> None:
-    assert indexes.next_page(5, 0) is None
-    assert indexes.ranges(5, 0, 10) == []
+def test_an_index_that_is_not_there_is_an_error(indexes: LedgerIndexes) -> None:
+    with pytest.raises(StorageFailed, match="No such file"):
+        indexes.next_page(5, 0)
+    with pytest.raises(StorageFailed, match="No such file"):
+        indexes.ranges(5, 0, 10)
 
 
 def test_an_index_outside_scope_0_is_read_as_it_was_written(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
@@ -128,8 +130,10 @@ def test_the_last_entry_may_lie_before_empty_pages(disk: CrashingDisk, indexes: 
 
 def test_an_unknown_ledger_has_nothing(indexes: LedgerIndexes) -> None:
     assert indexes.read_header(5) is None
-    assert indexes.last_entry(5) == (NO_ENTRY, 0)
-    assert not any(indexes.read_page(5, 0))
+    with pytest.raises(StorageFailed, match="No such file"):
+        indexes.last_entry(5)
+    with pytest.raises(StorageFailed, match="No such file"):
+        indexes.read_page(5, 0)
 
 
 @pytest.mark.parametrize("data", [b"", b"BKLE", bytes(1024), bytes(1024 + 8192)])
@@ -149,4 +153,24 @@ def test_the_ids_that_have_locations(disk: CrashingDisk, indexes: LedgerIndexes)
     found = [range(1), range(2, 5), range(1020, 1024), range(1024, 2048), range(2048, 3020), range(5000, 5001)]
     assert indexes.ranges(7, 0, 6) == found
     assert indexes.ranges(7, 1, 2) == [range(1024, 2048), range(2048, 3020)]
-    assert indexes.ranges(8, 0, 2) == []
+
+
+def test_the_ledgers_that_have_an_index(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    assert list(indexes.ledger_ids()) == []
+    ledgers = [0, 5, 0x12345, 0x22345, 2**63 - 1, SCOPED, join(1, 0x12345)]
+    for ledger_id in ledgers:
+        write(disk, indexes, ledger_id, HEADER, (), True)
+    strays = ("0/5/7.idx", "0/5/9.idx.new", "0/5/x.idx", "0/5/.idx", "5/5.idx", "a/b.log", "0.log", "ab", "lastId")
+    for name in strays:
+        directory = f"{DIRECTORY}/{name}".rpartition("/")[0]
+        disk.make_directories(directory)
+        disk.create(f"{DIRECTORY}/{name}")
+    assert sorted(indexes.ledger_ids()) == sorted(ledgers)
+
+
+def test_a_file_with_the_name_of_a_directory_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "ab").touch()
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "5").touch()
+    (tmp_path / "00000001").touch()
+    assert list(LedgerIndexes(Disk(), str(tmp_path), 2).ledger_ids()) == []

@@ -428,3 +428,31 @@ def test_every_entry_is_in_memory_or_in_the_index_also_while_it_is_flushed(disk:
     assert storage.unflushed_ranges(7) == [range(5, 6)]
     assert storage.indexed_ranges(7, 0, 1) == [range(2)]
     assert storage.unflushed_ranges(9) == []
+
+
+def test_entries_whose_index_has_vanished_are_not_absent(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    """Recovery would take "no such entry" for the end of the ledger."""
+    storage.open_for(7, KEY)
+    add(storage, run_of(0, 30))
+    flush(storage)
+    again = new_storage(disk, DIRECTORY)
+    disk.remove(f"{DIRECTORY}/0/7/7.idx")
+    for served in (storage, again):
+        with pytest.raises(StorageFailed):
+            read(served, 7, 0)
+        with pytest.raises(StorageFailed):
+            served.indexed_ranges(7, 0, 1)
+    with pytest.raises(NoSuchEntry):
+        read(storage, 7, 1)
+
+
+def test_nothing_is_read_from_the_disk_to_find_out_that_later_entries_are_new(
+    disk: CrashingDisk, storage: LedgerStorage
+) -> None:
+    storage.open_for(7, KEY)
+    add(storage, run_of(0, 30))
+    flush(storage)
+    add(storage, run_of(20, 30))
+    disk.crash()
+    add(storage, run_of(5, 31))
+    assert storage.unflushed_ranges(7) == [range(5, 6), range(20, 21)]

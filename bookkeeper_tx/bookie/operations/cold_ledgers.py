@@ -1,0 +1,94 @@
+"""Requests about ledgers that are not in memory wait for the disk, without the reactor.
+
+The connection pauses meanwhile: what it has sent keeps its order, and there is one such request of each client at most.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, MixedReadRequests
+
+Serve: TypeAlias = Callable[[Any, Connection], None]
+
+log = Logger()
+
+
+class ColdLedgers:
+    """Puts the wait before operations, which find in memory what there is to know of a ledger."""
+
+    def __init__(self, storage: LedgerStorage) -> None:
+        self._knows = storage.knows
+        self._in_memory = storage.in_memory
+        self._loader = storage.loader
+
+    def before(self, serve: Serve) -> Serve:
+        """Return ``serve`` with a wait for the ledger of each request."""
+        knows = self._knows
+
+        def serve_when_known(request: Any, connection: Connection) -> None:
+            if knows(request.ledger_id):
+                serve(request, connection)
+            else:
+                _wait(self._loader.load(request.ledger_id), serve, request, connection)
+
+        return serve_when_known
+
+    def before_adds(self, serve: Serve) -> Serve:
+        """Return ``serve`` with a wait for the ledger of each add, and for what tells which entries that has."""
+        is_ready = self._loader.is_ready_for_add
+
+        def serve_when_ready(request: AddRequests, connection: Connection) -> None:
+            run = request.entries
+            if is_ready(run.ledger_id, run.first_entry_id, run.last_entry_id):
+                serve(request, connection)
+            else:
+                span = (run.ledger_id, run.first_entry_id, run.last_entry_id)
+                _wait(Deferred.fromCoroutine(self._loader.load_for_add(*span)), serve, request, connection)
+
+        return serve_when_ready
+
+    def before_mixed_adds(self, serve: Serve) -> Serve:
+        """Return ``serve`` with the same wait for the ledgers of all adds of a request."""
+        in_memory, is_ready, load = self._in_memory, self._loader.is_ready_for_add, self._loader.load_for_add
+
+        def serve_when_ready(request: MixedAddRequests, connection: Connection) -> None:
+            doubtful = [
+                (add[0], add[1], add[1])
+                for add in request.adds
+                if (ledger := in_memory(add[0])) is None or add[1] <= ledger.last_indexed_id
+            ]
+            missing = [span for span in doubtful if not is_ready(*span)] if doubtful else doubtful
+            if missing:
+                loads = [Deferred.fromCoroutine(load(*span)) for span in missing]
+                _wait(gatherResults(loads), serve, request, connection)
+            else:
+                serve(request, connection)
+
+        return serve_when_ready
+
+    def before_mixed_reads(self, serve: Serve) -> Serve:
+        """Return ``serve`` with a wait for the ledgers of all reads of a request."""
+        in_memory, knows, load = self._in_memory, self._knows, self._loader.load
+
+        def serve_when_known(request: MixedReadRequests, connection: Connection) -> None:
+            doubtful = {read[0] for read in request.reads if in_memory(read[0]) is None}
+            missing = [ledger_id for ledger_id in doubtful if not knows(ledger_id)] if doubtful else ()
+            if missing:
+                _wait(gatherResults([load(ledger_id) for ledger_id in missing]), serve, request, connection)
+            else:
+                serve(request, connection)
+
+        return serve_when_known
+
+
+def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connection) -> None:
+    connection.pause()
+    loading.addCallback(lambda _: serve(request, connection) if connection.connected_to_client else None)
+    loading.addErrback(lambda failure: log.failure("a request was not served", failure))
+    # Only now: what the client has sent since then comes later.
+    loading.addCallback(lambda _: connection.resume())

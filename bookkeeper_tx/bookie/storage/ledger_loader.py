@@ -1,0 +1,85 @@
+"""Bringing into memory what a request needs to know of its ledgers, off the reactor thread."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, page_of
+from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.threads.worker import Threads
+
+ATTEMPTS_MAX: Final = 5
+"""How often pages are read for an add: a flush that ends meanwhile may have changed them."""
+
+log = Logger()
+
+
+class LedgerLoader:
+    """Reads handles of ledgers, and index pages; whoever has waited finds them in memory, or an error there."""
+
+    def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
+        self._table = table
+        self._indexes = indexes
+        self._pages = pages
+        self._worker = worker
+        self._loading: dict[int, list[Deferred[None]]] = {}
+        """Those who wait, by ledger."""
+
+    def load(self, ledger_id: int) -> Deferred[None]:
+        """Fire once the table has the ledger, or the error of its index."""
+        loaded: Deferred[None] = Deferred()
+        waiting = self._loading.setdefault(ledger_id, [])
+        waiting.append(loaded)
+        if len(waiting) == 1:
+            reading = self._worker.run(self._table.read, ledger_id)
+            reading.addCallbacks(self._table.keep, self._unreadable, errbackArgs=(ledger_id,))
+            reading.addCallback(self._wake, ledger_id)
+        return loaded
+
+    def is_ready_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
+        """Tell whether memory has the ledger, and the pages that tell which of these entries the index has."""
+        return self._table.knows(ledger_id) and not self._missing(ledger_id, first_entry_id, last_entry_id)
+
+    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
+        """Return once memory has what :meth:`is_ready_for_add` asks for, or the error of the ledger's index."""
+        if not self._table.knows(ledger_id):
+            await self.load(ledger_id)
+        for _ in range(ATTEMPTS_MAX):
+            if not self._table.knows(ledger_id):
+                return
+            missing = self._missing(ledger_id, first_entry_id, last_entry_id)
+            if not missing:
+                return
+            generation = self._pages.generation
+            try:
+                pages = await self._worker.run(self._read_pages, ledger_id, missing)
+            except StorageFailed as error:
+                log.error("cannot read from ledger storage: {error}", error=error)
+                return
+            for number, page in zip(missing, pages, strict=True):
+                self._pages.put((ledger_id, number), page, generation)
+
+    def _missing(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> list[int]:
+        ledger = self._table.find(ledger_id)
+        if ledger is None or first_entry_id > ledger.last_indexed_id or first_entry_id < 0:
+            return []
+        last_page = page_of(min(last_entry_id, ledger.last_indexed_id))
+        numbers = range(page_of(first_entry_id), last_page + 1)
+        return [number for number in numbers if (ledger_id, number) not in self._pages]
+
+    def _read_pages(self, ledger_id: int, numbers: Sequence[int]) -> list[Page]:
+        return [self._indexes.read_page(ledger_id, number) for number in numbers]
+
+    def _unreadable(self, failure: Failure, ledger_id: int) -> None:
+        error = failure.value
+        log.error("cannot read from ledger storage: {error}", error=error)
+        self._table.keep_error(ledger_id, error if isinstance(error, StorageFailed) else StorageFailed(repr(error)))
+
+    def _wake(self, _: None, ledger_id: int) -> None:
+        for loaded in self._loading.pop(ledger_id):
+            loaded.callback(None)
