@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal import replay
 from bookkeeper_tx.bookie.journal.journal import Journal
-from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
@@ -91,15 +91,12 @@ class Bookie:
         await self._storage.stop()
 
     def _replay(self) -> None:
-        """Bring the journal's entries into the storage, durably, and move the mark after them."""
+        """Bring the journal's entries into the storage; they are in the journal, durably, until the first flush."""
         self._storage.start()
         sink = StorageSink(self._storage)
         mark = read_last_mark(self._disk, [self._ledger_directory])
         replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
         sink.finish()
-        self._storage.flush_now()
-        if replayed.mark > BEGINNING:  # a mark must name a file that exists
-            self._write_mark(replayed.mark)
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
 

@@ -17,11 +17,14 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp, LedgerStorage
 from bookkeeper_tx.threads.worker import Threads
 
 RETRY_DELAY_S: Final = 1.0
 """Seconds between a failed flush and the next attempt."""
+
+STOP_LIMIT_S: Final = 5.0
+"""Seconds that a stop may flush: who stops a process gives it 10 or 30.  The rest stays in the journal."""
 
 log = Logger()
 
@@ -64,12 +67,25 @@ class SyncThread:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin to flush; to be called once the journal has started."""
+        """Begin to flush, at once what replay has found; to be called once the journal has started."""
         self._storage.on_flush_wanted = self._wanted
-        self._schedule(self._flush_interval_s)
+        if self._storage.dirty:
+            self._begin()
+        else:
+            self._schedule(self._flush_interval_s)
 
     def stop(self) -> Deferred[bool]:
-        """Flush a last time; fires with whether that succeeded."""
+        """Flush a last time; fires with whether that succeeded, in about ``STOP_LIMIT_S`` seconds at most."""
+        limit = self._clock.callLater(STOP_LIMIT_S, self._storage.give_up_flush)
+
+        def stopped(succeeded: bool) -> bool:
+            if limit.active():
+                limit.cancel()
+            return succeeded
+
+        return self._stop().addCallback(stopped)
+
+    def _stop(self) -> Deferred[bool]:
         self._stopped = True
         self._storage.on_flush_wanted = lambda: None
         if self._timer is not None:
@@ -136,5 +152,8 @@ class SyncThread:
         return self._journal.remove_before(mark)
 
     def _failed(self, failure: Failure) -> bool:
+        if failure.check(FlushGivenUp):  # type: ignore[no-untyped-call]
+            log.info("stopped before all was flushed: the next start reads the rest from the journal")
+            return False
         log.error("no checkpoint, the mark stays at {mark}: {error}", mark=self._written, error=failure.value)
         return False

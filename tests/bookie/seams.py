@@ -56,9 +56,16 @@ class StoredLedger:
 class MemoryLoader:
     """Loads the ledgers in ``cold`` when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, ledgers: dict[int, StoredLedger]) -> None:
+        self.ledgers = ledgers
         self.cold: set[int] = set()
         self.loads: list[tuple[Deferred[None], int]] = []
+
+    def knows(self, ledger_id: int) -> bool:
+        return ledger_id not in self.cold
+
+    def in_memory(self, ledger_id: int) -> StoredLedger | None:
+        return None if ledger_id in self.cold else self.ledgers.get(ledger_id)
 
     def load(self, ledger_id: int) -> Deferred[None]:
         loading: Deferred[None] = Deferred()
@@ -89,13 +96,7 @@ class MemoryStorage:
         self.loads: list[tuple[Deferred[Any], int]] = []
         self.full = False
         self.broken = False
-        self.loader = MemoryLoader()
-
-    def knows(self, ledger_id: int) -> bool:
-        return ledger_id not in self.loader.cold
-
-    def in_memory(self, ledger_id: int) -> StoredLedger | None:
-        return None if ledger_id in self.loader.cold else self.ledgers.get(ledger_id)
+        self.loader = MemoryLoader(self.ledgers)
 
     def ledger(self, ledger_id: int) -> StoredLedger | None:
         return self.ledgers.get(ledger_id)

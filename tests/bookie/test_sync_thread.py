@@ -5,7 +5,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.sync_thread import RETRY_DELAY_S, SyncThread
+from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp
+from bookkeeper_tx.bookie.sync_thread import RETRY_DELAY_S, STOP_LIMIT_S, SyncThread
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 
@@ -18,6 +19,10 @@ class Storage:
         self.on_flush_wanted: Any = None
         self.flushes: list[tuple[Deferred[LogMark], LogMark]] = []
         self.log = log
+        self.given_up = False
+
+    def give_up_flush(self) -> None:
+        self.given_up = True
 
     def flush(self, mark_of: Any) -> Deferred[LogMark]:
         flushing: Deferred[LogMark] = Deferred()
@@ -46,10 +51,11 @@ class Journal:
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, dirty: bool = False) -> None:
         self.log: list[Any] = []
         self.clock = Clock()
         self.storage = Storage(self.log)
+        self.storage.dirty = dirty
         self.journal = Journal(self.log)
         self.mark_error: Exception | None = None
         self.sync: Any = SyncThread(
@@ -188,3 +194,24 @@ def test_a_removal_that_fails_is_no_reason_to_flush_again(bench: Bench) -> None:
     assert bench.log == ["flush", ("marked", 512)]
     bench.clock.advance(10)
     assert bench.log == ["flush", ("marked", 512)]
+
+
+def test_what_the_start_has_found_in_the_journal_is_flushed_at_once() -> None:
+    bench = Bench(dirty=True)
+    assert bench.log == ["flush"]
+    bench.storage.finish()
+    assert bench.log == ["flush", ("marked", 512), ("removed", 512)]
+    assert len(bench.clock.getDelayedCalls()) == 1
+
+
+def test_a_stop_gives_a_long_flush_up_and_leaves_the_mark(bench: Bench) -> None:
+    bench.storage.dirty = True
+    stopping = bench.sync.stop()
+    bench.clock.advance(STOP_LIMIT_S - 0.1)
+    assert not bench.storage.given_up
+    bench.clock.advance(0.1)
+    assert bench.storage.given_up
+    bench.storage.finish(FlushGivenUp())
+    assert result_of(stopping) is False
+    assert bench.log == ["flush"]
+    assert not bench.clock.getDelayedCalls()

@@ -22,8 +22,8 @@ class ColdLedgers:
     """Puts the wait before operations, which find in memory what there is to know of a ledger."""
 
     def __init__(self, storage: LedgerStorage) -> None:
-        self._knows = storage.knows
-        self._in_memory = storage.in_memory
+        self._knows = storage.loader.knows
+        self._in_memory = storage.loader.in_memory
         self._loader = storage.loader
 
     def before(self, serve: Serve) -> Serve:

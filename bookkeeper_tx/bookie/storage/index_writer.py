@@ -57,10 +57,11 @@ class IndexWriter:
         there, and of the other files any of their sectors as before: an entry without a location is still in the
         journal.
         """
+        paths = [self._indexes.path(change.ledger_id) for change in changes]
         with closing(self._disk.sync_group(self._indexes.directory)) as group:
             written: list[WrittenLocations] = []
-            for change in changes:
-                file = self._create(change) if change.is_new else self._open(change.ledger_id)
+            for change, path in zip(changes, paths, strict=True):
+                file = self._create(change, path + NEW_SUFFIX) if change.is_new else self._disk.open(path, True)
                 try:
                     if change.header is not None:
                         file.write(change.header.pack(), 0)
@@ -70,21 +71,17 @@ class IndexWriter:
                     raise
                 group.add(file)
             group.sync()
-            for change in changes:
+            for change, path in zip(changes, paths, strict=True):
                 if change.is_new:
-                    path = self._indexes.path(change.ledger_id)
                     self._disk.rename(path + NEW_SUFFIX, path)
                     self._indexes.replaced(change.ledger_id)
-            group.sync_directories(self._directories(changes))
+            named = (path for change, path in zip(changes, paths, strict=True) if change.is_new or change.is_doubtful)
+            group.sync_directories(self._directories_above(named))
         return written
 
-    def _open(self, ledger_id: int) -> File:
-        return self._disk.open(self._indexes.path(ledger_id), writable=True)
-
-    def _create(self, change: IndexChange) -> File:
+    def _create(self, change: IndexChange, path: str) -> File:
         if change.header is None:
             raise ValueError(f"a new index needs a header (ledger {change.ledger_id})")
-        path = self._indexes.path(change.ledger_id) + NEW_SUFFIX
         try:
             return self._disk.create(path)
         except FileNotFoundError:
@@ -93,20 +90,20 @@ class IndexWriter:
             self._disk.remove(path)
         return self._disk.create(path)
 
-    def _directories(self, changes: Iterable[IndexChange]) -> list[str]:
-        """Return the directories in which names may be new.
+    def _directories_above(self, paths: Iterable[str]) -> list[str]:
+        """Return the directories in which the names of these files may be new.
 
-        They are all those above a new file: one that is there already may be the work of a process that was killed
-        before it could sync the directory above.
+        They are all those above: one that is there already may be the work of a process that was killed before it could
+        sync the directory above.
         """
-        found = {self._indexes.directory}
-        for change in changes:
-            if change.is_new or change.is_doubtful:
-                directory = os.path.dirname(self._indexes.path(change.ledger_id))
-                while directory not in found:
-                    found.add(directory)
-                    directory = os.path.dirname(directory)
-        return sorted(found) if len(found) > 1 else []
+        found: set[str] = set()
+        for directory in {path.rpartition(os.sep)[0] for path in paths}:
+            while directory not in found:
+                found.add(directory)
+                if directory == self._indexes.directory:
+                    break
+                directory = os.path.dirname(directory)
+        return sorted(found)
 
 
 def _write_locations(file: File, change: IndexChange) -> WrittenLocations:

@@ -5,7 +5,8 @@ import os
 import sys
 from array import array
 from collections.abc import Iterator
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from attrs import frozen
 from construct import ConstructError
@@ -22,6 +23,9 @@ from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
 Page: TypeAlias = "array[int]"
 """``PAGE_COUNT`` locations as ``array("Q")``."""
+
+HEADERS_MAX: Final = 256
+"""How many headers are kept in both forms: ledgers of one client have the same one until they are fenced."""
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
 
@@ -43,15 +47,7 @@ class IndexHeader:
             raise ValueError(
                 f"an explicit last add confirmed of {len(self.explicit_lac)} bytes does not fit the header"
             )
-        values: bytes = spec.HEADER.build(
-            {
-                "version": spec.VERSION,
-                "master_key": self.master_key,
-                "state": spec.FENCED if self.fenced else 0,
-                "explicit_lac": self.explicit_lac,
-            }
-        )
-        return values.ljust(spec.HEADER_SIZE, b"\0")
+        return _packed(self)
 
     @classmethod
     def unpack(cls, path: str, data: bytes) -> "IndexHeader":
@@ -59,18 +55,38 @@ class IndexHeader:
         if len(data) < spec.HEADER_SIZE:
             raise StorageFailed(f"index {path} ends within its header, after {len(data)} bytes")
         try:
-            values = spec.HEADER.parse(data)
+            version_found, header = _unpacked(data)
         except ConstructError as error:
             raise StorageFailed(f"index {path} has no valid header: {error}") from error
-        if not 0 <= values.version <= spec.VERSION:
-            raise StorageFailed(f"index {path} is of version {values.version}, the newest known is {spec.VERSION}")
-        explicit_lac = values.explicit_lac or b""
-        if explicit_lac:
+        if not 0 <= version_found <= spec.VERSION:
+            raise StorageFailed(f"index {path} is of version {version_found}, the newest known is {spec.VERSION}")
+        if header.explicit_lac:
             try:
-                version.explicit_lac_of(explicit_lac)
+                version.explicit_lac_of(header.explicit_lac)
             except Malformed as error:
                 raise StorageFailed(f"index {path} has a bad explicit last add confirmed: {error}") from error
-        return cls(bytes(values.master_key), bool(values.state & spec.FENCED), bytes(explicit_lac))
+        return header
+
+
+@lru_cache(HEADERS_MAX)
+def _packed(header: IndexHeader) -> bytes:
+    values: bytes = spec.HEADER.build(
+        {
+            "version": spec.VERSION,
+            "master_key": header.master_key,
+            "state": spec.FENCED if header.fenced else 0,
+            "explicit_lac": header.explicit_lac,
+        }
+    )
+    return values.ljust(spec.HEADER_SIZE, b"\0")
+
+
+@lru_cache(HEADERS_MAX)
+def _unpacked(data: bytes) -> tuple[int, IndexHeader]:
+    """Return the version of a header and what it says; raises ConstructError."""
+    values = spec.HEADER.parse(data)
+    fenced = bool(values.state & spec.FENCED)
+    return values.version, IndexHeader(bytes(values.master_key), fenced, bytes(values.explicit_lac or b""))
 
 
 def explicit_lac_size_max(master_key: bytes) -> int:
@@ -132,8 +148,8 @@ class LedgerIndexes:
             name = qualified_name(ledger_id)
             levels = [name[at : at + spec.SCOPED_LEVEL_DIGITS] for at in range(0, len(name), spec.SCOPED_LEVEL_DIGITS)]
             return os.path.join(self.directory, *levels) + spec.INDEX_SUFFIX
-        first, second = f"{ledger_id >> 8 & 0xFF:x}", f"{ledger_id & 0xFF:x}"
-        return os.path.join(self.directory, first, second, f"{ledger_id:x}{spec.INDEX_SUFFIX}")
+        name = f"{ledger_id >> 8 & 0xFF:x}{os.sep}{ledger_id & 0xFF:x}{os.sep}{ledger_id:x}{spec.INDEX_SUFFIX}"
+        return os.path.join(self.directory, name)
 
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index file, from the names in the directories.  Raises OSError."""

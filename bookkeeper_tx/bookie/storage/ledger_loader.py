@@ -23,6 +23,10 @@ class LedgerLoader:
     """Reads handles of ledgers, and index pages; whoever has waited finds them in memory, or an error there."""
 
     def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
+        self.knows = table.knows
+        """Whether a ledger is in memory, or certainly not here."""
+        self.in_memory = table.in_memory
+        """A ledger if it is in memory, else None."""
         self._table = table
         self._indexes = indexes
         self._pages = pages

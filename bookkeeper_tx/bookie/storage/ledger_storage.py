@@ -6,10 +6,10 @@ read by the read worker; all other work is done on the reactor thread, so that n
 
 from collections.abc import Callable
 
-from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
@@ -17,6 +17,7 @@ from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT, Flushed, StorageFlush
+from bookkeeper_tx.bookie.storage.flushes import Flushes, FlushGivenUp
 from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
@@ -25,18 +26,18 @@ from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
-from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
+from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
-from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN
 
-__all__ = ["Ledger", "LedgerStorage"]
+__all__ = ["FlushGivenUp", "Ledger", "LedgerStorage"]
 
 log = Logger()
 
@@ -62,8 +63,6 @@ class LedgerStorage:
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
-        self._flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
-        self._flush_worker = flush_worker
         self._pages = LedgerCache(config.index_pages_max)
         self._loader = RunLoader(
             self._indexes, self._reader, self._pages, ReadCache(config.read_cache_bytes_max), read_worker
@@ -71,22 +70,17 @@ class LedgerStorage:
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
         self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
-        self.knows = self._ledgers.knows
-        """Whether a ledger is in memory, or certainly not here."""
-        self.in_memory = self._ledgers.in_memory
-        """A ledger if it is in memory, else None."""
         self.loader = LedgerLoader(self._ledgers, self._indexes, self._pages, read_worker)
         """Brings ledgers into memory; without it the methods here read them from the disk themselves."""
-        self._flushing = DeferredLock()
-        self._flush_asked = False
-        self.flush_failed = False
-        """Whether the last flush failed: the disk is full or broken."""
+        flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
+        self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self.on_flush_wanted: Callable[[], None] = lambda: None
         """Called when the write cache is half full."""
         self.on_drained: Callable[[], None] = lambda: None
         """Called when storage was ``full`` and is not full any more."""
         self.on_flush_failed_changed: Callable[[], None] = lambda: None
         """Called when ``flush_failed`` has changed."""
+        self._flushes.on_failed_changed = lambda: self.on_flush_failed_changed()
 
     def start(self) -> None:
         """Read the names in the directory and below; blocks.  Raises OSError."""
@@ -95,7 +89,7 @@ class LedgerStorage:
 
     def stop(self) -> Deferred[None]:
         """Close all files once a flush under way has ended.  Entries that are not flushed are in the journal only."""
-        return self._flushing.run(self._close)
+        return self._flushes.when_idle(self._close)
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
 
@@ -172,22 +166,19 @@ class LedgerStorage:
         """Take entries; ``is_indexed(ledger, entry_id)`` tells what entry logs hold for good."""
         limits.check_ids(run)
         active = self._unflushed.active
-        last = run.last_entry_id
         if run.first_entry_id > ledger.last_entry_id:
             active.add(run)
         else:
             for part in absent_parts(run, lambda entry_id: self._is_stored(ledger, entry_id, is_indexed)):
                 active.add(part)
-        if last > ledger.last_entry_id:
-            ledger.last_entry_id = last
-        last_add_confirmed = last_add_confirmed_of(run)
-        if last_add_confirmed > ledger.last_add_confirmed:
-            ledger.last_add_confirmed = last_add_confirmed
+        ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
+        ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed_of(run))
         self._look_at_size()
 
     def _look_at_size(self) -> None:
-        if not self._flush_asked and self._unflushed.active.size_bytes * 2 >= self._write_cache_bytes_max:
-            self._flush_asked = True
+        unflushed = self._unflushed
+        if not unflushed.flush_asked and unflushed.active.size_bytes * 2 >= self._write_cache_bytes_max:
+            unflushed.flush_asked = True
             self.on_flush_wanted()
 
     def cached_run(self, ledger_id: int, entry_id: int) -> EntryRun | None:
@@ -229,8 +220,6 @@ class LedgerStorage:
             return fail()
         if ledger is None:
             return fail(NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)} here"))
-        if not 0 <= entry_id <= ledger.last_indexed_id:
-            return fail(NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger_id)}"))
         return self._loader.load(ledger, entry_id)
 
     # Flush -----------------------------------------------------------------------------------------------------------
@@ -239,6 +228,11 @@ class LedgerStorage:
     def full(self) -> bool:
         """Whether the write cache is full, together with what is left of the one that is being flushed."""
         return self._unflushed.full
+
+    @property
+    def flush_failed(self) -> bool:
+        """Whether the last flush failed: the disk is full or broken."""
+        return self._flushes.failed
 
     @property
     def dirty(self) -> bool:
@@ -252,7 +246,11 @@ class LedgerStorage:
         After a failure all entries are still here and can be read, and the next flush starts with what is left of the
         same snapshot; so its mark is that of the first attempt.
         """
-        return self._flushing.run(lambda: Deferred.fromCoroutine(self._flush(mark_of)))
+        return self._flushes.run(mark_of)
+
+    def give_up_flush(self) -> None:
+        """End a flush under way, and any later one, soon: with FlushGivenUp, and with the rest in the journal."""
+        self._flushes.give_up()
 
     def replayed(self) -> None:
         """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""
@@ -267,30 +265,7 @@ class LedgerStorage:
 
     def flush_now(self) -> None:
         """Flush on this thread: for the replay, during which nothing else runs.  Raises OSError."""
-        self._flusher.begin(self._take_snapshot(None))
-        while self._flusher.left:
-            self._slice_flushed(self._flusher.write_slice())
-        self._unflushed.all_flushed()
-
-    async def _flush(self, mark_of: Callable[[], LogMark]) -> LogMark:
-        snapshot = self._unflushed.snapshot or self._take_snapshot(mark_of())
-        assert snapshot.mark is not None
-        try:
-            await self._flush_worker.run(self._flusher.begin, snapshot)
-            while self._flusher.left:
-                self._slice_flushed(await self._flush_worker.run(self._flusher.write_slice))
-        except Exception as error:
-            log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
-            if not out_of_descriptors(error):
-                self._set_flush_failed(True)
-            raise
-        self._unflushed.all_flushed()
-        self._set_flush_failed(False)
-        return snapshot.mark
-
-    def _take_snapshot(self, mark: LogMark | None) -> Snapshot:
-        self._flush_asked = False
-        return self._unflushed.take_snapshot(mark)
+        self._flushes.run_now()
 
     def _slice_flushed(self, flushed: Flushed) -> None:
         """Have the files answer for these ledgers from now on."""
@@ -303,17 +278,10 @@ class LedgerStorage:
         if was_full and not self.full:
             self.on_drained()
 
-    def _set_flush_failed(self, flush_failed: bool) -> None:
-        if flush_failed != self.flush_failed:
-            self.flush_failed = flush_failed
-            self.on_flush_failed_changed()
-
     def _close(self) -> None:
         self._logs.close()
         self._indexes.close()
         self._reader.close()
-
-    # Memory and index files ------------------------------------------------------------------------------------------
 
     def _is_stored(self, ledger: Ledger, entry_id: int, is_indexed: Callable[[Ledger, int], bool]) -> bool:
         return self._unflushed.find(ledger.ledger_id, entry_id) is not None or is_indexed(ledger, entry_id)

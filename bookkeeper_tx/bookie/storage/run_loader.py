@@ -2,7 +2,7 @@
 
 from array import array
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.storage.checked_pieces import PIECE_SIZE_MAX
@@ -48,6 +48,8 @@ class RunLoader:
 
     def load(self, ledger: Ledger, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds an entry; fails with NoSuchEntry or StorageFailed."""
+        if not 0 <= entry_id <= ledger.last_indexed_id:
+            return fail(_no_entry(ledger, entry_id))
         key = (ledger.ledger_id, page_of(entry_id))
         if key in self._waiting:
             waiting: Deferred[EntryRun] = Deferred()
@@ -89,7 +91,7 @@ class RunLoader:
         page, run = loaded
         self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
         if run is None:
-            raise NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
+            raise _no_entry(ledger, entry_id)
         self._runs.add(run)
         if run.size >= SCAN_BYTES_MIN:
             self._runs.forget_before(run)
@@ -107,6 +109,10 @@ class RunLoader:
             again = self.load(ledger, entry_id) if run is None else succeed(run)
             again.chainDeferred(waiting)
         return outcome
+
+
+def _no_entry(ledger: Ledger, entry_id: int) -> NoSuchEntry:
+    return NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:

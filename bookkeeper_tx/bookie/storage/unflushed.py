@@ -42,6 +42,8 @@ class Unflushed:
         """The entries since the last snapshot."""
         self.snapshot: Snapshot | None = None
         """The snapshot that is being flushed, or has to be flushed again."""
+        self.flush_asked = False
+        """Whether a flush of them was asked for."""
         self._changed: dict[int, Ledger] = {}
         """Ledgers whose header in the index file is out of date."""
         self._doubtful: set[int] = set()
@@ -92,6 +94,7 @@ class Unflushed:
         }
         self.snapshot = Snapshot(self.active, headers, mark)
         self.active, self._changed, self._doubtful = WriteCache(), {}, set()
+        self.flush_asked = False
         return self.snapshot
 
     def last_flushing_id(self, ledger_id: int) -> int:

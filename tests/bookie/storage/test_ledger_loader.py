@@ -43,10 +43,10 @@ def test_those_who_wait_for_a_ledger_share_the_read_and_are_answered_in_turn(col
     for number in range(3):
         cold.loader.load(7).addCallback(lambda _, number=number: answered.append(number))
     assert len(cold.worker.jobs) == 1
-    assert not cold.storage.knows(7)
+    assert not cold.loader.knows(7)
     cold.worker.run_all()
     assert answered == [0, 1, 2]
-    assert cold.storage.knows(7)
+    assert cold.loader.knows(7)
     ledger = cold.storage.ledger(7)
     assert ledger is not None
     assert (ledger.master_key, ledger.last_entry_id, ledger.last_indexed_id) == (KEY, 5000, 5000)
@@ -62,7 +62,7 @@ def test_an_error_waits_in_memory_until_the_ledger_is_asked_for_again(cold: Rest
     index.write(header, 0)
     with pytest.raises(StorageFailed, match="no valid header"):
         cold.storage.ledger(7)
-    assert not cold.storage.knows(7)
+    assert not cold.loader.knows(7)
     cold.loader.load(7)
     cold.worker.run_all()
     assert cold.storage.ledger(7) is not None

@@ -3,10 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp, LedgerStorage
 from bookkeeper_tx.bookie.storage.limits import INDEXED_ENTRY_ID_MAX
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, NoSuchEntry, NoSuchLedger, StorageFailed, Unauthorized
@@ -456,3 +457,28 @@ def test_nothing_is_read_from_the_disk_to_find_out_that_later_entries_are_new(
     disk.crash()
     add(storage, run_of(5, 31))
     assert storage.unflushed_ranges(7) == [range(5, 6), range(20, 21)]
+
+
+def test_a_flush_that_is_given_up_is_no_failure_and_keeps_what_is_left(disk: CrashingDisk) -> None:
+    worker = SteppedWorker()
+    storage = new_storage(disk, DIRECTORY, flush_worker=worker, slice_count=1)
+    for ledger_id in (1, 2, 3):
+        storage.open_for(ledger_id, KEY)
+        add(storage, run_of(0, 50, ledger_id=ledger_id))
+    flushing = storage.flush(lambda: MARK)
+    worker.step()
+    worker.execute()
+    storage.give_up_flush()
+    worker.run_all()
+    failure_of(flushing, FlushGivenUp)
+    assert not storage.flush_failed
+    assert [bool(storage.unflushed_ranges(each)) for each in (1, 2, 3)] == [False, True, True]
+    assert storage.dirty
+    failure_of(new_flush(storage, worker), FlushGivenUp)
+    assert [read(storage, each, 0) for each in (1, 2, 3)] == [entry(0, 50, each) for each in (1, 2, 3)]
+
+
+def new_flush(storage: LedgerStorage, worker: SteppedWorker) -> Deferred[LogMark]:
+    flushing = storage.flush(lambda: MARK)
+    worker.run_all()
+    return flushing

@@ -1,0 +1,84 @@
+"""The flushes of a storage: one at a time, slice by slice, off the reactor thread."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import out_of_descriptors
+from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.flush import Flushed, StorageFlush
+from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.threads.worker import Threads
+
+_Result = TypeVar("_Result")
+
+log = Logger()
+
+
+class FlushGivenUp(Exception):
+    """The flush has ended before its end, because the bookie stops."""
+
+
+class Flushes:
+    """Has ``flusher`` write what is ``unflushed``; ``on_slice`` is called with what has become durable."""
+
+    def __init__(
+        self, unflushed: Unflushed, flusher: StorageFlush, worker: Threads, on_slice: Callable[[Flushed], None]
+    ) -> None:
+        self._unflushed = unflushed
+        self._flusher = flusher
+        self._worker = worker
+        self._on_slice = on_slice
+        self._lock = DeferredLock()
+        self._given_up = False
+        self.failed = False
+        """Whether the last flush failed: the disk is full or broken."""
+        self.on_failed_changed: Callable[[], None] = lambda: None
+        """Called when ``failed`` has changed."""
+
+    def run(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
+        """Flush what there is now; fires with ``mark_of()``, called before; see :meth:`LedgerStorage.flush`."""
+        return self._lock.run(lambda: Deferred.fromCoroutine(self._run(mark_of)))
+
+    def run_now(self) -> None:
+        """Flush on this thread, while nothing else runs.  Raises OSError."""
+        self._flusher.begin(self._unflushed.take_snapshot(None))
+        while self._flusher.left:
+            self._on_slice(self._flusher.write_slice())
+        self._unflushed.all_flushed()
+
+    def give_up(self) -> None:
+        """End a flush under way, and any later one, after the slice that is being written; it fails with FlushGivenUp.
+
+        What is left is in the journal, before which the mark stays.
+        """
+        self._given_up = True
+
+    def when_idle(self, function: Callable[[], _Result]) -> Deferred[_Result]:
+        """Call ``function`` once no flush is under way; fires with its result."""
+        return self._lock.run(function)
+
+    async def _run(self, mark_of: Callable[[], LogMark]) -> LogMark:
+        snapshot = self._unflushed.snapshot or self._unflushed.take_snapshot(mark_of())
+        assert snapshot.mark is not None
+        try:
+            await self._worker.run(self._flusher.begin, snapshot)
+            while self._flusher.left and not self._given_up:
+                self._on_slice(await self._worker.run(self._flusher.write_slice))
+        except Exception as error:
+            log.error("a flush of the ledger storage failed and will be tried again: {error}", error=error)
+            if not out_of_descriptors(error):
+                self._set_failed(True)
+            raise
+        if self._flusher.left:
+            raise FlushGivenUp
+        self._unflushed.all_flushed()
+        self._set_failed(False)
+        return snapshot.mark
+
+    def _set_failed(self, failed: bool) -> None:
+        if failed != self.failed:
+            self.failed = failed
+            self.on_failed_changed()

@@ -1,0 +1,93 @@
+"""bookkeeper_tx.bookie.bookie: a start on what a killed bookie has left, over real journal and storage."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.bookie.bookie import Bookie, Workers
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
+from protocol_specs.fields import LAST_ENTRY
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
+from tests.bookie.workers import InlineWorker, SteppedWorker
+from tests.conftest import result_of
+
+CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
+
+
+class Started:
+    """A bookie that has started; its flushes are moved by hand."""
+
+    def __init__(self, disk: CrashingDisk) -> None:
+        self.clock = Clock()
+        self.flushing = SteppedWorker()
+        workers = Workers(InlineWorker(), self.flushing, InlineWorker())
+        parts: Any = (disk, DIRECTORY, DIRECTORY, CONFIG, self.clock, workers, pytest.fail)
+        self.bookie = Bookie(*parts)
+        starting = Deferred.fromCoroutine(self.bookie.start())
+        self.flushing.step()
+        result_of(starting)
+
+    def ask(self, request: Any) -> bytes:
+        client: Any = Client()
+        self.bookie.dispatch.serve(request, client)
+        return b"".join(bytes(part) for part in client.take())
+
+    def add(self, entry_id: int) -> bytes:
+        return self.ask(AddRequests(0x02010000, KEY, run_of(entry_id, 41)))
+
+    def read(self, entry_id: int) -> bytes:
+        """Return the entry that is read, or the reply's return code."""
+        reply = self.ask(ReadRequests(0x02020000, LEDGER, (entry_id,)))
+        return reply[28:] or reply[8:12]
+
+
+@pytest.fixture
+def disk() -> CrashingDisk:
+    disk = new_disk()
+    bookie = Started(disk)
+    for entry_id in range(3):
+        assert bookie.add(entry_id)[8:12] == bytes(4)
+    return disk
+
+
+def test_what_is_in_the_journal_is_served_before_it_is_flushed(disk: CrashingDisk) -> None:
+    """At every kill, or power cut, before the first flush has ended."""
+    for start in range(5):
+        disk.restart()
+        bookie = Started(disk)
+        assert [bookie.read(entry_id) for entry_id in range(3 + start)] == [entry(each) for each in range(3 + start)]
+        assert not disk.exists(f"{DIRECTORY}/0.log")
+        assert bookie.add(3 + start)[8:12] == bytes(4)
+    assert bookie.flushing.jobs, "the flush begins with the start"
+    bookie.flushing.run_all()
+    assert disk.exists(f"{DIRECTORY}/0.log")
+    assert [bookie.read(entry_id) for entry_id in range(8)] == [entry(each) for each in range(8)]
+    assert bookie.read(LAST_ENTRY) == entry(7)
+
+
+def test_after_the_first_flush_the_mark_is_past_what_was_replayed(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    disk.restart()
+    again = Started(disk)
+    assert not again.flushing.jobs
+    assert [again.read(entry_id) for entry_id in range(3)] == [entry(each) for each in range(3)]
+
+
+def test_a_bookie_whose_disk_is_full_at_the_start_serves_reads(disk: CrashingDisk) -> None:
+    disk.capacity = 1200 * 1024
+    bookie = Started(disk)
+    disk.capacity = 0
+    bookie.flushing.run_all()
+    assert bookie.bookie.availability.cannot_write
+    assert [bookie.read(entry_id) for entry_id in range(3)] == [entry(each) for each in range(3)]
+    assert bookie.add(3)[8:12] != bytes(4)
+    disk.capacity = None
+    bookie.clock.advance(1)
+    bookie.flushing.run_all()
+    assert not bookie.bookie.availability.cannot_write
+    assert bookie.add(3)[8:12] == bytes(4)
