@@ -1,4 +1,4 @@
-"""``bktx bench``: rates, latencies and CPU per entry of adds and reads."""
+"""``bktx bench``: rates, latencies and CPU per entry of adds and reads, many ledgers at once."""
 
 import importlib
 import json
@@ -12,18 +12,21 @@ from rich.console import Console
 
 from bookkeeper_tx.cli.bench import report as bench_report
 from bookkeeper_tx.cli.bench.cluster import BenchCluster, given_cluster, own_cluster
-from bookkeeper_tx.cli.bench.series import Series, run_series
-from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
-from bookkeeper_tx.config import MIB, WireProtocol
+from bookkeeper_tx.cli.bench.payloads import EQUAL, PAYLOAD_BYTES_MAX, SIZES, VARIABLE
+from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_series
+from bookkeeper_tx.cli.run import everything_stopped_on_signals
+from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
 
 ENTRIES = 1_000_000
 ENTRIES_QUICK = 20_000
 RUNS = 5
 RUNS_QUICK = 2
+LEDGERS = 100
 
-DISTRIBUTIONS = {"equal": (False,), "variable": (True,), "both": (False, True)}
-"""Value of --sizes → whether payloads vary, for each series of a payload size."""
+BOTH: Final = "both"
+DISTRIBUTIONS: Final[dict[str, tuple[str, ...]]] = {**{each: (each,) for each in SIZES}, BOTH: (EQUAL, VARIABLE)}
+"""Value of --sizes → the sizes of each series of a payload size."""
 
 BENCHES: Final[dict[str, tuple[str, str]]] = {
     "spark": ("spark", "Measure Spark: reads, export, the sink, planning."),
@@ -55,25 +58,35 @@ class Benches(click.Group):
     "metadata_uri",
     envvar="BKTX_METADATA",
     metavar="URI",
-    help="A cluster that runs; default: one bookie of our own, with the SQLite store.  [env BKTX_METADATA]",
+    help="A cluster that runs; default: bookies of our own, with the SQLite store.  [env BKTX_METADATA]",
 )
 @click.option(
     "--bookie-pid",
     "bookie_pids",
     type=click.IntRange(1),
     multiple=True,
-    help="Process of a bookie of that cluster on this machine, to measure its CPU; may be repeated.",
+    help="Process of a bookie of that cluster on this machine, to measure its CPU, of Java too; may be repeated.",
 )
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="New or empty directory for our own bookie's data, which is kept; default: a temporary one.",
+    help="New or empty directory for our own bookies' data, which is kept; default: a temporary one.",
 )
-@click.option("--entries", type=click.IntRange(100), help=f"Entries of a run.  [default: {ENTRIES:,}]")
+@click.option(
+    "--entries", type=click.IntRange(100), help=f"Entries of a run, of all clients together.  [default: {ENTRIES:,}]"
+)
+@click.option(
+    "--ledgers",
+    type=click.IntRange(1),
+    default=LEDGERS,
+    show_default=True,
+    help="Ledgers that each client writes, and reads, in turns.",
+)
+@click.option("--clients", type=click.IntRange(1), default=1, show_default=True, help="Client processes.")
 @click.option(
     "--size",
     "payload_sizes",
-    type=click.IntRange(1, 4 * MIB),
+    type=click.IntRange(1, PAYLOAD_BYTES_MAX),
     multiple=True,
     default=(100, 1024),
     show_default=True,
@@ -83,13 +96,25 @@ class Benches(click.Group):
     "--sizes",
     "distributions",
     type=click.Choice(list(DISTRIBUTIONS)),
-    default="variable",
+    default=VARIABLE,
     show_default=True,
-    help="All entries of that size, or of that mean, uniformly within half of it.",
+    help="All entries of that size; of that mean, uniformly within half of it; or mixed: most small, some large.",
+)
+@click.option(
+    "--workload",
+    "workloads",
+    type=click.Choice(WORKLOADS),
+    multiple=True,
+    help="Only this workload, and those that it needs; may be repeated.  [default: all]",
 )
 @click.option("--runs", type=click.IntRange(1), help=f"Runs of each workload.  [default: {RUNS}]")
 @click.option("--replicas", type=click.IntRange(1), default=1, show_default=True, help="E = Qw = Qa of the ledgers.")
-@click.option("--window", type=click.IntRange(1), default=1000, show_default=True, help="Operations in flight.")
+@click.option("--ensemble", type=click.IntRange(1), help="E.  [default: --replicas]")
+@click.option("--write-quorum", type=click.IntRange(1), help="Qw.  [default: E]")
+@click.option("--ack-quorum", type=click.IntRange(1), help="Qa.  [default: most of Qw, if E or Qw is given]")
+@click.option(
+    "--window", type=click.IntRange(1), default=1000, show_default=True, help="Operations in flight of each client."
+)
 @click.option(
     "--protocol",
     type=click.Choice([each.value for each in WireProtocol]),
@@ -102,59 +127,88 @@ class Benches(click.Group):
 @click.pass_context
 def bench(
     context: click.Context,
+    /,
     metadata_uri: str | None,
     bookie_pids: tuple[int, ...],
     directory: Path | None,
-    entries: int | None,
-    payload_sizes: tuple[int, ...],
-    distributions: str,
-    runs: int | None,
-    replicas: int,
-    window: int,
-    protocol: str,
-    quick: bool,
     as_json: bool,
+    **load: Any,
 ) -> None:
     """Measure adds, reads of ranges, single reads and batch reads; every entry's CRC32C is verified.
 
-    CPU is what this process and the bookies' processes used, all threads, per entry: it says more than rates do on a
-    machine that others use too.  Without --metadata a bookie is started for each payload size, its caches and logs so
-    small that every run flushes and rolls a log.  This process looks for garbage cycles as seldom as the client guide
-    advises, not as often as Python does by itself.
+    Each client writes and reads many ledgers in turns, one entry of each; --ledgers 1 is one ledger alone.  CPU is what
+    the clients' processes and the bookies' processes used, all threads, per entry: it says more than rates do on a
+    machine that others use too.  Without --metadata as many bookies are started for each payload size as the ensemble
+    has, their caches and logs so small that every run flushes and rolls a log.  Clients look for garbage cycles as
+    seldom as the client guide advises, not as often as Python does by itself.
 
     \b
     bktx bench --quick
-    bktx bench --size 100 --sizes both --json > figures.json
+    bktx bench --ledgers 1 --size 100 --sizes both --json > figures.json
+    bktx bench --clients 50 --window 20 --ensemble 3 --protocol v3 --workload adds
     bktx bench --metadata zk+hierarchical://127.0.0.1:2181/ledgers --bookie-pid 4711 --replicas 1
     """
     if context.invoked_subcommand is not None:
         _refuse_options_before(context, context.invoked_subcommand)
         return
+    plan = planned(**load)
     _refuse_contradictions(metadata_uri, bookie_pids, directory)
-    plan = [
-        Series(
-            entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
-            payload_size=size,
-            variable=variable,
-            runs=runs or (RUNS_QUICK if quick else RUNS),
-            replicas=replicas,
-            window=window,
-            protocol=protocol,
-        )
-        for size in payload_sizes
-        for variable in DISTRIBUTIONS[distributions]
-    ]
     progress = Console(stderr=True, highlight=False)
     with (
         everything_stopped_on_signals(),
         tempfile.TemporaryDirectory(prefix="bktx-bench-", ignore_cleanup_errors=True) as temporary,
     ):
         clusters = _clusters(plan, metadata_uri, bookie_pids, directory or Path(temporary))
-        report = run(lambda reactor: _measure(reactor, plan, clusters, progress))
+        report = _measure(plan, clusters, progress)
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
         bench_report.show(report, Console(highlight=False))
+
+
+def planned(
+    *,
+    payload_sizes: tuple[int, ...],
+    distributions: str,
+    workloads: tuple[str, ...],
+    quick: bool,
+    entries: int | None,
+    runs: int | None,
+    replicas: int,
+    ensemble: int | None,
+    write_quorum: int | None,
+    ack_quorum: int | None,
+    **others: Any,
+) -> list[Series]:
+    """Return the series that the options ask for.  Raises UsageError where they contradict each other."""
+    e, qw, qa = quorums(replicas, ensemble, write_quorum, ack_quorum)
+    return [
+        Series(
+            entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
+            payload_size=size,
+            sizes=sizes,
+            runs=runs or (RUNS_QUICK if quick else RUNS),
+            ensemble=e,
+            write_quorum=qw,
+            ack_quorum=qa,
+            workloads=workloads or WORKLOADS,
+            **others,
+        )
+        for size in payload_sizes
+        for sizes in DISTRIBUTIONS[distributions]
+    ]
+
+
+def quorums(
+    replicas: int, ensemble: int | None, write_quorum: int | None, ack_quorum: int | None
+) -> tuple[int, int, int]:
+    """Return E, Qw and Qa.  Raises UsageError unless E >= Qw >= Qa."""
+    e = ensemble or write_quorum or replicas
+    qw = write_quorum or e
+    qa = ack_quorum or (qw if ensemble is None and write_quorum is None else qw // 2 + 1)
+    if not e >= qw >= qa:
+        raise click.UsageError(f"an ensemble of {e} has no write quorum of {qw} with an ack quorum of {qa}")
+    return e, qw, qa
 
 
 def _refuse_options_before(context: click.Context, name: str) -> None:
@@ -166,9 +220,9 @@ def _refuse_options_before(context: click.Context, name: str) -> None:
 
 def _refuse_contradictions(metadata_uri: str | None, bookie_pids: tuple[int, ...], directory: Path | None) -> None:
     if metadata_uri is not None and directory is not None:
-        raise click.UsageError("--directory is for our own bookie: leave out --metadata, or --directory")
+        raise click.UsageError("--directory is for our own bookies: leave out --metadata, or --directory")
     if bookie_pids and metadata_uri is None:
-        raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookie is known")
+        raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookies are known")
     if directory is not None and directory.exists() and any(directory.iterdir()):
         raise InvalidArgument(f"{directory} is not empty: give a new directory")
 
@@ -180,14 +234,20 @@ def _clusters(
     if metadata_uri is not None:
         return [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
     return [
-        own_cluster(root / f"{index}", series.stored_bytes, series.runs, series.replicas)
+        own_cluster(
+            root / f"{index}",
+            series.stored_bytes * series.write_quorum // series.ensemble,
+            series.runs,
+            series.ensemble,
+            len(series.chosen(ADDS, BULK_ADDS, READS_BESIDE_ADDS)) or 1,
+        )
         for index, series in enumerate(plan)
     ]
 
 
-async def _measure(reactor: Any, plan: list[Series], clusters: list[BenchCluster], progress: Console) -> dict[str, Any]:
+def _measure(plan: list[Series], clusters: list[BenchCluster], progress: Console) -> dict[str, Any]:
     results = []
     for series, cluster in zip(plan, clusters, strict=True):
-        async with cluster:
-            results.append(await run_series(reactor, series, cluster, progress))
+        with cluster:
+            results.append(run_series(series, cluster, progress))
     return {"machine": bench_report.machine(), "series": results}

@@ -1,4 +1,4 @@
-"""The cluster that is measured: one that runs already, or one bookie of our own in another process."""
+"""The cluster that is measured: one that runs already, or bookies of our own in other processes."""
 
 import shutil
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ COPIES_ON_DISK = 2
 
 @define
 class BenchCluster:
-    """A cluster while it is measured; an asynchronous context manager that starts and stops our own bookie."""
+    """A cluster while it is measured; a context manager that starts and stops our own bookie."""
 
     directory: Path
     """Directory on the disk that is measured; our own bookie's data lie below it."""
@@ -40,15 +40,14 @@ class BenchCluster:
     """The settings of our own bookie, by Java's keys."""
     local: LocalCluster | None = None
 
-    async def __aenter__(self) -> "BenchCluster":
+    def __enter__(self) -> "BenchCluster":
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.local is not None:
-            # This blocks the reactor, which has nothing else to do meanwhile; in a thread Ctrl-C would not end it.
             self.local.start()
             self.pids = [bookie.pid for bookie in self.local.bookies if bookie.pid is not None]
         return self
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self.local is not None:
@@ -73,13 +72,15 @@ def given_cluster(metadata_uri: str, pids: Sequence[int], directory: Path) -> Be
     return BenchCluster(directory, metadata_uri, pids)
 
 
-def own_cluster(directory: Path, run_bytes: int, runs: int, replicas: int) -> BenchCluster:
-    """Return a cluster of our own for ``runs`` runs that store ``run_bytes`` each.  It is not started yet.
+def own_cluster(directory: Path, run_bytes: int, runs: int, bookies: int, writes: int = 1) -> BenchCluster:
+    """Return a cluster of our own for ``runs`` runs that store ``run_bytes`` on each bookie ``writes`` times.
+
+    It is not started yet.
 
     Raises InvalidArgument when the disk is too small for that.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    needed = COPIES_ON_DISK * run_bytes * (runs + 1) * replicas
+    needed = COPIES_ON_DISK * run_bytes * writes * (runs + 1) * bookies
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise InvalidArgument(
@@ -93,5 +94,5 @@ def own_cluster(directory: Path, run_bytes: int, runs: int, replicas: int) -> Be
         "journalMaxSizeMB": JOURNAL_FILE_MIB,
         "journalMaxBackups": 0,
     }
-    local = LocalCluster(directory, replicas, settings=settings)
+    local = LocalCluster(directory, bookies, settings=settings)
     return BenchCluster(directory, local.metadata_uri, settings=settings, local=local)

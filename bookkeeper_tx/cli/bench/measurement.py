@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from bookkeeper_tx.cli.bench.process_cpu import machine_busy_ns, usage
+from bookkeeper_tx.cli.bench.process_cpu import Usage, machine_busy_ns, usage
 
 NANOSECONDS_PER_MICROSECOND = 1000
 MILLISECONDS_PER_SECOND = 1000
@@ -23,7 +23,7 @@ class Measured:
     """Payload bytes."""
     seconds: float
     client_cpu_us: float
-    """CPU of the client's process per entry, microseconds."""
+    """CPU of all clients' processes per entry, microseconds."""
     bookie_cpu_us: float | None
     """CPU of all bookies' processes per entry, microseconds; None when they are not known."""
     other_cores: float
@@ -32,6 +32,11 @@ class Measured:
     """Bytes that the bookies wrote to the disk meanwhile."""
     latency_p50_ms: float | None
     latency_p99_ms: float | None
+    latency_max_ms: float | None = None
+    client_rss_bytes_max: int = 0
+    """Highest memory use of any client so far."""
+    bookie_rss_bytes_max: int | None = None
+    """Highest memory use of any bookie so far."""
 
     @property
     def entries_per_s(self) -> float:
@@ -50,40 +55,72 @@ class Measured:
             "mb_per_s": round(self.mb_per_s, 3),
             "latency_p50_ms": _rounded(self.latency_p50_ms),
             "latency_p99_ms": _rounded(self.latency_p99_ms),
+            "latency_max_ms": _rounded(self.latency_max_ms),
             "client_cpu_us_per_entry": _rounded(self.client_cpu_us),
             "bookie_cpu_us_per_entry": _rounded(self.bookie_cpu_us),
             "bookie_written_bytes": self.bookie_written_bytes,
+            "client_rss_bytes_max": self.client_rss_bytes_max,
+            "bookie_rss_bytes_max": self.bookie_rss_bytes_max,
             "other_cores": round(self.other_cores, 3),
         }
 
 
 class Stopwatch:
-    """Measures the time, CPU and disk use of this process and of ``bookie_pids`` from now on."""
+    """Measures the time, CPU and disk use of clients and bookies from now on; this process is the default client."""
 
-    def __init__(self, bookie_pids: Sequence[int]) -> None:
+    def __init__(self, bookie_pids: Sequence[int], client_pids: Sequence[int] = ()) -> None:
         self._bookie_pids = bookie_pids
+        self._client_pids = client_pids or (os.getpid(),)
         self._machine_ns = machine_busy_ns()
         self._bookies = usage(*bookie_pids)
-        self._client = usage(os.getpid())
+        self._clients = usage(*self._client_pids)
         self._started = time.perf_counter()
+
+    def lap(self) -> "Lap":
+        """Return what was used since the start."""
+        seconds = time.perf_counter() - self._started
+        return Lap(
+            seconds=seconds,
+            clients=usage(*self._client_pids).since(self._clients),
+            bookies=usage(*self._bookie_pids).since(self._bookies) if self._bookie_pids else None,
+            machine_ns=machine_busy_ns() - self._machine_ns,
+        )
 
     def stop(self, entries: int, size: int, latencies_s: Sequence[float] = ()) -> Measured:
         """Return the figures since the start, for ``entries`` entries with ``size`` payload bytes."""
-        seconds = time.perf_counter() - self._started
-        client = usage(os.getpid()).since(self._client)
-        bookies = usage(*self._bookie_pids).since(self._bookies)
-        others_ns = machine_busy_ns() - self._machine_ns - client.cpu_ns - bookies.cpu_ns
+        return self.lap().measured(entries, size, latencies_s)
+
+
+@frozen
+class Lap:
+    """What clients, bookies and the machine used meanwhile."""
+
+    seconds: float
+    clients: Usage
+    bookies: Usage | None
+    """None when they are not known."""
+    machine_ns: int
+
+    def measured(
+        self, entries: int, size: int, latencies_s: Sequence[float] = (), slowest_s: float | None = None
+    ) -> Measured:
+        """Return the figures for ``entries`` entries with ``size`` payload bytes."""
+        bookies = self.bookies
+        others_ns = self.machine_ns - self.clients.cpu_ns - (bookies.cpu_ns if bookies else 0)
         per_entry = entries * NANOSECONDS_PER_MICROSECOND
         return Measured(
             entries=entries,
             size=size,
-            seconds=seconds,
-            client_cpu_us=client.cpu_ns / per_entry,
-            bookie_cpu_us=bookies.cpu_ns / per_entry if self._bookie_pids else None,
-            other_cores=max(0.0, others_ns / 1e9 / seconds),
-            bookie_written_bytes=bookies.written_bytes if self._bookie_pids else None,
+            seconds=self.seconds,
+            client_cpu_us=self.clients.cpu_ns / per_entry,
+            bookie_cpu_us=bookies.cpu_ns / per_entry if bookies else None,
+            other_cores=max(0.0, others_ns / 1e9 / self.seconds),
+            bookie_written_bytes=bookies.written_bytes if bookies else None,
             latency_p50_ms=percentile_ms(latencies_s, 50),
             latency_p99_ms=percentile_ms(latencies_s, 99),
+            latency_max_ms=None if slowest_s is None else slowest_s * MILLISECONDS_PER_SECOND,
+            client_rss_bytes_max=self.clients.resident_bytes_max,
+            bookie_rss_bytes_max=bookies.resident_bytes_max if bookies else None,
         )
 
 
@@ -100,6 +137,7 @@ _SUMMARIZED = (
     *_BETTER_HIGH,
     "latency_p50_ms",
     "latency_p99_ms",
+    "latency_max_ms",
     "client_cpu_us_per_entry",
     "bookie_cpu_us_per_entry",
 )

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import frozen
@@ -14,8 +15,8 @@ NANOSECONDS_PER_SECOND = 1_000_000_000
 class Usage:
     """The usage of some processes since they started."""
 
-    cpu_ns: int
-    """Nanoseconds on a CPU, over all threads that live."""
+    thread_ns: Mapping[tuple[int, int], int]
+    """Nanoseconds on a CPU, by process and thread, of the threads that live."""
     written_bytes: int
     """Bytes written to the disk, page cache written back included; 0 where the kernel does not report them."""
     resident_bytes: int
@@ -23,10 +24,18 @@ class Usage:
     resident_bytes_max: int
     """Highest memory use of any of the processes so far."""
 
+    @property
+    def cpu_ns(self) -> int:
+        """Nanoseconds on a CPU, over all threads that live."""
+        return sum(self.thread_ns.values())
+
     def since(self, before: "Usage") -> "Usage":
-        """Return the usage between ``before`` and this; memory is the current value."""
+        """Return the usage between ``before`` and this; memory is the current value.
+
+        Threads that ended meanwhile, as a JVM's compilers do, are left out with all that they used.
+        """
         return Usage(
-            self.cpu_ns - before.cpu_ns,
+            {thread: used - before.thread_ns.get(thread, 0) for thread, used in self.thread_ns.items()},
             self.written_bytes - before.written_bytes,
             self.resident_bytes,
             self.resident_bytes_max,
@@ -36,15 +45,9 @@ class Usage:
 def cpu_ns(pid: int) -> int:
     """Return the CPU time of a process, all its threads: ``/proc/PID/schedstat`` alone counts the main thread only.
 
-    A thread that ends takes its time with it, so compare only while no threads come and go.
+    A thread that ends takes its time with it: see :meth:`Usage.since`.
     """
-    total = 0
-    for task in (PROC / str(pid) / "task").iterdir():
-        try:
-            total += int((task / "schedstat").read_text().split()[0])
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # ended while we looked
-    return total
+    return sum(_thread_ns(pid).values())
 
 
 def cpu_ns_with_ended_threads(pid: int) -> int:
@@ -76,7 +79,7 @@ def command_of(pid: int) -> list[str]:
 def usage(*pids: int) -> Usage:
     """Return the usage of the processes ``pids`` together.  Raises FileNotFoundError for one that is gone."""
     return Usage(
-        sum(map(cpu_ns, pids)),
+        {thread: used for pid in pids for thread, used in _thread_ns(pid).items()},
         sum(_field(pid, "io", "write_bytes") for pid in pids),
         sum(_field(pid, "status", "VmRSS") for pid in pids) * 1024,
         max((_field(pid, "status", "VmHWM") for pid in pids), default=0) * 1024,
@@ -88,6 +91,14 @@ def machine_busy_ns() -> int:
     user, nice, system, _idle, _iowait, irq, softirq = map(int, (PROC / "stat").read_text().split()[1:8])
     ticks = user + nice + system + irq + softirq
     return ticks * NANOSECONDS_PER_SECOND // os.sysconf("SC_CLK_TCK")
+
+
+def _thread_ns(pid: int) -> dict[tuple[int, int], int]:
+    found = {}
+    for task in (PROC / str(pid) / "task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended while we looked
+            found[pid, int(task.name)] = int((task / "schedstat").read_text().split()[0])
+    return found
 
 
 def _all_pids() -> list[int]:

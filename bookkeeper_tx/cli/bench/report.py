@@ -15,6 +15,7 @@ COLUMNS = {
     "MB/s": ("mb_per_s", "{:,.1f}"),
     "p50 ms": ("latency_p50_ms", "{:,.2f}"),
     "p99 ms": ("latency_p99_ms", "{:,.2f}"),
+    "max ms": ("latency_max_ms", "{:,.0f}"),
     "client µs": ("client_cpu_us_per_entry", "{:,.2f}"),
     "bookie µs": ("bookie_cpu_us_per_entry", "{:,.2f}"),
 }
@@ -40,12 +41,10 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 
 def _table(series: dict[str, Any]) -> Table:
-    kind = "variable" if series["variable"] else "equal"
     table = Table(
         "",
         *COLUMNS,
-        title=f"{series['entries']:,} entries of {series['payload_size']:,} B ({kind} sizes), "
-        f"{series['protocol'].upper()}; best and median of {series['runs']} runs",
+        title=f"{series['title']}; best and median of {series['runs']} runs",
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -63,19 +62,33 @@ def _cells(figures: dict[str, Any]) -> list[str]:
 
 
 def _notes(series: dict[str, Any]) -> str:
-    one_add = min(series["one_add"]["runs"], key=lambda run: run["ratio"])
-    lines = [
-        f"p50 of one add at a time: {one_add['p50_us']:,.0f} µs, {one_add['ratio']:.1f} times the sum of"
-        f" fdatasync ({one_add['fdatasync_p50_us']:,.0f} µs)"
-        f" and loopback round trip ({one_add['loopback_round_trip_p50_us']:,.0f} µs)"
-    ]
-    if after := series["bookie_after_adds"]:
-        memory = max(each["rss_bytes_max"] for each in after) / 2**20
-        lines.append(
-            f"bookie: {memory:,.0f} MiB of memory at most; flushes seen/log rolls in each run: "
-            + ", ".join(f"{each['flushes_seen']}/{each['log_rolls']}" for each in after)
-        )
-    others = max(run["other_cores"] for workload in series["workloads"] for run in workload["runs"])
+    runs = [run for workload in series["workloads"] for run in workload["runs"]]
+    lines = [*_of_one_add(series["one_add"]), *_of_bookies(series["bookie_after_adds"])]
+    memory = max(run["client_rss_bytes_max"] for run in runs) / 2**20
+    lines.append(
+        f"client: {memory:,.0f} MiB of memory at most; of its µs, {series['loop_cpu_us_per_entry']:.2f} are the loop"
+        " that makes the load, where each operation has a Deferred"
+    )
+    others = max(run["other_cores"] for run in runs)
     if others > NOISY_CORES:
         lines.append(f"[yellow]other processes kept up to {others:.1f} cores busy: trust the µs, not the rates[/]")
     return "\n".join(lines) + "\n"
+
+
+def _of_one_add(one_add: dict[str, Any] | None) -> list[str]:
+    if one_add is None:
+        return []
+    run = min(one_add["runs"], key=lambda each: each["ratio"])
+    return [
+        f"p50 of one add at a time: {run['p50_us']:,.0f} µs, {run['ratio']:.1f} times the sum of"
+        f" fdatasync ({run['fdatasync_p50_us']:,.0f} µs)"
+        f" and loopback round trip ({run['loopback_round_trip_p50_us']:,.0f} µs)"
+    ]
+
+
+def _of_bookies(after: list[dict[str, int]]) -> list[str]:
+    if not after:
+        return []
+    memory = max(each["rss_bytes_max"] for each in after) / 2**20
+    flushes = ", ".join(f"{each['flushes_seen']}/{each['log_rolls']}" for each in after)
+    return [f"bookie: {memory:,.0f} MiB of memory at most; flushes seen/log rolls in each run: {flushes}"]

@@ -1,32 +1,40 @@
 """All workloads with one kind of payload, several runs of each, on one cluster."""
 
 import statistics
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
 
-from attrs import asdict, frozen
+from attrs import asdict, define, field, frozen
 from rich.console import Console
-from twisted.internet import task
-from twisted.internet.threads import deferToThread
 
-from bookkeeper_tx.cli.bench import loopback, workloads
+from bookkeeper_tx.cli.bench import load_process, loopback
 from bookkeeper_tx.cli.bench.cluster import ENTRY_OVERHEAD, BenchCluster
-from bookkeeper_tx.cli.bench.measurement import Measured, Stopwatch, best, median
-from bookkeeper_tx.cli.bench.payloads import distinct_payloads, total_size
+from bookkeeper_tx.cli.bench.flushes import FlushCounter
+from bookkeeper_tx.cli.bench.load_clients import LoadClients
+from bookkeeper_tx.cli.bench.measurement import Measured, best, median
+from bookkeeper_tx.cli.bench.payloads import VARIABLE, payload_lengths, total_size
 from bookkeeper_tx.cli.bench.process_cpu import usage
-from bookkeeper_tx.cli.bench.workloads import Worked
-from bookkeeper_tx.cli.connect import connected
-from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.cli.bench.workloads import BATCH_ENTRIES, BATCHES_IN_FLIGHT
+from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
+
+ADDS: Final = "adds"
+RANGE_OF_SINGLE_READS: Final = "range_of_single_reads"
+SINGLE_READS: Final = "single_reads"
+BATCH_READS: Final = "batch_reads"
+BULK_ADDS: Final = "bulk_adds"
+READS_BESIDE_ADDS: Final = "reads_beside_adds"
+ADDS_ONE_AT_A_TIME: Final = "adds_one_at_a_time"
+
+READS: Final = (RANGE_OF_SINGLE_READS, SINGLE_READS, BATCH_READS)
+WORKLOADS: Final = (ADDS, *READS, BULK_ADDS, READS_BESIDE_ADDS, ADDS_ONE_AT_A_TIME)
 
 ONE_AT_A_TIME_ENTRIES = 2000
 ONE_AT_A_TIME_SHARE = 10
 """One add at a time takes long: a tenth of the entries, and no more than the number above."""
 WARM_UP_ENTRIES = 2000
-POLL_INTERVAL_S = 0.05
 MICROSECONDS = 1e6
 MICROSECONDS_PER_MILLISECOND = 1e3
 
@@ -35,92 +43,85 @@ class BenchFailed(BookKeeperError):
     """The entries read are not those written."""
 
 
-@frozen
+@frozen(slots=False)
 class Series:
-    """One kind of payload."""
+    """One kind of payload, and the shape of the load."""
 
     entries: int
-    """Entries of a run."""
+    """Entries of a run, of all clients together."""
     payload_size: int
-    """Bytes, the mean of them if they vary."""
-    variable: bool
-    """Whether sizes vary within half of the mean."""
+    """Bytes, the mean of them if they differ."""
     runs: int
-    replicas: int
-    window: int
-    """Operations in flight where each has a Deferred."""
+    sizes: str = VARIABLE
+    ledgers: int = 1
+    """Ledgers of each client."""
+    clients: int = 1
+    ensemble: int = 1
+    write_quorum: int = 1
+    ack_quorum: int = 1
+    window: int = 1000
+    """Operations in flight of each client, where each has a Deferred."""
     protocol: str = WireProtocol.V2.value
     """The protocol version of adds and reads."""
+    workloads: tuple[str, ...] = WORKLOADS
 
     @property
     def title(self) -> str:
-        kind = "variable" if self.variable else "equal"
-        return f"{self.entries:,} entries of {self.payload_size:,} B, {kind} sizes, {self.protocol.upper()}"
+        """The series in a line."""
+        clients = f"{self.clients} clients of " if self.clients > 1 else ""
+        return (
+            f"{self.entries:,} entries of {self.payload_size:,} B ({self.sizes} sizes), {clients}{self.ledgers:,} "
+            f"{'ledger' if self.ledgers == 1 else 'ledgers'}, E={self.ensemble} Qw={self.write_quorum} "
+            f"Qa={self.ack_quorum}, {self.protocol.upper()}"
+        )
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """The lengths of the payloads, which each client repeats."""
+        return payload_lengths(self.payload_size, self.sizes)
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of a run as a bookie stores them."""
-        return total_size(self.entries, self.payload_size, self.variable) + self.entries * ENTRY_OVERHEAD
+        """Bytes of the entries of a run, each stored once."""
+        return total_size(self.entries, self.lengths) + self.entries * ENTRY_OVERHEAD
+
+    def chosen(self, *names: str) -> list[str]:
+        """Return which of these workloads are wanted and can be: no bookie of a striped ledger serves batches."""
+        return [
+            name
+            for name in names
+            if name in self.workloads and (name != BATCH_READS or self.ensemble == self.write_quorum)
+        ]
 
 
-class _FlushCounter:
-    """Counts how often a bookie's lastMark was replaced, by polling the file."""
-
-    def __init__(self, cluster: BenchCluster, reactor: Any) -> None:
-        self._cluster = cluster
-        self._seen = self._now()
-        self.flushes = 0
-        self._call = task.LoopingCall(self._look)
-        self._call.clock = reactor
-        self._call.start(POLL_INTERVAL_S, now=False)
-
-    def stop(self) -> int:
-        self._look()
-        self._call.stop()
-        return self.flushes
-
-    def _look(self) -> None:
-        now = self._now()
-        if now != self._seen:
-            self.flushes += 1
-            self._seen = now
-
-    def _now(self) -> list[int]:
-        return [path.stat().st_mtime_ns for path in self._cluster.last_marks()]
-
-
+@define
 class SeriesRun:
     """The runs of one series under way."""
 
-    def __init__(
-        self, reactor: Any, series: Series, cluster: BenchCluster, client: BookKeeper, progress: Console
-    ) -> None:
-        self._reactor = reactor
-        self._series = series
-        self._cluster = cluster
-        self._client = client
-        self._progress = progress
-        self._payloads = distinct_payloads(series.payload_size, series.variable)
-        self._measured: dict[str, list[Measured]] = {}
-        self._one_add: list[dict[str, float]] = []
-        self._bookie: list[dict[str, int]] = []
+    series: Series
+    cluster: BenchCluster
+    clients: LoadClients
+    progress: Console
+    _measured: dict[str, list[Measured]] = field(factory=dict, init=False)
+    _one_add: list[dict[str, float]] = field(factory=list, init=False)
+    _bookie: list[dict[str, int]] = field(factory=list, init=False)
 
-    async def run(self) -> dict[str, Any]:
+    def run(self) -> dict[str, Any]:
         """Warm up, then do every workload as often as asked; return all figures."""
-        await self._once(min(WARM_UP_ENTRIES, self._series.entries))
+        series = self.series
+        ready = self.clients.ask("ready", lengths=series.lengths)
+        self._once(min(WARM_UP_ENTRIES, series.entries))
         self._measured, self._one_add, self._bookie = {}, [], []
-        for number in range(1, self._series.runs + 1):
-            self._progress.print(f"{self._series.title}: run {number} of {self._series.runs}")
-            await self._once(self._series.entries)
+        for number in range(1, series.runs + 1):
+            self.progress.print(f"{series.title}: run {number} of {series.runs}")
+            self._once(series.entries)
         return {
-            **asdict(self._series),
+            "title": series.title,
+            **asdict(series, filter=lambda attribute, _: attribute.name != "workloads"),
             "digest_type": DigestType.CRC32C.name,
-            "bookie_settings": self._cluster.settings,
-            "one_add": {
-                "best_ratio": min(each["ratio"] for each in self._one_add),
-                "median_ratio": statistics.median(each["ratio"] for each in self._one_add),
-                "runs": self._one_add,
-            },
+            "bookie_settings": self.cluster.settings,
+            "loop_cpu_us_per_entry": statistics.median(float(each["loop_us"]) for each in ready),
+            "one_add": _of_one_add(self._one_add),
             "bookie_after_adds": self._bookie,
             "workloads": [
                 {
@@ -133,68 +134,94 @@ class SeriesRun:
             ],
         }
 
-    async def _once(self, entries: int) -> None:
-        ledger_id = await self._write(entries)
-        reader = await self._client.open_ledger(ledger_id)
-        await self._measure(workloads.range_of_single_reads, reader, entries)
-        await self._measure(workloads.single_reads, reader, entries, self._series.window)
-        await self._measure(workloads.batch_reads, reader, entries)
-        reader.close()
-        await self._write_one_at_a_time(min(entries // ONE_AT_A_TIME_SHARE, ONE_AT_A_TIME_ENTRIES))
+    def _once(self, entries: int) -> None:
+        """Write ledgers and read them; then write others, while the first are read."""
+        chosen = self.series.chosen
+        if chosen(ADDS, *READS, READS_BESIDE_ADDS):
+            self._create()
+            self._add(entries)
+            if chosen(*READS, READS_BESIDE_ADDS):
+                self.clients.ask("open")
+            for name in chosen(*READS):
+                self._measure(name, entries, self._options(name))
+        if chosen(BULK_ADDS, READS_BESIDE_ADDS, ADDS_ONE_AT_A_TIME):
+            self._create()
+            for name in chosen(BULK_ADDS, READS_BESIDE_ADDS):
+                self._measure(name, entries, self._options(name))
+            if chosen(ADDS_ONE_AT_A_TIME):
+                self._add_one_at_a_time(min(entries // ONE_AT_A_TIME_SHARE, ONE_AT_A_TIME_ENTRIES))
+        self.clients.ask("close")
 
-    async def _write(self, entries: int) -> int:
-        writer = await self._new_ledger()
-        counter = _FlushCounter(self._cluster, self._reactor)
-        logs = self._cluster.entry_logs()
-        await self._measure(workloads.adds, writer, self._payloads, entries, self._series.window)
-        flushes = counter.stop()
-        await writer.close()
-        if self._cluster.pids:
-            now = usage(*self._cluster.pids)
-            rolls = self._cluster.entry_logs() - logs
+    def _options(self, name: str) -> dict[str, int]:
+        if name == BATCH_READS:
+            return {"batch": BATCH_ENTRIES, "window": BATCHES_IN_FLIGHT}
+        return {"window": self.series.window}
+
+    def _create(self) -> None:
+        series = self.series
+        self.clients.ask(
+            "create",
+            ledgers=series.ledgers,
+            ensemble=series.ensemble,
+            write_quorum=series.write_quorum,
+            ack_quorum=series.ack_quorum,
+        )
+
+    def _add(self, entries: int) -> None:
+        logs = self.cluster.entry_logs()
+        with FlushCounter(self.cluster) as counter:
+            self._measure(ADDS, entries, self._options(ADDS))
+        if self.cluster.pids:
+            now = usage(*self.cluster.pids)
             self._bookie.append(
                 {
                     "rss_bytes": now.resident_bytes,
                     "rss_bytes_max": now.resident_bytes_max,
-                    "flushes_seen": flushes,
-                    "log_rolls": rolls,
+                    "flushes_seen": counter.flushes,
+                    "log_rolls": self.cluster.entry_logs() - logs,
                 }
             )
-        return writer.ledger_id
 
-    async def _write_one_at_a_time(self, entries: int) -> None:
-        writer = await self._new_ledger()
+    def _add_one_at_a_time(self, entries: int) -> None:
         # Measured right before the adds, while the disk is as fast or slow as for them.
-        limits = await deferToThread(self._limits_us)
-        measured = await self._measure(workloads.adds_one_at_a_time, writer, self._payloads, entries)
-        await writer.close()
+        limits = self._limits_us()
+        measured = self._measure(ADDS_ONE_AT_A_TIME, entries, {"window": 1}, verb=ADDS)
         assert measured.latency_p50_ms is not None
         p50_us = measured.latency_p50_ms * MICROSECONDS_PER_MILLISECOND
         self._one_add.append({"p50_us": round(p50_us, 1), **limits, "ratio": round(p50_us / sum(limits.values()), 2)})
 
-    async def _new_ledger(self) -> LedgerWriter:
-        replicas = self._series.replicas
-        return await self._client.create_ledger(replicas, replicas, replicas, DigestType.CRC32C)
-
-    async def _measure(self, workload: Callable[..., Awaitable[Worked]], *arguments: Any) -> Measured:
-        watch = Stopwatch(self._cluster.pids)
-        measured = watch.stop(*await workload(*arguments))
-        expected = total_size(measured.entries, self._series.payload_size, self._series.variable)
+    def _measure(self, name: str, entries: int, options: Mapping[str, int], verb: str = "") -> Measured:
+        each = max(1, entries // self.series.clients)
+        measured = self.clients.measure(self.cluster.pids, verb or name, entries=each, **options)
+        expected = self._expected_bytes(name, each) * self.series.clients
         if measured.size != expected:
-            raise BenchFailed(f"{workload.__name__} moved {measured.size} payload bytes, {expected} were expected")
-        self._measured.setdefault(workload.__name__, []).append(measured)
+            raise BenchFailed(f"{name} moved {measured.size} payload bytes, {expected} were expected")
+        self._measured.setdefault(name, []).append(measured)
         return measured
+
+    def _expected_bytes(self, name: str, entries: int) -> int:
+        if name == READS_BESIDE_ADDS:
+            return 2 * total_size(max(1, entries // 2), self.series.lengths)
+        return total_size(entries, self.series.lengths)
 
     def _limits_us(self) -> dict[str, float]:
         """Return the times of the unavoidable parts of one add, microseconds each."""
-        entry_size = self._series.payload_size + ENTRY_OVERHEAD
+        entry_size = self.series.payload_size + ENTRY_OVERHEAD
         return {
-            "fdatasync_p50_us": round(loopback.fdatasync_p50_s(self._cluster.directory) * MICROSECONDS, 1),
+            "fdatasync_p50_us": round(loopback.fdatasync_p50_s(self.cluster.directory) * MICROSECONDS, 1),
             "loopback_round_trip_p50_us": round(loopback.round_trip_p50_s(entry_size) * MICROSECONDS, 1),
         }
 
 
-async def run_series(reactor: Any, series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:
+def run_series(series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:
     """Measure one series on a cluster that runs; return all figures."""
-    async with connected(reactor, cluster.metadata_uri, ClientConfig(protocol=series.protocol)) as client:
-        return await SeriesRun(reactor, series, cluster, client, progress).run()
+    command = load_process.command(cluster.metadata_uri, series.protocol)
+    with LoadClients([command] * series.clients, cluster.directory / "clients") as clients:
+        return SeriesRun(series, cluster, clients, progress).run()
+
+
+def _of_one_add(runs: list[dict[str, float]]) -> dict[str, Any] | None:
+    if not runs:
+        return None
+    ratios = [each["ratio"] for each in runs]
+    return {"best_ratio": min(ratios), "median_ratio": statistics.median(ratios), "runs": runs}

@@ -101,7 +101,7 @@ class SparkBench:
 
 def fill(metadata_uri: str, entries: int, payload_size: int) -> int:
     """Write a closed ledger of ``entries`` entries to one bookie; return its id."""
-    source = payloads(entries, payload_size, variable=False)
+    source = payloads(entries, payload_size)
     plan = LedgerPlan(quorum=Quorum(1, 1, 1))
     with open_blocking_store(metadata_uri) as store, LedgerSequence(store, plan) as sequence:
         for first in range(0, entries, ADDED_AT_ONCE):

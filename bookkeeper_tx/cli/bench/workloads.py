@@ -1,145 +1,130 @@
-"""The workloads of ``bktx bench`` on a ledger, by the public API only.
+"""The workloads of ``bktx bench`` on any number of ledgers, in turns, by the public API only.
 
-Each workload returns (entries, payload bytes, latencies in seconds of some of its operations).
+Each workload returns (entries, payload bytes, latencies of some of its operations).
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle, islice
-from typing import Any, TypeVar
+from itertools import chain, count, cycle, islice, repeat
+from operator import call
+from typing import Any
 
-from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
+from twisted.internet.defer import Deferred, FirstError, gatherResults
 
+from bookkeeper_tx.cli.bench.window import Latencies, windowed
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 
-Result = TypeVar("Result")
-Worked = tuple[int, int, Sequence[float]]
-
-SAMPLE_EVERY = 16
-"""Reading the clock twice for each operation would be a good part of the time measured."""
+Worked = tuple[int, int, Latencies]
 
 RANGE_ENTRIES = 10_000
 """Entries of one range read; the client keeps as many in flight as its configuration says."""
+
+BULK_ENTRIES = 1000
+BULKS_IN_FLIGHT = 8
 
 BATCH_ENTRIES = 100
 BATCHES_IN_FLIGHT = 8
 """Enough to keep client and bookie both busy."""
 
 
-async def adds(writer: LedgerWriter, payloads: Sequence[bytes], count: int, window: int) -> Worked:
-    """Append ``count`` entries, a Deferred each, ``window`` in flight."""
-    latencies_s = await _windowed(map(writer.append, islice(cycle(payloads), count)), window)
-    return count, writer.length, latencies_s
+async def adds(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int, window: int) -> Worked:
+    """Append ``entries`` entries, a Deferred each, ``window`` in flight, to one ledger after the other."""
+    before = _lengths(writers)
+    latencies = await windowed(_appended(writers, payloads, entries), window)
+    return entries, _lengths(writers) - before, latencies
 
 
-async def adds_one_at_a_time(writer: LedgerWriter, payloads: Sequence[bytes], count: int) -> Worked:
-    """Append ``count`` entries, each after the one before is acknowledged."""
-    latencies_s = []
-    for payload in islice(cycle(payloads), count):
-        started = time.perf_counter()
-        await writer.append(payload)
-        latencies_s.append(time.perf_counter() - started)
-    return count, writer.length, latencies_s
+async def bulk_adds(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Worked:
+    """Append by ``append_many``, ``BULK_ENTRIES`` at once to each ledger in turn."""
+    before = _lengths(writers)
+    source = islice(cycle(payloads), entries)
+    bulks = iter(lambda: list(islice(source, BULK_ENTRIES)), [])
+    operations = (writer.append_many(bulk) for writer, bulk in zip(cycle(writers), bulks, strict=False))
+    latencies = await windowed(operations, BULKS_IN_FLIGHT, clock_every=1)
+    return entries, _lengths(writers) - before, latencies
 
 
-async def range_of_single_reads(reader: LedgerReader, count: int) -> Worked:
-    """Read ``count`` entries by pipelined single reads, one Deferred a range."""
-    latencies_s = []
-    size = 0
-    for first in range(0, count, RANGE_ENTRIES):
-        started = time.perf_counter()
-        entries = await reader.read(first, min(count, first + RANGE_ENTRIES) - 1, batch=False)
-        latencies_s.append(time.perf_counter() - started)
-        size += sum(map(len, entries.payloads))
-    return count, size, latencies_s
-
-
-async def single_reads(reader: LedgerReader, count: int, window: int) -> Worked:
-    """Read ``count`` entries, a Deferred each, ``window`` in flight."""
+async def single_reads(readers: Sequence[LedgerReader], entries: int, window: int) -> Worked:
+    """Read ``entries`` entries, a Deferred each, ``window`` in flight, one ledger after the other."""
     size = 0
 
     def took(entry: Any) -> None:
         nonlocal size
         size += len(entry.payload)
 
-    latencies_s = await _windowed(map(reader.read_entry, range(count)), window, took)
-    return count, size, latencies_s
+    latencies = await windowed(_read(readers, entries), window, took)
+    return entries, size, latencies
 
 
-async def batch_reads(reader: LedgerReader, count: int) -> Worked:
-    """Read ``count`` entries by batch requests of ``BATCH_ENTRIES``, some of them in flight; short replies read on."""
+async def range_of_single_reads(readers: Sequence[LedgerReader], entries: int) -> Worked:
+    """Read by pipelined single reads, one Deferred a range, ledger by ledger."""
     size = 0
 
-    async def batch(first: int) -> None:
+    def took(found: Any) -> None:
         nonlocal size
-        end = min(count, first + BATCH_ENTRIES)
+        size += sum(map(len, found.payloads))
+
+    ranges = _pieces(readers, entries, RANGE_ENTRIES)
+    operations = (reader.read(first, end - 1, batch=False) for reader, first, end in ranges)
+    latencies = await windowed(operations, 1, took)
+    return entries, size, latencies
+
+
+async def batch_reads(
+    readers: Sequence[LedgerReader], entries: int, batch: int = BATCH_ENTRIES, window: int = BATCHES_IN_FLIGHT
+) -> Worked:
+    """Read by batch requests of ``batch`` entries, ``window`` in flight; short replies read on."""
+    size = 0
+
+    async def read(reader: LedgerReader, first: int, end: int) -> None:
+        nonlocal size
         while first < end:
-            entries = await reader.read_batch(first, end - first, fallback=False)
-            size += sum(map(len, entries.payloads))
-            first = entries.last_entry_id + 1
+            found = await reader.read_batch(first, end - first, fallback=False)
+            size += sum(map(len, found.payloads))
+            first = found.last_entry_id + 1
 
-    batches = (Deferred.fromCoroutine(batch(first)) for first in range(0, count, BATCH_ENTRIES))
-    latencies_s = await _windowed(batches, BATCHES_IN_FLIGHT)
-    return count, size, latencies_s
+    pieces = _pieces(readers, entries, batch)
+    latencies = await windowed((Deferred.fromCoroutine(read(*piece)) for piece in pieces), window, clock_every=1)
+    return entries, size, latencies
 
 
-async def _windowed(
-    operations: Iterator[Deferred[Result]], window: int, took: Callable[[Result], None] | None = None
-) -> list[float]:
-    """Keep ``window`` of ``operations`` in flight until all have succeeded, or raise the first error.
+async def reads_beside_adds(
+    readers: Sequence[LedgerReader],
+    writers: Sequence[LedgerWriter],
+    payloads: Sequence[bytes],
+    entries: int,
+    window: int,
+) -> Worked:
+    """Read half as many entries and append as many at once, each with half of the window; latencies of the reads."""
+    half, share = max(1, entries // 2), max(1, window // 2)
+    reading = Deferred.fromCoroutine(single_reads(readers, half, share))
+    adding = Deferred.fromCoroutine(adds(writers, payloads, half, share))
+    try:
+        (read, size_read, latencies), (added, size_added, _) = await gatherResults([reading, adding], True)
+    except FirstError as error:
+        error.subFailure.raiseException()
+    return read + added, size_read + size_added, latencies
 
-    Taking the next from ``operations`` starts it.  Returns the latencies in seconds of the first ``window`` and of
-    every SAMPLE_EVERY-th after them.  What is done here for each operation counts as its cost, so it is little.
-    """
-    done: Deferred[None] = Deferred()
-    latencies_s: list[float] = []
-    started_count = 0
-    missing = window
 
-    def ended(result: Any) -> None:
-        nonlocal started_count
-        if result.__class__ is Failure:
-            fail(result)
-        elif took is not None:
-            took(result)
-        started_count += 1
-        if started_count % SAMPLE_EVERY:
-            deferred = next(operations, None)
-            if deferred is not None:
-                deferred.addBoth(ended)  # half the price of addCallbacks
-                return
-        elif start_sampled():
-            return
-        end_one()
+def _lengths(writers: Sequence[LedgerWriter]) -> int:
+    return sum(writer.length for writer in writers)
 
-    def start_sampled() -> bool:
-        started = time.perf_counter()
-        deferred = next(operations, None)
-        if deferred is None:
-            return False
-        deferred.addCallback(sample, started).addBoth(ended)
-        return True
 
-    def sample(result: Result, started: float) -> Result:
-        latencies_s.append(time.perf_counter() - started)
-        return result
+def _appended(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Iterator[Deferred[int]]:
+    appends: Iterator[Callable[[bytes], Deferred[int]]] = cycle([writer.append for writer in writers])
+    return map(call, appends, islice(cycle(payloads), entries))
 
-    def end_one() -> None:
-        nonlocal missing
-        missing -= 1
-        if not missing and not done.called:
-            done.callback(None)
 
-    def fail(failure: Failure) -> None:
-        nonlocal operations
-        operations = iter(())
-        if not done.called:
-            done.errback(failure)
+def _read(readers: Sequence[LedgerReader], entries: int) -> Iterator[Deferred[Any]]:
+    """Read entry 0 of every ledger, then entry 1, and so on: no line of ours runs for one of them."""
+    ids = chain.from_iterable(map(repeat, count(), repeat(len(readers))))
+    return map(call, cycle([reader.read_entry for reader in readers]), islice(ids, entries))
 
-    for _ in range(window):
-        if not start_sampled():
-            end_one()
-    await done
-    return latencies_s
+
+def _pieces(readers: Sequence[LedgerReader], entries: int, size: int) -> Iterator[tuple[LedgerReader, int, int]]:
+    """Yield ``entries`` entries, spread over the ledgers as :func:`adds` has, as (reader, first, end), in turns."""
+    ends = [(entries + len(readers) - 1 - index) // len(readers) for index in range(len(readers))]
+    for first in range(0, max(ends), size):
+        for reader, end in zip(readers, ends, strict=True):
+            if first < end:
+                yield reader, first, min(end, first + size)

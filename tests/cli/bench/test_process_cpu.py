@@ -34,12 +34,17 @@ def test_a_thread_that_ends_meanwhile_is_left_out(proc):
 
 
 def test_usage_has_units_of_bytes(proc):
-    assert process_cpu.usage(7) == process_cpu.Usage(1234, 4096, 20 * 1024, 30 * 1024)
+    assert process_cpu.usage(7) == process_cpu.Usage({(7, 7): 1000, (7, 8): 234}, 4096, 20 * 1024, 30 * 1024)
 
 
 def test_usage_since_subtracts_what_grows(proc):
-    before = process_cpu.Usage(1000, 96, 5, 6)
-    assert process_cpu.usage(7).since(before) == process_cpu.Usage(234, 4000, 20 * 1024, 30 * 1024)
+    before = process_cpu.Usage({(7, 7): 900, (7, 8): 34}, 96, 5, 6)
+    assert process_cpu.usage(7).since(before) == process_cpu.Usage({(7, 7): 100, (7, 8): 200}, 4000, 20480, 30720)
+
+
+def test_a_thread_that_has_ended_takes_nothing_from_the_others(proc):
+    before = process_cpu.Usage({(7, 7): 900, (7, 9): 10**12}, 0, 0, 0)
+    assert process_cpu.usage(7).since(before).cpu_ns == 100 + 234
 
 
 def test_a_process_that_is_gone_is_an_error(proc):
