@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -62,6 +62,7 @@ class JavaBookie:
     :param sync: whether the journal is synced before an add is acknowledged
     :param settings: further keys of ``bk_server.conf``; they win
     :param properties: system properties of its JVM
+    :param jvm_flags: flags of its JVM; the default is small and quick to start, and slow for ever
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class JavaBookie:
         settings: Mapping[str, object] | None = None,
         properties: Mapping[str, object] | None = None,
         heap_mb: int = 256,
+        jvm_flags: Sequence[str] = SMALL_JVM,
     ) -> None:
         if bookie_id is not None and release_number(release) < (4, 12):
             raise ValueError(f"a bookie of {release} cannot be given an id of its own")
@@ -95,6 +97,7 @@ class JavaBookie:
         self.settings = dict(settings or {})
         self.properties = dict(properties or {})
         self.heap_mb = heap_mb
+        self.jvm_flags = jvm_flags
         self._own_id = bookie_id
         self._process: ServerProcess | None = None
 
@@ -197,7 +200,7 @@ class JavaBookie:
     def _java_arguments(self, jars: str) -> list[str]:
         return [
             f"-Xmx{self.heap_mb}m",
-            *SMALL_JVM,
+            *self.jvm_flags,
             *OPENED_PACKAGES,
             *property_flags(self.properties),
             f"-XX:MaxDirectMemorySize={self.heap_mb}m",

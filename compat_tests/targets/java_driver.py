@@ -1,4 +1,4 @@
-"""Compile the Java program that drives the Java client, once for each release: their interfaces differ."""
+"""Compile the Java programs that drive the Java client, once for each release: their interfaces differ."""
 
 from __future__ import annotations
 
@@ -24,35 +24,39 @@ class CompileFailed(Exception):
     """Our Java source does not compile against a release; the text is what the compiler said."""
 
 
-def sources() -> list[Path]:
-    """The driver's source files."""
-    return sorted(SOURCES.rglob("*.java"))
+def source_files(folder: Path = SOURCES) -> list[Path]:
+    """The source files of a program, the driver's by default."""
+    return sorted(folder.rglob("*.java"))
 
 
-def source_hash() -> str:
+def source_hash(sources: list[Path]) -> str:
     """A short hash of names and texts, so that an edited source is compiled again."""
     digest = hashlib.sha256()
-    for path in sources():
+    for path in sources:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 @cache
-def driver_class_path(release: str) -> tuple[Path, ...]:
-    """The class path of the driver for ``release``: its compiled classes and the release's jars."""
+def driver_class_path(release: str, sources: Path = SOURCES) -> tuple[Path, ...]:
+    """The class path of the driver, or of the program in the folder ``sources``, for ``release``.
+
+    These are its compiled classes and the release's jars.
+    """
     jars = class_path(release)
+    files = source_files(sources)
     with exclusive("driver") as folder:
-        classes = folder / f"{release}-{source_hash()}"
+        classes = folder / f"{release}-{source_hash(files)}"
         if not classes.is_dir():
-            _compile(jars, classes)
+            _compile(files, jars, classes)
     return (classes, *jars)
 
 
-def _compile(jars: tuple[Path, ...], classes: Path) -> None:
+def _compile(sources: list[Path], jars: tuple[Path, ...], classes: Path) -> None:
     unfinished = classes.parent / (classes.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     command = find_jvm().command("-jar", ecj(), *_LANGUAGE, "-nowarn", "-proc:none", heap_mb=256)
-    command += ["-cp", ":".join(map(str, jars)), "-d", str(unfinished), *map(str, sources())]
+    command += ["-cp", ":".join(map(str, jars)), "-d", str(unfinished), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode != 0:
         raise CompileFailed(f"{' '.join(command[-2:])}:\n{done.stdout}{done.stderr}")

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import grimp
@@ -57,12 +58,9 @@ def picture(root: Path) -> str:
     lines = {room: _wrapped(inner(root, room)) for room in graph}
     widths = {room: _width(room, lines[room]) for room in graph}
     layout = lay_out(graph, widths, GAP)
-    left = min(
-        layout.centres[spot] - widths[spot.name] / 2 for row in layout.layers for spot in row if not spot.passing
-    )
-    right = max(
-        layout.centres[spot] + widths[spot.name] / 2 for row in layout.layers for spot in row if not spot.passing
-    )
+    spots = [(layout.centres[spot], 0 if spot.passing else widths[spot.name] / 2) for spot in chain(*layout.layers)]
+    left = min(centre - half for centre, half in spots)
+    right = max(centre + half for centre, half in spots)
     heights = [max(_height(lines[spot.name]) for spot in row if not spot.passing) for row in layout.layers]
     tops = _tops(heights)
     x_of = {spot: round(centre - left + MARGIN, 1) for spot, centre in layout.centres.items()}

@@ -29,6 +29,7 @@ DISTRIBUTIONS: Final[dict[str, tuple[str, ...]]] = {**{each: (each,) for each in
 """Value of --sizes → the sizes of each series of a payload size."""
 
 BENCHES: Final[dict[str, tuple[str, str]]] = {
+    "compare": ("compare", "Measure Java's client and bookie beside ours, as ratios."),
     "spark": ("spark", "Measure Spark: reads, export, the sink, planning."),
 }
 """Bench → the module of this room that it lives in, and its one line of help."""
