@@ -19,7 +19,7 @@ def measured(*options):
 
 
 def test_json_has_every_figure_of_every_run():
-    report = measured("--entries", str(ENTRIES), "--runs", "2", "--size", "100")
+    report = measured("--entries", str(ENTRIES), "--runs", "2", "--size", "100", "--ledgers", "5")
     assert report["machine"]["cores"] >= 1
     assert [series["payload_size"] for series in report["series"]] == [100]
     for series in report["series"]:
@@ -45,13 +45,15 @@ def test_json_has_every_figure_of_every_run():
     [
         ("--clients", "2", "--protocol", "v2"),
         ("--clients", "2", "--protocol", "v3", "--sizes", "mixed"),
-        ("--ensemble", "3"),
+        ("--ensemble", "3", "--restarts"),
         ("--ensemble", "3", "--write-quorum", "2"),
     ],
 )
 def test_any_shape_of_load_can_be_measured(shape):
     options = ("--entries", "1000", "--runs", "1", "--size", "100", "--ledgers", "2", "--window", "50")
     (series,) = measured(*options, *shape)["series"]
+    assert ("restarts" in series) == ("--restarts" in shape)
+    assert all(seconds > 0 for seconds in series.get("restarts", {}).values())
     striped = "--write-quorum" in shape
     found = {each["workload"]: each["runs"][0]["entries"] for each in series["workloads"]}
     assert found == {
@@ -64,7 +66,7 @@ def test_any_shape_of_load_can_be_measured(shape):
 
 def test_a_given_cluster_is_measured_and_left_running(tmp_path):
     with LocalCluster(tmp_path, 1) as cluster:
-        options = ("--entries", "1000", "--runs", "1", "--size", "100", "--sizes", "equal")
+        options = ("--entries", "1000", "--runs", "1", "--size", "100", "--sizes", "equal", "--ledgers", "1")
         given = ("--metadata", cluster.metadata_uri, "--bookie-pid", str(cluster.bookies[0].pid))
         done = bktx("bench", *options, *given, timeout_s=100)
         assert done.returncode == 0, done.stderr.decode()
@@ -79,6 +81,7 @@ def test_a_given_cluster_is_measured_and_left_running(tmp_path):
     [
         (("--metadata", "sqlite:////tmp/x", "--directory", "y"), b"--directory"),
         (("--bookie-pid", "1"), b"--metadata"),
+        (("--metadata", "sqlite:////tmp/x", "--restarts"), b"--restarts"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(arguments, said):

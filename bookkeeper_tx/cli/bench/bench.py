@@ -13,6 +13,7 @@ from rich.console import Console
 from bookkeeper_tx.cli.bench import report as bench_report
 from bookkeeper_tx.cli.bench.cluster import BenchCluster, given_cluster, own_cluster
 from bookkeeper_tx.cli.bench.payloads import EQUAL, PAYLOAD_BYTES_MAX, SIZES, VARIABLE
+from bookkeeper_tx.cli.bench.restarts import measure_restarts
 from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_series
 from bookkeeper_tx.cli.run import everything_stopped_on_signals
 from bookkeeper_tx.config import WireProtocol
@@ -123,6 +124,11 @@ class Benches(click.Group):
     show_default=True,
     help="The dialect of adds and reads.",
 )
+@click.option(
+    "--restarts",
+    is_flag=True,
+    help="After the runs measure a start after SIGKILL, and a stop at SIGTERM, of our bookies.",
+)
 @click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")
 @click.pass_context
@@ -133,6 +139,7 @@ def bench(
     bookie_pids: tuple[int, ...],
     directory: Path | None,
     as_json: bool,
+    restarts: bool,
     **load: Any,
 ) -> None:
     """Measure adds, reads of ranges, single reads and batch reads; every entry's CRC32C is verified.
@@ -153,14 +160,14 @@ def bench(
         _refuse_options_before(context, context.invoked_subcommand)
         return
     plan = planned(**load)
-    _refuse_contradictions(metadata_uri, bookie_pids, directory)
+    _refuse_contradictions(metadata_uri, bookie_pids, directory, restarts)
     progress = Console(stderr=True, highlight=False)
     with (
         everything_stopped_on_signals(),
         tempfile.TemporaryDirectory(prefix="bktx-bench-", ignore_cleanup_errors=True) as temporary,
     ):
         clusters = _clusters(plan, metadata_uri, bookie_pids, directory or Path(temporary))
-        report = _measure(plan, clusters, progress)
+        report = _measure(plan, clusters, restarts, progress)
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
@@ -219,9 +226,13 @@ def _refuse_options_before(context: click.Context, name: str) -> None:
             raise click.UsageError(f"{parameter.opts[0]} stands before {name!r}: its options come behind it")
 
 
-def _refuse_contradictions(metadata_uri: str | None, bookie_pids: tuple[int, ...], directory: Path | None) -> None:
+def _refuse_contradictions(
+    metadata_uri: str | None, bookie_pids: tuple[int, ...], directory: Path | None, restarts: bool
+) -> None:
     if metadata_uri is not None and directory is not None:
         raise click.UsageError("--directory is for our own bookies: leave out --metadata, or --directory")
+    if metadata_uri is not None and restarts:
+        raise click.UsageError("--restarts is for our own bookies: leave out --metadata, or --restarts")
     if bookie_pids and metadata_uri is None:
         raise click.UsageError("--bookie-pid is for a cluster given with --metadata: our own bookies are known")
     if directory is not None and directory.exists() and any(directory.iterdir()):
@@ -246,9 +257,12 @@ def _clusters(
     ]
 
 
-def _measure(plan: list[Series], clusters: list[BenchCluster], progress: Console) -> dict[str, Any]:
+def _measure(plan: list[Series], clusters: list[BenchCluster], restarts: bool, progress: Console) -> dict[str, Any]:
     results = []
     for series, cluster in zip(plan, clusters, strict=True):
         with cluster:
             results.append(run_series(series, cluster, progress))
+            if restarts and cluster.local is not None:
+                progress.print(f"{series.title}: restarts")
+                results[-1]["restarts"] = measure_restarts(series, cluster.local)
     return {"machine": bench_report.machine(), "series": results}

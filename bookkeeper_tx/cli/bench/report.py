@@ -69,6 +69,11 @@ def _notes(series: dict[str, Any]) -> str:
         f"client: {memory:,.0f} MiB of memory at most; of its µs, {series['loop_cpu_us_per_entry']:.2f} are the loop"
         " that makes the load, where each operation has a Deferred"
     )
+    if restarts := series.get("restarts"):
+        lines.append(
+            f"bookies: serve {restarts['start_after_sigkill_s']:.1f} s after a start that follows SIGKILL,"
+            f" and end {restarts['stop_at_sigterm_s']:.1f} s after SIGTERM"
+        )
     others = max(run["other_cores"] for run in runs)
     if others > NOISY_CORES:
         lines.append(f"[yellow]other processes kept up to {others:.1f} cores busy: trust the µs, not the rates[/]")

@@ -3,9 +3,10 @@
 import statistics
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict, define, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 from rich.console import Console
 
 from bookkeeper_tx.cli.bench import load_process, loopback
@@ -35,6 +36,7 @@ ONE_AT_A_TIME_ENTRIES = 2000
 ONE_AT_A_TIME_SHARE = 10
 """One add at a time takes long: a tenth of the entries, and no more than the number above."""
 WARM_UP_ENTRIES = 2000
+WARM_UP_LEDGERS = 100
 MICROSECONDS = 1e6
 MICROSECONDS_PER_MILLISECOND = 1e3
 
@@ -75,6 +77,16 @@ class Series:
             f"Qa={self.ack_quorum}, {self.protocol.upper()}"
         )
 
+    @property
+    def quorums(self) -> dict[str, int]:
+        """How ledgers are created."""
+        return {"ensemble": self.ensemble, "write_quorum": self.write_quorum, "ack_quorum": self.ack_quorum}
+
+    @property
+    def entries_of_each(self) -> int:
+        """Entries of a run, of one client."""
+        return max(1, self.entries // self.clients)
+
     @cached_property
     def lengths(self) -> list[int]:
         """The lengths of the payloads, which each client repeats."""
@@ -106,15 +118,21 @@ class SeriesRun:
     _one_add: list[dict[str, float]] = field(factory=list, init=False)
     _bookie: list[dict[str, int]] = field(factory=list, init=False)
 
+    @property
+    def _warming_up(self) -> Series:
+        series = self.series
+        entries, ledgers = min(WARM_UP_ENTRIES, series.entries), min(WARM_UP_LEDGERS, series.ledgers)
+        return evolve(series, entries=entries, ledgers=ledgers)
+
     def run(self) -> dict[str, Any]:
         """Warm up, then do every workload as often as asked; return all figures."""
         series = self.series
         ready = self.clients.ask("ready", lengths=series.lengths)
-        self._once(min(WARM_UP_ENTRIES, series.entries))
+        self._once(self._warming_up)
         self._measured, self._one_add, self._bookie = {}, [], []
         for number in range(1, series.runs + 1):
             self.progress.print(f"{series.title}: run {number} of {series.runs}")
-            self._once(series.entries)
+            self._once(series)
         return {
             "title": series.title,
             **asdict(series, filter=lambda attribute, _: attribute.name != "workloads"),
@@ -134,22 +152,22 @@ class SeriesRun:
             ],
         }
 
-    def _once(self, entries: int) -> None:
+    def _once(self, series: Series) -> None:
         """Write ledgers and read them; then write others, while the first are read."""
-        chosen = self.series.chosen
+        chosen = series.chosen
         if chosen(ADDS, *READS, READS_BESIDE_ADDS):
-            self._create()
-            self._add(entries)
+            self._create(series)
+            self._add(series)
             if chosen(*READS, READS_BESIDE_ADDS):
                 self.clients.ask("open")
             for name in chosen(*READS):
-                self._measure(name, entries, self._options(name))
+                self._measure(name, series.entries_of_each, self._options(name))
         if chosen(BULK_ADDS, READS_BESIDE_ADDS, ADDS_ONE_AT_A_TIME):
-            self._create()
+            self._create(series)
             for name in chosen(BULK_ADDS, READS_BESIDE_ADDS):
-                self._measure(name, entries, self._options(name))
+                self._measure(name, series.entries_of_each, self._options(name))
             if chosen(ADDS_ONE_AT_A_TIME):
-                self._add_one_at_a_time(min(entries // ONE_AT_A_TIME_SHARE, ONE_AT_A_TIME_ENTRIES))
+                self._add_one_at_a_time(series.entries_of_each)
         self.clients.ask("close")
 
     def _options(self, name: str) -> dict[str, int]:
@@ -157,20 +175,13 @@ class SeriesRun:
             return {"batch": BATCH_ENTRIES, "window": BATCHES_IN_FLIGHT}
         return {"window": self.series.window}
 
-    def _create(self) -> None:
-        series = self.series
-        self.clients.ask(
-            "create",
-            ledgers=series.ledgers,
-            ensemble=series.ensemble,
-            write_quorum=series.write_quorum,
-            ack_quorum=series.ack_quorum,
-        )
+    def _create(self, series: Series) -> None:
+        self.clients.ask("create", ledgers=series.ledgers, **series.quorums)
 
-    def _add(self, entries: int) -> None:
+    def _add(self, series: Series) -> None:
         logs = self.cluster.entry_logs()
         with FlushCounter(self.cluster) as counter:
-            self._measure(ADDS, entries, self._options(ADDS))
+            self._measure(ADDS, series.entries_of_each, self._options(ADDS))
         if self.cluster.pids:
             now = usage(*self.cluster.pids)
             self._bookie.append(
@@ -185,15 +196,15 @@ class SeriesRun:
     def _add_one_at_a_time(self, entries: int) -> None:
         # Measured right before the adds, while the disk is as fast or slow as for them.
         limits = self._limits_us()
-        measured = self._measure(ADDS_ONE_AT_A_TIME, entries, {"window": 1}, verb=ADDS)
+        count = max(1, min(entries // ONE_AT_A_TIME_SHARE, ONE_AT_A_TIME_ENTRIES // self.series.clients))
+        measured = self._measure(ADDS_ONE_AT_A_TIME, count, {"window": 1}, verb=ADDS)
         assert measured.latency_p50_ms is not None
         p50_us = measured.latency_p50_ms * MICROSECONDS_PER_MILLISECOND
         self._one_add.append({"p50_us": round(p50_us, 1), **limits, "ratio": round(p50_us / sum(limits.values()), 2)})
 
     def _measure(self, name: str, entries: int, options: Mapping[str, int], verb: str = "") -> Measured:
-        each = max(1, entries // self.series.clients)
-        measured = self.clients.measure(self.cluster.pids, verb or name, entries=each, **options)
-        expected = self._expected_bytes(name, each) * self.series.clients
+        measured = self.clients.measure(self.cluster.pids, verb or name, entries=entries, **options)
+        expected = self._expected_bytes(name, entries) * self.series.clients
         if measured.size != expected:
             raise BenchFailed(f"{name} moved {measured.size} payload bytes, {expected} were expected")
         self._measured.setdefault(name, []).append(measured)
@@ -215,9 +226,13 @@ class SeriesRun:
 
 def run_series(series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:
     """Measure one series on a cluster that runs; return all figures."""
-    command = load_process.command(cluster.metadata_uri, series.protocol)
-    with LoadClients([command] * series.clients, cluster.directory / "clients") as clients:
+    with load_clients(series, cluster.metadata_uri, cluster.directory / "clients") as clients:
         return SeriesRun(series, cluster, clients, progress).run()
+
+
+def load_clients(series: Series, metadata_uri: str, directory: Path) -> LoadClients:
+    """Return the client processes of a series; they are not started yet."""
+    return LoadClients([load_process.command(metadata_uri, series.protocol)] * series.clients, directory)
 
 
 def _of_one_add(runs: list[dict[str, float]]) -> dict[str, Any] | None:

@@ -43,7 +43,7 @@ def plans(monkeypatch):
     """The series of each measurement that was asked for; none is made."""
     found = []
 
-    def measure(plan, clusters, progress):
+    def measure(plan, clusters, restarts, progress):
         found.append(plan)
         return report()
 
@@ -135,6 +135,12 @@ def test_without_adds_one_at_a_time_there_is_no_line_about_them():
     text = shown(report(one_add=None, bookie_after_adds=[]))
     assert "one add at a time" not in text
     assert "bookie:" not in text
+
+
+def test_restarts_have_a_line_if_they_were_measured():
+    assert "SIGKILL" not in shown(report())
+    text = shown(report(restarts={"start_after_sigkill_s": 1.25, "stop_at_sigterm_s": 2.5}))
+    assert "serve 1.2 s after a start that follows SIGKILL, and end 2.5 s after SIGTERM" in text
 
 
 def test_a_busy_machine_is_said():

@@ -77,6 +77,11 @@ def test_clients_share_the_entries_and_each_has_the_ledgers(run, clients):
     assert ("batch_reads", {"entries": 2500, "batch": 100, "window": 8}) in clients.asked
 
 
+def test_few_ledgers_warm_up(run, clients):
+    run(evolve(SERIES, ledgers=3000))
+    assert [values["ledgers"] for verb, values in clients.asked if verb == "create"] == [100, 100, 3000, 3000]
+
+
 @pytest.mark.parametrize(
     ("workload", "verbs"),
     [
