@@ -48,12 +48,6 @@ async def windowed(
         nonlocal ended_count, now, slowest
         if result.__class__ is Failure:
             fail(result)
-        ended_count += 1
-        if not ended_count % every:
-            now = clock()
-            sampled.append(now - started)
-        if now - started > slowest:
-            slowest = now - started
         try:
             if took is not None and result.__class__ is not Failure:
                 took(result)
@@ -61,6 +55,14 @@ async def windowed(
         except Exception:
             fail(Failure())  # type: ignore[no-untyped-call]
             return
+        ended_count += 1
+        if not ended_count % every:
+            now = clock()
+            sampled.append(now - started)
+        elif deferred is None:
+            now = clock()  # there may be no 16 more
+        if now - started > slowest:
+            slowest = now - started
         if deferred is None:
             end_one()
         else:

@@ -51,7 +51,7 @@ def test_one_begins_where_one_ends(result_of):
 
 
 def test_the_slowest_of_all_is_seen_though_few_are_sampled(clock, result_of):
-    operations = Operations(window.CLOCK_EVERY * 4)
+    operations = Operations(window.CLOCK_EVERY * 4 + 3)
     done = run(operations, 20)
     clock[0] = 101.0
     for deferred in operations.begun:
