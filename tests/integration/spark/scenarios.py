@@ -80,7 +80,7 @@ def formats_are_registered(spark: Any, site: Site, directory: Path) -> None:
     guarded = load(spark, site, ledger=site.guarded, passwordFile=site.password_file)
     assert [bytes(row.payload) for row in guarded.orderBy("entry_id").collect()] == payloads(GUARDED_COUNT)
     for name in TABLES:
-        ids = {"ledger": site.guarded} if name == "entries" else {"ids": "0-"} if name == "orphans" else {}
+        ids = {"ledger": site.whole} if name == "entries" else {"ids": "0-"} if name == "orphans" else {}
         where = {"path": str(directory)} if name == "entrylog" else {"metadataServiceUri": site.uri}
         options = {**ids, **where}
         long = spark.read.format(f"bookkeeper-{name}").options(**options).load()
