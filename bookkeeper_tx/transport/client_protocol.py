@@ -25,10 +25,13 @@ from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
 from bookkeeper_tx.transport.eager_send import send
-from bookkeeper_tx.transport.keep_alive import keep_alive
+from bookkeeper_tx.transport.keepalive import KeepAlive
 from bookkeeper_tx.transport.progress import Progress
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
+
+KEEP_ALIVE = KeepAlive(idle_s=60, interval_s=15, count=4)
+"""Routers that translate addresses forget a connection after a few minutes of silence."""
 
 SWEEP_INTERVAL_S = 0.5
 """How often overdue requests are looked for.  A look that is later than as much again means that the program did not
@@ -90,7 +93,7 @@ class ClientProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
-        keep_alive(self.transport)
+        KEEP_ALIVE.switch_on(self.transport)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""Keep-alive of TCP: a client that vanishes without a word is noticed, and its connection ends."""
+"""Keep-alive of TCP: a peer that vanishes without a word is noticed, and its connection ends."""
 
 import socket
 from typing import Any
@@ -8,7 +8,7 @@ from attrs import frozen
 
 @frozen
 class KeepAlive:
-    """When the system asks a silent client whether it is there."""
+    """When the system asks a silent peer whether it is there."""
 
     idle_s: int
     """Seconds of silence before it asks."""
