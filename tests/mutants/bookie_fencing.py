@@ -235,7 +235,7 @@ def the_last_copy_of_an_entry_stays() -> None:
         else:
             at = bisect_right(self.firsts, run.first_entry_id)
             self.firsts.insert(at, run.first_entry_id)
-            self.runs.insert(at, run)
+            self.held.insert(at, run)
 
 
 @defect("ADD", "STATE")
