@@ -1,6 +1,7 @@
 """Clients that ask for much and take nothing: the bookie stays small, and serves the others."""
 
 import re
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,8 +11,9 @@ from urllib.request import urlopen
 import pytest
 
 from bookkeeper_tx.cli.bench.process_cpu import usage
-from bookkeeper_tx.entry.digest import master_key
+from bookkeeper_tx.entry.digest import EntryDigest, master_key
 from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support import raw_requests
 from tests.integration.support.adding_channel import AddingChannel
@@ -20,6 +22,7 @@ MIB = 1024 * 1024
 LEDGER = 1
 PAYLOAD = bytes(1_000_000)
 KEY = master_key(b"")
+DIGEST = EntryDigest(DigestType.CRC32C, b"")
 BATCH_LIMITS = bytes(8) + bytes(4) + (5 * MIB).to_bytes(8, "big")
 """Request id, count and size: as many entries as fit 5 MiB."""
 
@@ -162,3 +165,37 @@ def test_the_budgets_are_among_the_metrics(tmp_path: Path) -> None:
         assert "bookie_connections 1.0" in metrics
         assert "bookie_connections_max 33.0" in metrics
         assert 'bookie_memory_bytes{budget="reads"} 0.0' in metrics
+
+
+def leave_no_descriptors(pid: int) -> tuple[int, int]:
+    """Let a process open nothing more; returns the limits that it had."""
+    taken = {int(each.name) for each in Path(f"/proc/{pid}/fd").iterdir()}
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    lowest_free = next(number for number in range(len(taken) + 1) if number not in taken)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+    return limits
+
+
+def test_a_bookie_without_descriptors_goes_on_and_is_as_before_when_it_has_some(tmp_path: Path) -> None:
+    settings = {"journalMaxSizeMB": 1, "flushInterval": 100}
+    with LocalCluster(tmp_path, 1, settings=settings) as cluster:
+        (bookie,) = cluster.bookies
+        pid = bookie.pid
+        assert pid is not None
+        entries = [DIGEST.seal(LEDGER, number, -1, 100_000, bytes(100_000)) for number in range(60)]
+        with AddingChannel("127.0.0.1", bookie.port, raw_requests.PATIENT) as channel:
+            channel.add_entries(LEDGER, 0, entries[:1], KEY)
+            limits = leave_no_descriptors(pid)
+            for number in range(1, 30):
+                channel.add_entries(LEDGER, number, entries[number : number + 1], KEY)
+            while "flush of the ledger storage failed" not in bookie.log:
+                assert channel.read_entry(LEDGER, 29) == entries[29]
+            assert "the journal goes on in a file that is full" in bookie.log
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+            for number in range(30, 60):
+                channel.add_entries(LEDGER, number, entries[number : number + 1], KEY)
+        assert len(list(bookie.directory.rglob("*.txn"))) > 2
+        cluster.kill(0)
+        cluster.restart(0)
+        with AddingChannel("127.0.0.1", bookie.port, raw_requests.PATIENT) as channel:
+            assert list(channel.read_range(LEDGER, 0, 59)) == entries
