@@ -6,11 +6,15 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from twisted.internet.error import CannotListenError
+from twisted.protocols.policies import WrappingFactory
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
+
+CONNECTIONS_MAX = 16
+"""Connections at once."""
 
 REQUEST_TIMEOUT_S = 30
 """How long a connection may be idle."""
@@ -39,6 +43,15 @@ class BodilessRequest(Request):
     def handleContentChunk(self, data: bytes) -> None: ...
 
 
+class FewConnections(WrappingFactory):
+    """Closes connections at once while there are many: the descriptors of a bookie are for its clients and files."""
+
+    noisy = False
+
+    def buildProtocol(self, addr: Any) -> Any:
+        return super().buildProtocol(addr) if len(self.protocols) < CONNECTIONS_MAX else None
+
+
 def site(registry: CollectorRegistry) -> Site:
     """Return the site that answers the requests."""
     root = Resource()  # type: ignore[no-untyped-call]
@@ -48,8 +61,9 @@ def site(registry: CollectorRegistry) -> Site:
 
 def listen(reactor: Any, config: BookieConfig, registry: CollectorRegistry) -> Any:
     """Listen at the address of ``config`` and return the port; raises RefusedToStart if that is not possible."""
+    factory = FewConnections(site(registry))  # type: ignore[no-untyped-call]
     try:
-        return reactor.listenTCP(config.http_server_port, site(registry), interface=config.http_server_host)
+        return reactor.listenTCP(config.http_server_port, factory, interface=config.http_server_host)
     except CannotListenError as error:
         where = f"{config.http_server_host}:{config.http_server_port}"
         raise RefusedToStart(

@@ -59,6 +59,20 @@ def test_a_body_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         protocol.connectionLost(Failure(ConnectionDone()))
 
 
+def test_connections_have_a_maximum() -> None:
+    factory = http_admin.FewConnections(http_admin.site(Metrics(lambda: 0.0).registry))
+    address = IPv4Address("TCP", "127.0.0.1", 1)
+    clients: list[Any] = []
+    for _ in range(http_admin.CONNECTIONS_MAX):
+        clients.append(factory.buildProtocol(address))
+        clients[-1].makeConnection(StringTransport())
+    assert factory.buildProtocol(address) is None
+    clients[0].connectionLost(Failure(ConnectionDone()))
+    assert factory.buildProtocol(address) is not None
+    for client in clients[1:]:
+        client.connectionLost(Failure(ConnectionDone()))
+
+
 def test_it_listens_where_it_is_told_and_on_this_machine_only_by_default() -> None:
     reactor = MemoryReactor()
     registry = Metrics(lambda: 0.0).registry
