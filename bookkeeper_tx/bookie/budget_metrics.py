@@ -1,4 +1,4 @@
-"""Metrics of what clients take of a bookie, and may take (docs/guides/bookie.md, metrics)."""
+"""Metrics of the budgets that the clients of a bookie share (docs/guides/bookie.md, metrics)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias

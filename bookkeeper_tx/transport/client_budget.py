@@ -1,4 +1,4 @@
-"""What the clients of a bookie may take together: connections, memory of frames and replies, and time.
+"""The budgets that all clients of a bookie share: connections, memory of frames and replies, and time.
 
 **Connections** have a maximum, in total and by address; more are closed at once.  **Frames** that are not complete yet
 may have so many bytes together; a client whose long frame has no room is not read from until others are complete.
@@ -81,7 +81,7 @@ class ClientLimits:
 
 
 class ClientAccount:
-    """What one client takes."""
+    """The share of one client."""
 
     __slots__ = (
         "_budget",
@@ -124,7 +124,7 @@ class ClientAccount:
             self._budget.limits.keepalive.switch_on(transport)
 
     def ask_for(self, size: int) -> None:
-        """Ask so many bytes of the socket at once; the transport has one size for this and for what may be unsent."""
+        """Ask so many bytes of the socket at once; the transport has one size for this and for unsent replies."""
         self.receive_size = size
         if self.transport is not None:
             self.transport.bufferSize = size

@@ -107,7 +107,7 @@ class SecuredProtocol(Protocol):
         self._send_held()
 
     def _handshake_lost(self, reason: Failure) -> None:
-        """End what is left of the handshake of a lost client."""
+        """End the handshake of a lost client."""
         if self._start_tls_failed and not self.peer.secure:
             assert reason.value is not None
             self.log.info("no TLS with {peer}: {why}", peer=self.peer.address, why=reason_of(reason.value))

@@ -283,7 +283,7 @@ class SlowClient(Client):
         self.next.append(end)
 
     def take_replies(self) -> None:
-        """Serve what was to be served next."""
+        """Serve the requests that were to be served next."""
         while self.next:
             self.next.pop(0)()
 

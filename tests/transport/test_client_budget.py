@@ -1,4 +1,4 @@
-"""bookkeeper_tx.transport.client_budget: what clients take together has a bound, and none is kept from it for ever."""
+"""bookkeeper_tx.transport.client_budget: clients have a bound together, and none waits for ever."""
 
 from typing import Any
 
@@ -213,7 +213,7 @@ def test_of_clients_that_are_gone_nothing_is_counted_and_no_call_is_left() -> No
 
 
 class AnyFrames(RuleBasedStateMachine):
-    """Whatever frames come and go: their bytes are counted, within the bound, and who waits has a reason."""
+    """Whatever frames come and go: their bytes are counted, within the bound, and a client that waits has a reason."""
 
     SIZES = (0, LONG, 3 * LONG, 9 * LONG)
 

@@ -7,7 +7,7 @@ from bookkeeper_tx.transport.keepalive import KeepAlive
 
 
 class Transport:
-    """Remembers what it was asked for."""
+    """Remembers the settings."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

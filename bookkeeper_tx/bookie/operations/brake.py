@@ -2,10 +2,10 @@
 
 Only these requests are held back: adds while the journal's queue or the write cache is full, fences and explicit last
 adds confirmed while the journal's queue is full.  All other requests of a client are served meanwhile, also those that
-came after a held one: replies may come in any order (docs/protocol/framing.md), and what is held is not acknowledged.
-Requests of one brake and one client stay in their order.
+came after a held one: replies may come in any order (docs/protocol/framing.md), and held requests are not
+acknowledged.  Requests of one brake and one client stay in their order.
 
-Whatever is held is served when the load is lower.  It can only get lower when a group of the journal is done, when the
+Held requests are served when the load is lower.  It can only get lower when a group of the journal is done, when the
 write cache has drained, or when flushes begin to fail or succeed again; so :meth:`Brake.look_again` is called then.
 """
 
@@ -36,7 +36,7 @@ class Journal(Protocol):
 
 
 class Load:
-    """How much waits for the disks; ``queued_bytes_max`` is the bound on what waits for the journal."""
+    """How much waits for the disks; ``queued_bytes_max`` is the bound on the requests that wait for the journal."""
 
     def __init__(self, journal: Journal, queued_bytes_max: int, storage_full: Callable[[], bool]) -> None:
         self._journal = journal
@@ -118,7 +118,7 @@ class Brake:
             connection.stop_reading()
 
     def look_again(self) -> None:
-        """Serve what is held if the load is low enough; called whenever it may have become lower."""
+        """Serve the held requests if the load is low enough; called whenever it may have become lower."""
         if self._braking and not self._overloaded(True):
             self._braking = False
             log.debug("serving all requests again")

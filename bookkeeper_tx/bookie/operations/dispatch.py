@@ -1,4 +1,4 @@
-"""From a request to the operation that serves it, and the brakes on what waits for the disks."""
+"""From a request to the operation that serves it, and the brakes on requests that wait for the disks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -117,7 +117,7 @@ class Dispatch:
             raise
 
     def memory(self) -> dict[str, tuple[int, int]]:
-        """Return the bytes of requests that wait, and how many may, by what they wait for."""
+        """Return the bytes of requests that wait, and how many may, by kind."""
         load, adds, others, reads = self._load, self._brake, self._journal_brake, self._runs
         return {
             "queued": (load.queued_bytes, load.queued_bytes_max),
@@ -127,7 +127,7 @@ class Dispatch:
         }
 
     def look_again(self) -> None:
-        """Serve what is held back if storage and journal have room again; called when either may have."""
+        """Serve the held requests if storage and journal have room again; called when either may have."""
         self._journal_brake.look_again()
         self._brake.look_again()
 

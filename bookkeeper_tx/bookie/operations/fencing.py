@@ -98,11 +98,11 @@ class Fencing:
             try:
                 self._answer(connection, partial(then, status))
             except Exception:
-                log.failure("a client was not told of a fence")
+                log.failure("a client got no answer about a fence")
 
     def _answer(self, connection: Connection, then: Callable[[], None]) -> None:
         self._counts[connection] -= 1
-        # When the client takes its replies: what it reads may be thousands of times as large as the requests.
+        # When the client takes its replies: they may be thousands of times as large as the requests.
         connection.serve_next(Continuation(then))
         if self._counts[connection] == FENCES_PER_CONNECTION_MAX - 1:
             connection.resume()

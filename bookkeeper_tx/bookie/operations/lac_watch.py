@@ -82,7 +82,7 @@ class LacWatch:
     def advanced(self, ledger: Ledger) -> None:
         """End the waits for a last add confirmed that this ledger has passed.
 
-        The others cost nothing: whoever adds would pay for all who wait.
+        The others cost nothing: the writer would pay for all readers that wait.
         """
         waits = self.ledgers[ledger.ledger_id]
         passed = bisect_left(waits, (ledger.last_add_confirmed,), key=_key)
@@ -134,5 +134,5 @@ class LacWatch:
 
 
 def _go_on(wait: _Wait, updated_at_ms: int | None) -> None:
-    # When the client takes its replies: what its polls bring may be thousands of times their own size.
+    # When the client takes its replies: they may be thousands of times as large as its polls.
     wait.connection.serve_next(Continuation(partial(wait.then, updated_at_ms)))

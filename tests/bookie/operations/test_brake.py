@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.brake: what is held is bounded, keeps its order, and is served in the end."""
+"""bookkeeper_tx.bookie.operations.brake: held requests are bounded, keep their order, and are served in the end."""
 
 from collections.abc import Callable
 from functools import partial

@@ -94,7 +94,7 @@ def test_reads_of_the_index_are_cut_into_jobs_and_end_when_the_client_goes(monke
     bench = Bench(run_of(100_000, 41), worker=worker)
     bench.storage.store(run_of(0, 41), run_of(1024, 41), run_of(5000, 41), run_of(90_000, 41), cold=True)
     bench.ask()
-    for _ in range(5):  # two pages at once, and nothing of those between; then what is only in memory; one to encode
+    for _ in range(5):  # two pages at once, none of those between; then those after the index; one to encode
         assert bench.answer() is None
         worker.step()
     assert bench.answer() == [0, 1024, 5000, 90_000, 100_000]

@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.stored_runs: what waits for the disk and for slow clients is bounded."""
+"""bookkeeper_tx.bookie.operations.stored_runs: reads that wait for the disk and for slow clients are bounded."""
 
 from collections.abc import Sequence
 from typing import Any
