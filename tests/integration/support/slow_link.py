@@ -11,8 +11,9 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from tests.integration.support.our_client import wait_for
 
-QUEUE_SIZE_MAX = 128 * 1024
-"""Bytes of one direction that wait on the link; more stay where they come from, as with a router."""
+QUEUE_SIZE_MAX = 1024 * 1024
+"""Bytes of one direction that wait on the link; more stay where they come from, as with a router.  With fewer, the link
+would stand still whenever this process is busy with something else."""
 
 PART_SIZE = 16 * 1024
 _LENGTH_SIZE = 4
