@@ -95,12 +95,14 @@ def test_an_iteration_is_given_what_comes(bookies: LocalCluster, near: OurClient
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("many", [False, True])
 def test_appends_go_on_though_the_link_takes_longer_than_the_time_out(
-    bookies: LocalCluster, near: OurClient, link: SlowLink
+    bookies: LocalCluster, near: OurClient, link: SlowLink, many: bool
 ) -> None:
     with far(bookies, link, add_timeout_s=TIMEOUT_S) as client:
         writer = client.create_ledger()
-        assert append(writer, PAYLOADS) == list(range(ENTRIES))
+        ids = wait_for(writer.append_many, PAYLOADS) if many else append(writer, PAYLOADS)
+        assert list(ids) == list(range(ENTRIES))
         wait_for(writer.close)
     assert read(near.open_ledger(writer.ledger_id), 0, ENTRIES - 1, batch=True) == PAYLOADS
 
