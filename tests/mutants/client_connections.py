@@ -132,7 +132,7 @@ def a_challenge_can_be_taken_back() -> None:
 
     @instead_of(ClientHandshake, "_take_token")
     def take(original: Any, self: Any, plugin_name: str, token: bytes) -> None:
-        self._told = False
+        self._bookie_sent_token = False
         original(self, plugin_name, token)
 
 
