@@ -15,6 +15,7 @@ class Ledger:
         "indexed",
         "last_add_confirmed",
         "last_entry_id",
+        "last_flushed_id",
         "last_indexed_id",
         "ledger_id",
         "master_key",
@@ -37,6 +38,8 @@ class Ledger:
         """Whether it has an index file."""
         self.last_indexed_id = NO_ENTRY
         """The highest id that has a location in that file; later entries are in memory or not here."""
+        self.last_flushed_id = NO_ENTRY
+        """The highest id that this process may have put into an entry log."""
         self.next_read_id = NO_ENTRY
         """The entry that a sequential reader asks for next."""
         self.read_ahead_bytes = 0

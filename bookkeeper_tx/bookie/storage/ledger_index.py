@@ -236,15 +236,15 @@ class LedgerIndexes:
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
-                size = file.size()
+                for number in range(max(file.size() - spec.HEADER_SIZE - 1, 0) // spec.PAGE_SIZE, -1, -1):
+                    data = file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
+                    # Half a location at the end of the file is none.
+                    filled = len(data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE].rstrip(b"\0"))
+                    if filled:
+                        slot = (filled - 1) // spec.LOCATION_SIZE
+                        return number * spec.PAGE_COUNT + slot, unpack_page(data)[slot]
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
-        for number in range(max(size - spec.HEADER_SIZE - 1, 0) // spec.PAGE_SIZE, -1, -1):
-            page = self.read_page(ledger_id, number)
-            filled = len(page.tobytes().rstrip(b"\0"))
-            if filled:
-                slot = (filled - 1) // spec.LOCATION_SIZE
-                return number * spec.PAGE_COUNT + slot, page[slot]
         return NO_ENTRY, entry_log_spec.NO_LOCATION
 
     def replaced(self, ledger_id: int) -> None:

@@ -165,12 +165,11 @@ class LedgerStorage:
     def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[Ledger, int], bool]) -> None:
         """Take entries; ``is_indexed(ledger, entry_id)`` tells what entry logs hold for good."""
         limits.check_ids(run)
-        active = self._unflushed.active
         if run.first_entry_id > ledger.last_entry_id:
-            active.add(run)
+            self._unflushed.add(run)
         else:
             for part in absent_parts(run, lambda entry_id: self._is_stored(ledger, entry_id, is_indexed)):
-                active.add(part)
+                self._unflushed.add(part)
         ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed_of(run))
         self._look_at_size()
@@ -291,7 +290,7 @@ class LedgerStorage:
 
     def _has_written(self, ledger: Ledger, entry_id: int) -> bool:
         """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
-        location = self._location(ledger, entry_id)
+        location = NO_LOCATION if entry_id > ledger.last_flushed_id else self._location(ledger, entry_id)
         return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
 
     def _location(self, ledger: Ledger, entry_id: int) -> int:

@@ -41,6 +41,8 @@ class LedgerTable:
         self._count_max = count_max
         self._with_index = LedgerIds()
         """The ledgers that have an index file: who is not here need not be looked for on the disk."""
+        self._has_flushed = False
+        """Whether this process has written any index."""
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
         self.in_memory: Callable[[int], Ledger | None] = self._recent.get
         """Gives a ledger that was used lately; the cheapest question."""
@@ -114,7 +116,9 @@ class LedgerTable:
         ledger = self._alive[ledger_id]
         ledger.indexed = True
         ledger.last_indexed_id = max(ledger.last_indexed_id, last_entry_id)
+        ledger.last_flushed_id = max(ledger.last_flushed_id, last_entry_id)
         self._with_index.add(ledger_id)
+        self._has_flushed = True
 
     def create(self, ledger_id: int, master_key: bytes) -> Ledger:
         """Make the handle of a ledger that :meth:`find` does not know; raises BadRequest for a bad id or key."""
@@ -141,6 +145,8 @@ class LedgerTable:
             ledger.last_add_confirmed = version.explicit_lac_of(header.explicit_lac)[1]
         ledger.last_entry_id, location = self._indexes.last_entry(ledger_id)
         ledger.last_indexed_id = ledger.last_entry_id
+        if self._has_flushed:
+            ledger.last_flushed_id = ledger.last_entry_id
         if ledger.last_entry_id != NO_ENTRY:
             try:
                 carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)

@@ -67,6 +67,14 @@ class Unflushed:
             or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
         )
 
+    def add(self, run: EntryRun) -> None:
+        """Take a run none of whose entries is here; of a single entry the record alone, which takes a third of it."""
+        if run.count == 1:
+            entry_id = run.first_entry_id
+            self.active.add_record(run.ledger_id, entry_id, bytes(run.records(entry_id, 1)))
+        else:
+            self.active.add(run)
+
     def change(self, ledger: Ledger, *, doubtful: bool = False) -> None:
         """Note that the header of a ledger has changed, or that what the disk has of its index is ``doubtful``."""
         self._changed[ledger.ledger_id] = ledger

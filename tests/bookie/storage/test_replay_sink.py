@@ -130,3 +130,19 @@ def test_an_index_that_a_crash_left_unfinished_is_made_again(
     flush(storage)
     again = new_storage(disk, DIRECTORY)
     assert read(again, 7, 0) == entry(0, 30)
+
+
+def test_entries_that_an_index_has_from_before_are_replayed_without_a_look_at_it(
+    disk: CrashingDisk, storage: LedgerStorage
+) -> None:
+    sink = StorageSink(storage)
+    sink.key(7, KEY)
+    sink.entries(run_of(0, 30, 30, 30))
+    flush(storage)
+    again = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(again)
+    sink.key(7, KEY)
+    disk.crash()
+    for entry_id in (1, 0, 2):
+        sink.entries(run_of(entry_id, 30))
+    assert again.unflushed_ranges(7) == [range(1), range(1, 2), range(2, 3)]

@@ -2,7 +2,8 @@ import pytest
 
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.unflushed import HeaderChange, Unflushed
-from tests.bookie.seams import KEY, run_of
+from bookkeeper_tx.bookie.storage.write_cache import WriteCache
+from tests.bookie.seams import KEY, LEDGER, run_of
 from tests.bookie.storage.storages import MARK
 
 
@@ -65,3 +66,16 @@ def test_it_is_full_with_two_write_caches_whatever_their_parts(unflushed: Unflus
     assert unflushed.full
     unflushed.flushed([1])
     assert not unflushed.full
+
+
+def test_a_single_entry_takes_less_memory_than_a_run_of_one(unflushed: Unflushed) -> None:
+    runs = WriteCache()
+    for first, sizes in ((5, [40]), (1, [50]), (7, [40, 60])):
+        unflushed.add(run_of(first, *sizes))
+        runs.add(run_of(first, *sizes))
+    assert runs.size_bytes - unflushed.active.size_bytes > 2 * 200
+    for entry_id in (1, 5, 7, 8):
+        run = unflushed.find(LEDGER, entry_id)
+        assert run is not None
+        assert run.entry(entry_id) == runs.find(LEDGER, entry_id).entry(entry_id)  # type: ignore[union-attr]
+    assert unflushed.ranges(LEDGER) == [range(1, 2), range(5, 6), range(7, 9)]
