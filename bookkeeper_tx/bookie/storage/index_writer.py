@@ -11,7 +11,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, Page, pack_page, unpack_page
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations
 from protocol_specs.disk import ledger_index as spec
 
 NEW_SUFFIX: Final = ".new"
@@ -107,39 +107,51 @@ class IndexWriter:
 
 
 def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
-    """Put the locations of runs into their pages; whole pages are read, changed and written."""
+    """Put the locations of runs into their pages, which stay whole; the locations between are holes, or as before.
+
+    Only what is new is written: a page is 8 KiB, and with many ledgers most flushes have a few entries of each.
+    """
     numbers: list[int] = []
     pieces = PieceMaker()
-    page: Page | None = None
+    stretch = _Stretch(file)
     for each in change.placed:
         run = each.run
         locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
+        stretch.add(run.first_entry_id, locations)
         at, count = 0, len(locations)
         while at < count:
             number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
-            if page is None or number != numbers[-1]:
-                if page is not None:
-                    _write_page(file, numbers[-1], page)
-                page = _page_of(file, number, change.is_new)
+            if not numbers or number != numbers[-1]:
                 numbers.append(number)
                 pieces.close()
             part = locations[at : at + spec.PAGE_COUNT - slot]
-            page[slot : slot + len(part)] = part
             pieces.add(each, at, part)
             at += len(part)
-    if page is not None:
-        _write_page(file, numbers[-1], page)
+    stretch.write()
+    if numbers:
+        end = spec.HEADER_SIZE + (numbers[-1] + 1) * spec.PAGE_SIZE
+        if change.is_new or file.size() < end:
+            file.truncate(end)
     return WrittenLocations(numbers, pieces.take())
 
 
-def _page_of(file: File, number: int, is_new: bool) -> Page:
-    """Return a page as it is in the file; runs ascend, so that no page of a new file is asked for twice."""
-    return unpack_page(b"" if is_new else file.read(spec.PAGE_SIZE, _offset_of(number)))
+class _Stretch:
+    """The locations of consecutive entries, for one write."""
 
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._locations = array("Q")
+        self._first_id = self._next_id = 0
 
-def _write_page(file: File, number: int, page: Page) -> None:
-    file.write(pack_page(page), _offset_of(number))
+    def add(self, first_entry_id: int, locations: "array[int]") -> None:
+        if first_entry_id != self._next_id:
+            self.write()
+        if not self._locations:
+            self._first_id = first_entry_id
+        self._locations.extend(locations)
+        self._next_id = first_entry_id + len(locations)
 
-
-def _offset_of(number: int) -> int:
-    return spec.HEADER_SIZE + number * spec.PAGE_SIZE
+    def write(self) -> None:
+        if self._locations:
+            self._file.write(pack_locations(self._locations), spec.HEADER_SIZE + self._first_id * spec.LOCATION_SIZE)
+            self._locations = array("Q")

@@ -109,10 +109,10 @@ def unpack_page(data: bytes) -> Page:
     return page
 
 
-def pack_page(page: Page) -> bytes:
-    """Return the bytes of a page in a file; the page is of no use afterwards."""
-    _swap(page)
-    return page.tobytes()
+def pack_locations(locations: "array[int]") -> bytes:
+    """Return the bytes of locations in a file; the array is of no use afterwards."""
+    _swap(locations)
+    return locations.tobytes()
 
 
 def _is_hex(name: str) -> bool:

@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, page_of
 from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, CrashingFile, new_disk
 from tests.bookie.seams import KEY, SCOPED
 from tests.bookie.storage.storages import placed
 from tests.bookie.storage.storages import write_index as write
@@ -135,3 +135,22 @@ def test_reading_goes_on_while_the_directory_cannot_be_written(disk: CrashingDis
     assert indexes.last_entry(5) == (0, 1028)
     with pytest.raises(OSError, match="Read-only"):
         write(disk, indexes, 5, None, [placed(1, 1)], False)
+
+
+def test_only_new_locations_are_written(
+    disk: CrashingDisk, indexes: LedgerIndexes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(disk, indexes, 5, HEADER, [placed(0, 3)], True)
+    written: list[tuple[int, int]] = []
+    really_write = CrashingFile.write
+
+    def note(file: CrashingFile, data: bytes, offset: int) -> None:
+        written.append((offset, len(data)))
+        really_write(file, data, offset)
+
+    monkeypatch.setattr(CrashingFile, "write", note)
+    runs = [placed(3, 2), placed(5, 1, 9000), placed(1020, 8), placed(5000, 1)]
+    assert write(disk, indexes, 5, None, runs, False).pages == [0, 1, 4]
+    assert written == [(1024 + 3 * 8, 3 * 8), (1024 + 1020 * 8, 8 * 8), (1024 + 5000 * 8, 8)]
+    assert len(file_of(disk, indexes, 5)) == 1024 + 5 * 8192
+    assert indexes.ranges(5, 0, 5) == [range(6), range(1020, 1024), range(1024, 1028), range(5000, 5001)]
