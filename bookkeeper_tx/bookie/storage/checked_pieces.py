@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 import crc32c
 
-from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log import CHECKED_COUNT_MIN, PlacedRun
 
 PIECE_COUNT_MIN: Final = 64
 """For fewer records a checksum is not worth its memory."""
 
-PART_COUNT_MIN: Final = 16
+PART_COUNT_MIN: Final = CHECKED_COUNT_MIN
 """For a writer that sends fewer entries at a time no checksums are made: they would take more time than they save."""
 
 PIECE_SIZE_MAX: Final = 512 * 1024

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Final
 
 from attrs import frozen
 from twisted.logger import Logger
@@ -25,12 +26,19 @@ SCOPED_LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.SCOPED_LEDGERS_MA
 WRITE_SIZE = 512 * 1024
 """Bytes of runs collected for one write: enough to make few writes, and few enough to be copied in the CPU's cache."""
 
+CHECKED_COUNT_MIN: Final = 16
+"""Runs of fewer entries get no checksum (``checked_pieces``), so that nobody needs their records once they are written.
+"""
+
 log = Logger()
 
 
 @frozen
 class PlacedRun:
-    """A run and its place in a log: the record at offset ``o`` of its buffer has the location ``base + o``."""
+    """A run and its place in a log: the record at offset ``o`` of its buffer has the location ``base + o``.
+
+    A run of fewer than ``CHECKED_COUNT_MIN`` entries has an empty buffer here.
+    """
 
     run: EntryRun
     base: int
@@ -172,6 +180,8 @@ class EntryLogWriter:
         base = location(log.log_id, log.end) - run.offsets[0]
         log.append(run.records(run.first_entry_id, run.count))
         log.sizes[run.ledger_id] = log.sizes.get(run.ledger_id, 0) + size
+        if run.count < CHECKED_COUNT_MIN:
+            run = EntryRun(run.ledger_id, run.first_entry_id, b"", run.offsets)
         return PlacedRun(run, base)
 
     def _rotate(self, scoped: bool) -> _Log:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from bookkeeper_tx.bookie.storage.entry_location import location, split_location
-from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun, ledgers_map, log_name
+from bookkeeper_tx.bookie.storage.entry_log import CHECKED_COUNT_MIN, EntryLogWriter, PlacedRun, ledgers_map, log_name
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log as spec
@@ -54,8 +54,15 @@ def test_runs_lie_back_to_back_behind_the_header(disk: CrashingDisk) -> None:
     placed = writer.write(by_ledger(first, second))
     header = b"BKLO\0\0\0\1".ljust(1024, b"\0")
     assert log_bytes(disk, 0) == header + first.buffer + second.buffer
-    assert placed == [(1, [PlacedRun(first, 1028)]), (2, [PlacedRun(second, 1028 + first.size)])]
+    places = [(ledger_id, each.base, each.run.first_entry_id, list(each.run.offsets)) for ledger_id, (each,) in placed]
+    assert places == [(1, 1028, 0, list(first.offsets)), (2, 1028 + first.size, 4, list(second.offsets))]
     assert disk.read(f"{DIRECTORY}/lastId") == b"0\n"
+
+
+def test_only_runs_that_get_a_checksum_keep_their_records(disk: CrashingDisk) -> None:
+    short, long = (run_of(0, *[30] * (CHECKED_COUNT_MIN - less), ledger_id=1 + less) for less in (1, 0))
+    placed = dict(writer_on(disk).write(by_ledger(long, short)))
+    assert [placed[ledger_id][0].run.buffer for ledger_id in (1, 2)] == [long.buffer, b""]
 
 
 def test_a_run_that_begins_within_its_buffer_is_placed_right(disk: CrashingDisk) -> None:
