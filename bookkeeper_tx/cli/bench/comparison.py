@@ -100,13 +100,13 @@ class ComparisonRun:
     _lengths: list[int] = field(factory=list, init=False)
 
     def run(self) -> list[dict[str, Any]]:
-        """Warm up, then do every step as often as asked, on both sides in turns; return the rows."""
+        """Warm up with every step, then do each as often as asked, on both sides in turns; return the rows."""
         self._lengths = payload_lengths(self.comparison.payload_size, EQUAL)
         self._ask("ready", lengths=self._lengths)
-        for ledgers in self.comparison.ledgers:
-            for number in range(self.comparison.runs + 1):
-                what = f"run {number} of {self.comparison.runs}" if number else "warming up"
-                self.progress.print(f"{ledgers:,} ledgers: {what}")
+        for number in range(self.comparison.runs + 1):
+            what = f"run {number} of {self.comparison.runs}" if number else "warming up"
+            for ledgers in self.comparison.ledgers:
+                self.progress.print(f"{what}: {ledgers:,} ledgers")
                 if number:
                     self._once(*self.comparison.steps(ledgers), ledgers, counted=True)
                 else:

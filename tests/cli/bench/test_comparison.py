@@ -85,6 +85,13 @@ def test_what_warms_up_is_longer_and_does_not_count(run, asked):
     assert row["entries"] == 1000
 
 
+def test_all_shapes_warm_up_before_any_counts(run, asked):
+    run(evolve(COMPARISON, ledgers=(1, 10), runs=1))
+    assert [values["entries"] for name, verb, values in asked if (name, verb) == ("java", "adds")] == [5000] * 2 + [
+        1000
+    ] * 2
+
+
 def test_a_short_warm_up_is_as_long_as_a_run():
     assert evolve(COMPARISON, warm_up_entries=10).warming_up.entries == 1000
 
