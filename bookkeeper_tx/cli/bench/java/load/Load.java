@@ -32,6 +32,7 @@ final class Load {
         ClientConfiguration configuration = new ClientConfiguration();
         configuration.setMetadataServiceUri(metadataUri);
         configuration.setUseV2WireProtocol(v2);
+        configuration.setThrottleValue(0); // no ledger of a client does more than 5000 operations a second otherwise
         client = new BookKeeper(configuration);
     }
 
