@@ -1,23 +1,25 @@
-"""Writes the pictures and the tables of rooms and files, or with ``--check`` says which are stale.
+"""Writes the pictures and the tables of rooms, files and figures, or with ``--check`` says which are stale.
 
-A page marks a table of rooms, or the tables of all files, with two comments::
+A page marks a table of rooms, the tables of all files, or tables of measured figures with two comments::
 
     <!-- rooms bookkeeper_tx -->
     <!-- end of rooms -->
+
+``files`` takes a package, too; ``loads`` and ``ratios`` take names of files of figures.
 """
 
 import re
 import sys
 from pathlib import Path
 
-from docs.drawing import house, parts
+from docs.drawing import figures, house, parts
 from protocol_specs.rendering import command
 
-PAGES = ("docs/architecture.md", "docs/files.md")
+PAGES = ("docs/architecture.md", "docs/files.md", "docs/guides/performance.md")
+TABLES = {"rooms": house.table, "files": house.files, "loads": figures.loads, "ratios": figures.ratios}
 PART = re.compile(
-    r"(^<!-- (?P<what>rooms|files) (?P<package>\w+) -->\n)(.*?)(^<!-- end of (?P=what) -->$)", re.M | re.S
+    rf"(^<!-- (?P<what>{'|'.join(TABLES)}) (?P<names>[\w -]+?) -->\n)(.*?)(^<!-- end of (?P=what) -->$)", re.M | re.S
 )
-TABLES = {"rooms": house.table, "files": house.files}
 
 
 def fresh(root: Path) -> dict[Path, str]:
@@ -25,7 +27,7 @@ def fresh(root: Path) -> dict[Path, str]:
     pictures = {root / "docs/drawing/house.svg": house.picture(root), root / "docs/drawing/parts.svg": parts.picture()}
     pages = {
         page: PART.sub(
-            lambda part: f"{part[1]}\n{TABLES[part['what']](root, part['package'])}\n{part[5]}",
+            lambda part: f"{part[1]}\n{TABLES[part['what']](root, part['names'])}\n{part[5]}",
             page.read_text(encoding="utf-8"),
         )
         for page in map(root.joinpath, PAGES)

