@@ -170,8 +170,8 @@ def read_equal_adds(buffer: bytes, start: int, end: int) -> tuple[AddRequests | 
     """
     length, header, key, ledger_id, first = _add_at(buffer, start)
     stride = LENGTH + length
-    # An add that will be refused for its negative id is a run of its own, so that no other is refused with it.
-    count = (end - start) // stride if first >= 0 else 1
+    # An add that will be refused for its negative id or its length is a run of its own, so that no other is refused.
+    count = (end - start) // stride if first >= 0 and length >= ADD_LENGTH_MIN else 1
     if count >= RUN_MIN:
         count = consecutive_frames(buffer, start, stride, count, ADD_REQUEST.offsets["entry_id"], first)
     if count < RUN_MIN:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.bookie.storage.limits import INDEXED_ENTRY_ID_MAX, check_ids, is_whole
@@ -55,6 +55,7 @@ def v3_add(body: bytes) -> bytes:
 
 @pytest.mark.parametrize("add", [v2_add, v3_add])
 @given(first=st.integers(-4, 3), sizes=st.lists(st.sampled_from([20, 24, 41]), min_size=1, max_size=12))
+@example(first=0, sizes=[20] * 8)
 def test_an_add_that_is_not_whole_shares_its_run_with_no_other(
     add: Callable[[bytes], bytes], first: int, sizes: list[int]
 ) -> None:
