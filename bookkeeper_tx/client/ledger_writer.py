@@ -1,17 +1,16 @@
 """The handle of a ledger's only writer."""
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail
 
 from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
-from bookkeeper_tx.client.held_appends import HeldAppends
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
@@ -19,7 +18,6 @@ from bookkeeper_tx.errors import (
     InvalidArgument,
     LedgerClosed,
     MetadataConflict,
-    TooManyOutstandingAdds,
 )
 from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
@@ -27,12 +25,6 @@ from protocol_specs import fields
 
 ADD_OVERHEAD = {WireProtocol.V2: 28, WireProtocol.V3: 128}
 """Bytes of a frame beside the entry: V2's are exact, V3's varints make it an upper bound."""
-
-RUN_COUNT_MAX = 256
-"""Entries that are sent and confirmed together: the bookies work on one run while the next is sealed."""
-
-RUN_SIZE_MAX = 256 * 1024
-"""Bytes of payload that are sent together; a larger payload is sent alone."""
 
 
 class LedgerWriter:
@@ -59,18 +51,9 @@ class LedgerWriter:
         self._context = context
         self._versioned = versioned
         self._digest = digest
-        self._seal = digest.seal
         self._payload_size_max = (
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
-        self._outstanding_max = context.config.outstanding_adds_max
-        self._outstanding_bytes_max = context.config.outstanding_bytes_max
-        self._next_entry_id = fields.FIRST_ENTRY_ID
-        self._pushed_length = 0
-        self._held: deque[HeldAppends] = deque()
-        self._held_count = 0
-        self._releasing = False
-        """Whether held appends are being sent: reading their payloads may run code that calls this writer."""
         self._refusal: BookKeeperError | None = None
         """The error of new appends after a call of :meth:`close`."""
         self._closing: list[Deferred[None]] = []
@@ -86,6 +69,7 @@ class LedgerWriter:
             last_add_confirmed=fields.NO_ENTRY,
             length=0,
         )
+        self._queue = AppendQueue(context.config, ledger_id, digest, self._adds)
         self._explicit = ExplicitLastAddConfirmed(context, ledger_id, digest, quorum, self._adds)
 
     @property
@@ -124,21 +108,7 @@ class LedgerWriter:
                 payload = self._checked(payload)
             except InvalidArgument as error:
                 return fail(error)
-        adds = self._adds
-        if (
-            self._held
-            or self._refusal is not None
-            or adds.outstanding >= self._outstanding_max
-            or adds.outstanding_bytes >= self._outstanding_bytes_max
-        ):
-            return self._append_later([payload], 1, one=True)
-        entry_id = self._next_entry_id
-        self._next_entry_id = entry_id + 1
-        self._pushed_length = length = self._pushed_length + len(payload)
-        deferred: Deferred[int] = Deferred()
-        entry = self._seal(self.ledger_id, entry_id, adds.last_add_confirmed, length, payload)
-        adds.push(entry_id, entry, length, deferred, entry_id)
-        return deferred
+        return fail(self._refusal) if self._refusal is not None else self._queue.append(payload)
 
     def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
@@ -159,12 +129,12 @@ class LedgerWriter:
             for payload in payloads
         )
         if not isinstance(payloads, Sequence):
-            return self._append_later(checked, 1, one=False)
+            return self._append_many(checked, 1)
         try:
             found = list(checked)
         except InvalidArgument as error:
             return fail(error)
-        return self._append_later(found, len(found), one=False)
+        return self._append_many(found, len(found))
 
     def force(self) -> Deferred[None]:
         """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
@@ -207,96 +177,8 @@ class LedgerWriter:
             Deferred.fromCoroutine(self._close()).addBoth(self._answer_close)
         return answer
 
-    # Appends that cannot be sent at once -----------------------------------------------------------------------------
-
-    def _append_later(self, payloads: Iterable[bytes], count: int, one: bool) -> Deferred[Any]:
-        if self._refusal is not None:
-            return fail(self._refusal)
-        if self._adds.error is not None:
-            return fail(self._adds.error)
-        if self._held_count >= self._outstanding_max:
-            return fail(
-                TooManyOutstandingAdds(
-                    f"ledger {ledger_name(self.ledger_id)}: {self._adds.outstanding} appends are on their way and "
-                    f"{self._held_count} held back; wait for some, or "
-                    f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
-                )
-            )
-        held = HeldAppends(payloads, count, one)
-        if held.error is not None:
-            return fail(held.error)
-        if held.empty:
-            first = self._next_entry_id + self._held_count
-            return succeed(range(first, first))
-        self._held.append(held)
-        self._held_count += count
-        self._adds.on_progress = self._release
-        self._release()
-        return held.deferred
-
-    def _release(self) -> None:
-        """Send appends held back, or fail them if this writer has failed."""
-        adds = self._adds
-        if adds.error is not None:
-            failed, self._held_count = list(self._held), 0
-            self._held.clear()
-            adds.on_progress = None
-            for held in failed:
-                held.deferred.errback(adds.error)
-            return
-        if self._releasing:
-            return
-        self._releasing = True
-        try:
-            while self._held and adds.error is None:
-                count = self._outstanding_max - adds.outstanding
-                size = self._outstanding_bytes_max - adds.outstanding_bytes
-                if count <= 0 or size <= 0:
-                    return
-                self._send(self._held[0], min(count, RUN_COUNT_MAX), min(size, RUN_SIZE_MAX))
-        finally:
-            self._releasing = False
-        if not self._held:
-            adds.on_progress = None
-
-    def _send(self, held: HeldAppends, count: int, size: int) -> None:
-        """Send the next payloads of ``held``."""
-        payloads = held.take(count, size)
-        if self._adds.error is not None:
-            return
-        adds, first, before = self._adds, self._next_entry_id, self._pushed_length
-        if held.first is None:
-            held.first = first
-        self._next_entry_id = first + len(payloads)
-        self._pushed_length = before + sum(map(len, payloads))
-        entries = self._digest.seal_run(self.ledger_id, first, adds.last_add_confirmed, before, payloads)
-        deferred, result = None, None
-        if held.empty:
-            self._held.popleft()
-            self._held_count -= held.count
-            if held.error is None:
-                deferred, result = held.deferred, held.result(first + len(payloads) - 1)
-        if adds.takes_runs and len(entries) > 1:
-            adds.push_run(first, entries, self._pushed_length, deferred, result)
-        else:
-            self._push_each(first, entries, payloads, before, deferred, result)
-        if held.error is not None:
-            held.deferred.errback(held.error)
-
-    def _push_each(
-        self,
-        first: int,
-        entries: Sequence[bytes],
-        payloads: Sequence[bytes],
-        length: int,
-        deferred: Deferred[Any] | None,
-        result: Any,
-    ) -> None:
-        last = first + len(entries) - 1
-        for entry_id, entry, payload in zip(range(first, last + 1), entries, payloads, strict=True):
-            length += len(payload)
-            is_last = entry_id == last
-            self._adds.push(entry_id, entry, length, deferred if is_last else None, result)
+    def _append_many(self, payloads: Iterable[bytes], count: int) -> Deferred[range]:
+        return fail(self._refusal) if self._refusal is not None else self._queue.append_many(payloads, count)
 
     def _checked(self, payload: Any) -> bytes:
         if not isinstance(payload, (bytes, bytearray, memoryview)):
@@ -322,9 +204,9 @@ class LedgerWriter:
     async def _close(self) -> None:
         if self._refusal is None:
             self._refusal = LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it")
-        while self._adds.outstanding or self._held:
+        while not self._queue.empty:
             # The callback of an append may call close() when none is pending and the held ones are not sent yet.
-            self._release()
+            self._queue.release()
             await self._adds.when_fewer(1)
         await self._adds.settle()
         self._explicit.stop()

@@ -26,7 +26,7 @@ class Tailed:
 
     def append(self, count: int) -> None:
         for _ in range(count):
-            number = self.writer._next_entry_id
+            number = self.writer._queue._next_entry_id
             self.cluster.result(self.writer.append(b"entry %d" % number))
             self.cluster.network.run()
 

@@ -1,0 +1,152 @@
+"""The appends of one writer on their way to its bookies: numbered, sealed, sent as there is room, held back else."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.held_appends import HeldAppends
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.errors import TooManyOutstandingAdds
+from bookkeeper_tx.model import ledger_name
+from protocol_specs import fields
+
+RUN_COUNT_MAX = 256
+"""Entries that are sent and confirmed together: the bookies work on one run while the next is sealed."""
+
+RUN_SIZE_MAX = 256 * 1024
+"""Bytes of payload that are sent together; a larger payload is sent alone."""
+
+
+class AppendQueue:
+    """Sends appends in the order in which they come, as many as the configuration lets be on their way."""
+
+    def __init__(self, config: ClientConfig, ledger_id: int, digest: EntryDigest, adds: Adds) -> None:
+        self._ledger_id = ledger_id
+        self._digest = digest
+        self._seal = digest.seal
+        self._adds = adds
+        self._outstanding_max = config.outstanding_adds_max
+        self._outstanding_bytes_max = config.outstanding_bytes_max
+        self._next_entry_id = fields.FIRST_ENTRY_ID
+        self._pushed_length = 0
+        self._held: deque[HeldAppends] = deque()
+        self._held_count = 0
+        self._releasing = False
+        """Whether held appends are being sent: reading their payloads may run code that calls the writer."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held back, or on its way."""
+        return not self._held and not self._adds.outstanding
+
+    def append(self, payload: bytes) -> Deferred[int]:
+        """Send one entry, or hold it back; fires with its id."""
+        adds = self._adds
+        if (
+            self._held
+            or adds.outstanding >= self._outstanding_max
+            or adds.outstanding_bytes >= self._outstanding_bytes_max
+        ):
+            return self.append_many([payload], 1, one=True)
+        entry_id = self._next_entry_id
+        self._next_entry_id = entry_id + 1
+        self._pushed_length = length = self._pushed_length + len(payload)
+        deferred: Deferred[int] = Deferred()
+        entry = self._seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
+        adds.push(entry_id, entry, length, deferred, entry_id)
+        return deferred
+
+    def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Deferred[Any]:
+        """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
+
+        ``count`` is how many of the payloads that may be held back this call is counted for.
+        """
+        if self._adds.error is not None:
+            return fail(self._adds.error)
+        if self._held_count >= self._outstanding_max:
+            return fail(
+                TooManyOutstandingAdds(
+                    f"ledger {ledger_name(self._ledger_id)}: {self._adds.outstanding} appends are on their way and "
+                    f"{self._held_count} held back; wait for some, or "
+                    f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
+                )
+            )
+        held = HeldAppends(payloads, count, one)
+        if held.error is not None:
+            return fail(held.error)
+        if held.empty:
+            first = self._next_entry_id + self._held_count
+            return succeed(range(first, first))
+        self._held.append(held)
+        self._held_count += count
+        self._adds.on_progress = self.release
+        self.release()
+        return held.deferred
+
+    def release(self) -> None:
+        """Send appends held back, or fail them if this writer has failed."""
+        adds = self._adds
+        if adds.error is not None:
+            failed, self._held_count = list(self._held), 0
+            self._held.clear()
+            adds.on_progress = None
+            for held in failed:
+                held.deferred.errback(adds.error)
+            return
+        if self._releasing:
+            return
+        self._releasing = True
+        try:
+            while self._held and adds.error is None:
+                count = self._outstanding_max - adds.outstanding
+                size = self._outstanding_bytes_max - adds.outstanding_bytes
+                if count <= 0 or size <= 0:
+                    return
+                self._send(self._held[0], min(count, RUN_COUNT_MAX), min(size, RUN_SIZE_MAX))
+        finally:
+            self._releasing = False
+        if not self._held:
+            adds.on_progress = None
+
+    def _send(self, held: HeldAppends, count: int, size: int) -> None:
+        """Send the next payloads of ``held``."""
+        payloads = held.take(count, size)
+        if self._adds.error is not None:
+            return
+        adds, first, before = self._adds, self._next_entry_id, self._pushed_length
+        if held.first is None:
+            held.first = first
+        self._next_entry_id = first + len(payloads)
+        self._pushed_length = before + sum(map(len, payloads))
+        entries = self._digest.seal_run(self._ledger_id, first, adds.last_add_confirmed, before, payloads)
+        deferred, result = None, None
+        if held.empty:
+            self._held.popleft()
+            self._held_count -= held.count
+            if held.error is None:
+                deferred, result = held.deferred, held.result(first + len(payloads) - 1)
+        if adds.takes_runs and len(entries) > 1:
+            adds.push_run(first, entries, self._pushed_length, deferred, result)
+        else:
+            self._push_each(first, entries, payloads, before, deferred, result)
+        if held.error is not None:
+            held.deferred.errback(held.error)
+
+    def _push_each(
+        self,
+        first: int,
+        entries: Sequence[bytes],
+        payloads: Sequence[bytes],
+        length: int,
+        deferred: Deferred[Any] | None,
+        result: Any,
+    ) -> None:
+        last = first + len(entries) - 1
+        for entry_id, entry, payload in zip(range(first, last + 1), entries, payloads, strict=True):
+            length += len(payload)
+            is_last = entry_id == last
+            self._adds.push(entry_id, entry, length, deferred if is_last else None, result)
