@@ -216,6 +216,11 @@ class BookieProtocol(SecuredProtocol):
             self._serve_waiting()
         self.read_on()
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether requests are read at the moment."""
+        return self._reading_stops == 0
+
     def stop_reading(self) -> None:
         """Read no more until :meth:`read_on` is called as often as this method; requests that were read are served."""
         self._reading_stops += 1

@@ -47,6 +47,10 @@ class Client(Protocol):
     def frame(self) -> tuple[int, int, int]:
         """The number of the frame that is not complete yet, its size, 0 if there is none, and how much has come."""
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the bookie reads from it: else its frame cannot become complete."""
+
     def stop_reading(self) -> None: ...
 
     def read_on(self) -> None: ...
@@ -285,7 +289,7 @@ class ClientBudget:
         account.idle = account.idle + 1 if untaken and taken == account.taken_bytes else 0
         account.taken_bytes = taken
         number, size, _ = account.client.frame
-        same = size and number == account.frame and not account.is_waiting
+        same = size and number == account.frame and account.client.is_reading and not account.is_waiting
         account.frame_age = account.frame_age + 1 if same else 0
         account.frame = number
 

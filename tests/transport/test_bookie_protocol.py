@@ -1,5 +1,6 @@
 """A bookie's connection on Twisted."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -545,3 +546,32 @@ def test_no_call_is_left_when_a_client_goes() -> None:
     protocol, _ = secure([], security(auth=PlainBookie({}), clock=clock))
     protocol.connectionLost()
     assert clock.getDelayedCalls() == []
+
+
+def _paused_by_the_bookie(protocol: BookieProtocol) -> None:
+    protocol.pause()
+
+
+def _held_back(protocol: BookieProtocol) -> None:
+    protocol.stop_reading()
+
+
+def _slow(protocol: BookieProtocol) -> None:
+    protocol.pauseProducing()
+
+
+@pytest.mark.parametrize("stop", [_paused_by_the_bookie, _held_back, _slow])
+def test_a_frame_cannot_become_complete_while_nobody_reads_it(stop: Callable[[BookieProtocol], None]) -> None:
+    clock = Clock()
+    factory = BookieFactory(
+        ServerConnection, lambda request, _: None, budget=ClientBudget(ClientLimits(timeout_s=30), clock)
+    )
+    factory.startFactory()
+    protocol, transport = factory.buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(READ + (3_000_000).to_bytes(4, "big") + b"\2\1\0\0" + bytes(2000))
+    stop(protocol)
+    for _ in range(60):
+        protocol.sent_bytes += 1000  # it takes replies all the time
+        clock.advance(1)
+    assert not transport.aborted

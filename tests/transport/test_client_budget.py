@@ -29,6 +29,7 @@ class FakeClient:
 
     sent_bytes: int = 0
     untaken_bytes: int = 0
+    is_reading: bool = True
     frame: tuple[int, int, int] = (0, 0, 0)
     reading_stops: int = 0
     closed: str = ""

@@ -3,7 +3,8 @@
 The connection pauses meanwhile: what it has sent keeps its order, and there is one such request of each client at most.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred, gatherResults
@@ -12,6 +13,9 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, MixedReadRequests
+
+LOADS_MAX = 16
+"""Ledgers of one request that are loaded at a time: other clients' reads from the disk wait behind them."""
 
 Serve: TypeAlias = Callable[[Any, Connection], None]
 
@@ -64,8 +68,8 @@ class ColdLedgers:
             ]
             missing = [span for span in doubtful if not is_ready(*span)] if doubtful else doubtful
             if missing:
-                loads = [Deferred.fromCoroutine(load(*span)) for span in missing]
-                _wait(gatherResults(loads), serve, request, connection)
+                loads = (Deferred.fromCoroutine(load(*span)) for span in missing if not is_ready(*span))
+                _wait(_few_at_a_time(loads), serve, request, connection)
             else:
                 serve(request, connection)
 
@@ -79,11 +83,22 @@ class ColdLedgers:
             doubtful = {read[0] for read in request.reads if in_memory(read[0]) is None}
             missing = [ledger_id for ledger_id in doubtful if not knows(ledger_id)] if doubtful else ()
             if missing:
-                _wait(gatherResults([load(ledger_id) for ledger_id in missing]), serve, request, connection)
+                _wait(_few_at_a_time(load(ledger_id) for ledger_id in missing), serve, request, connection)
             else:
                 serve(request, connection)
 
         return serve_when_known
+
+
+def _few_at_a_time(loads: Iterable[Deferred[Any]]) -> Deferred[None]:
+    """Fire when all ``loads`` have; they are begun as they are taken from the iterable, few at a time."""
+
+    async def load() -> None:
+        remaining = iter(loads)
+        while begun := list(islice(remaining, LOADS_MAX)):
+            await gatherResults(begun)
+
+    return Deferred.fromCoroutine(load())
 
 
 def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connection) -> None:

@@ -187,7 +187,7 @@ class LedgerStorage:
 
     def cached_entry(self, ledger_id: int, entry_id: int) -> bytes | None:
         """Return the entry, if it is in memory."""
-        entry = self._unflushed.active.entry(ledger_id, entry_id)
+        entry = self._unflushed.entry(ledger_id, entry_id)
         if entry is None:
             run = self.cached_run(ledger_id, entry_id)
             entry = None if run is None else run.entry(entry_id)

@@ -88,6 +88,13 @@ class Unflushed:
             run = self.snapshot.entries.find(ledger_id, entry_id)
         return run
 
+    def entry(self, ledger_id: int, entry_id: int) -> bytes | None:
+        """Return this entry, if it is here by itself, not in a run."""
+        entry = self.active.entry(ledger_id, entry_id)
+        if entry is None and self.snapshot is not None:
+            entry = self.snapshot.entries.entry(ledger_id, entry_id)
+        return entry
+
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here."""
         flushing = [] if self.snapshot is None else self.snapshot.entries.ranges(ledger_id)

@@ -24,8 +24,14 @@ RECORD_OVERHEAD_BYTES = 96
 JOINED_COUNT_MAX = 64
 """Single records that one read gets as a run: a batch read asks again, and a single read joins few in vain."""
 
+JOINED_SIZE_MAX = 64 * 1024
+"""Bytes after which no more are joined: they are copied, and a reply may carry all of them."""
+
 FLUSHED_COUNT_MAX = 4096
 """Single records that a flush gets as a run: they are copied, and longer runs would not be cheaper."""
+
+FLUSHED_SIZE_MAX = 512 * 1024
+"""Bytes after which a flush joins no more."""
 
 Held: TypeAlias = EntryRun | bytes
 """A run, or the record of one entry."""
@@ -122,7 +128,7 @@ class LedgerRuns:
             return held if entry_id in held else None
         if self.firsts[at] != entry_id:
             return None
-        return run_of_records(self.ledger_id, entry_id, self._neighbours(at, at + JOINED_COUNT_MAX))
+        return run_of_records(self.ledger_id, entry_id, self._neighbours(at, JOINED_COUNT_MAX, JOINED_SIZE_MAX))
 
     def record(self, entry_id: int) -> bytes | None:
         """Return the record of ``entry_id`` if it is here by itself."""
@@ -142,7 +148,7 @@ class LedgerRuns:
                 runs.append(held)
                 at += 1
             else:
-                records = self._neighbours(at, at + FLUSHED_COUNT_MAX)
+                records = self._neighbours(at, FLUSHED_COUNT_MAX, FLUSHED_SIZE_MAX)
                 runs.append(run_of_records(self.ledger_id, self.firsts[at], records))
                 at += len(records)
         return runs
@@ -164,15 +170,22 @@ class LedgerRuns:
             self.firsts.insert(at, first)
             self.held.insert(at, held)
 
-    def _neighbours(self, at: int, end: int) -> list[bytes]:
-        """Return the single records from the one at ``at`` on, before ``end``, whose ids follow one another."""
+    def _neighbours(self, at: int, count_max: int, size_max: int) -> list[bytes]:
+        """Return the single records from the one at ``at`` on whose ids follow one another, at least that one.
+
+        They are at most ``count_max``, and all but the last have fewer than ``size_max`` bytes together.
+        """
+        firsts, held = self.firsts, self.held
         records: list[bytes] = []
-        expected = self.firsts[at]
-        for first, held in zip(self.firsts[at:end], self.held[at:end], strict=True):
-            if type(held) is not bytes or first != expected:
+        expected, end, size = firsts[at], min(at + count_max, len(firsts)), 0
+        while at < end and firsts[at] == expected and (size < size_max or not records):
+            record = held[at]
+            if type(record) is not bytes:
                 break
-            records.append(held)
+            records.append(record)
+            size += len(record)
             expected += 1
+            at += 1
         return records
 
 

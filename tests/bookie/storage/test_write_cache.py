@@ -1,12 +1,16 @@
 from array import array
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.bookie.storage.write_cache import (
+    FLUSHED_SIZE_MAX,
+    JOINED_COUNT_MAX,
     OFFSET_BYTES,
     RUN_OVERHEAD_BYTES,
+    LedgerRuns,
     WriteCache,
     absent_parts,
     compacted,
@@ -96,6 +100,45 @@ def test_neighbours_that_came_by_themselves_are_joined_for_the_flush() -> None:
     run = cache.find(7, 1)
     assert run is not None
     assert (run.first_entry_id, run.count) == (1, 2)
+
+
+def test_few_large_entries_are_joined_and_many_small_ones() -> None:
+    cache = WriteCache()
+    for entry_id in range(100):
+        cache.add_record(7, entry_id, record_of(entry_id, 30_000))
+        cache.add_record(8, entry_id, record_of(entry_id, 30))
+    large, small = cache.find(7, 10), cache.find(8, 10)
+    assert large is not None
+    assert small is not None
+    assert (large.count, small.count) == (3, JOINED_COUNT_MAX)
+    [(_, flushed), _] = cache
+    assert max(run.size for run in flushed) < FLUSHED_SIZE_MAX + 2 * 30_000
+    assert [entry_id for run in flushed for entry_id in range(run.first_entry_id, run.last_entry_id + 1)] == list(
+        range(100)
+    )
+
+
+class CountedItems(list[Any]):
+    """A list that counts the items that are taken from it."""
+
+    taken = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        item = super().__getitem__(key)
+        CountedItems.taken += len(item) if isinstance(key, slice) else 1
+        return item
+
+
+def test_a_flush_of_a_striped_ledger_looks_at_each_entry_once() -> None:
+    """Of a ledger with E > Qw a bookie has two entries of three: no run is longer than two."""
+    CountedItems.taken = 0
+    runs = LedgerRuns(7)
+    runs.firsts, runs.held = CountedItems(), CountedItems()
+    for entry_id in range(3000):
+        if entry_id % 3:
+            runs.add_record(entry_id, record_of(entry_id, 30))
+    assert len(runs.runs()) == 1000
+    assert CountedItems.taken < 10 * 2000
 
 
 @given(

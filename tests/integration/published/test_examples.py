@@ -49,6 +49,7 @@ def test_the_client_on_readme(run):
 def test_the_programs_of_the_tutorial(run):
     written, read = run("docs/tutorial.md", [(), ("{0[7]}",)])
     assert re.fullmatch(r"ledger \d: entry 0, then 1 to 999\n", written)
-    assert "entries 0 to 999" in read
+    pieces = [tuple(map(int, each)) for each in re.findall(r"entries (\d+) to (\d+): \d+ bytes", read)]
+    assert [entry_id for first, last in pieces for entry_id in range(first, last + 1)] == list(range(1000))
     assert "[b'entry 10', b'entry 11', b'entry 12', b'entry 13', b'entry 14']" in read
     assert "payload=b'entry 3'" in read
