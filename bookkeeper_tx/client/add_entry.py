@@ -171,12 +171,18 @@ class Adds:
     def _run_replied(
         self, run: PendingRun, slot: Slot, error: BookKeeperError | None, acknowledged: Collection[int] | None
     ) -> None:
-        if error is not None and not run.parts and not slot.replaced and run in self.pending:
-            self._split(run)
+        if (
+            error is not None
+            and self.error is None
+            and not run.parts
+            and not slot.replaced
+            and run.entry_id > self.last_add_confirmed
+        ):
+            self._split_runs()
         if run.parts:
-            lacking = run.lacking(acknowledged) if error is not None else ()
             for add in run.parts:
-                self._replied(add, slot, error if add in lacking else None, None)
+                is_acknowledged = error is None or (acknowledged is not None and add.entry_id in acknowledged)
+                self._replied(add, slot, None if is_acknowledged else error, None)
         elif error is not None:
             self._failed(run, slot, error)
         elif not slot.replaced:
@@ -185,12 +191,12 @@ class Adds:
             if run.missing == 0 and self.pending and self.pending[0] is run:
                 self._complete()
 
-    def _split(self, *runs: PendingRun) -> None:
-        """Put the entries of pending ``runs`` in the place of each of them."""
+    def _split_runs(self) -> None:
+        """Put the entries of each pending run in its place; of all of them, since the next one will fail like one."""
         pending = list(self.pending)
         self.pending.clear()
         for add in pending:
-            if add in runs:
+            if isinstance(add, PendingRun):
                 self.pending.extend(add.split())
             else:
                 self.pending.append(add)
@@ -302,7 +308,7 @@ class Adds:
                 changed |= former.bit
         self._arrange()
         self.fragment_start = self.last_add_confirmed + 1
-        self._split(*(each for each in self.pending if isinstance(each, PendingRun)))
+        self._split_runs()
         for add in self._single_adds():
             for slot in self._write_slots[add.entry_id % self._ensemble_size]:
                 if slot.bit & changed:

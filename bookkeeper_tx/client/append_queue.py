@@ -10,7 +10,7 @@ from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.held_appends import HeldAppends
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import TooManyOutstandingAdds
+from bookkeeper_tx.errors import BookKeeperError, TooManyOutstandingAdds
 from bookkeeper_tx.model import ledger_name
 from protocol_specs import fields
 
@@ -35,7 +35,9 @@ class AppendQueue:
         self._pushed_length = 0
         self._held: deque[HeldAppends] = deque()
         self._held_count = 0
-        self._releasing = False
+        self.refusal: BookKeeperError | None = None
+        """The error of new appends, once the writer takes no more."""
+        self.releasing = False
         """Whether held appends are being sent: reading their payloads may run code that calls the writer."""
 
     @property
@@ -48,6 +50,7 @@ class AppendQueue:
         adds = self._adds
         if (
             self._held
+            or self.refusal is not None
             or adds.outstanding >= self._outstanding_max
             or adds.outstanding_bytes >= self._outstanding_bytes_max
         ):
@@ -65,8 +68,9 @@ class AppendQueue:
 
         ``count`` is how many of the payloads that may be held back this call is counted for.
         """
-        if self._adds.error is not None:
-            return fail(self._adds.error)
+        refused = self.refusal or self._adds.error
+        if refused is not None:
+            return fail(refused)
         if self._held_count >= self._outstanding_max:
             return fail(
                 TooManyOutstandingAdds(
@@ -76,8 +80,10 @@ class AppendQueue:
                 )
             )
         held = HeldAppends(payloads, count, one)
-        if held.error is not None:
-            return fail(held.error)
+        # Reading the first payload may have closed the writer.
+        error = held.error or self.refusal or self._adds.error
+        if error is not None:
+            return fail(error)
         if held.empty:
             first = self._next_entry_id + self._held_count
             return succeed(range(first, first))
@@ -97,9 +103,9 @@ class AppendQueue:
             for held in failed:
                 held.deferred.errback(adds.error)
             return
-        if self._releasing:
+        if self.releasing:
             return
-        self._releasing = True
+        self.releasing = True
         try:
             while self._held and adds.error is None:
                 count = self._outstanding_max - adds.outstanding
@@ -108,7 +114,7 @@ class AppendQueue:
                     return
                 self._send(self._held[0], min(count, RUN_COUNT_MAX), min(size, RUN_SIZE_MAX))
         finally:
-            self._releasing = False
+            self.releasing = False
         if not self._held:
             adds.on_progress = None
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail
+from twisted.internet.task import deferLater
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.append_queue import AppendQueue
@@ -14,7 +15,6 @@ from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConf
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
-    BookKeeperError,
     InvalidArgument,
     LedgerClosed,
     MetadataConflict,
@@ -54,8 +54,6 @@ class LedgerWriter:
         self._payload_size_max = (
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
-        self._refusal: BookKeeperError | None = None
-        """The error of new appends after a call of :meth:`close`."""
         self._closing: list[Deferred[None]] = []
         """The Deferreds that wait for the close under way."""
         quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
@@ -108,7 +106,7 @@ class LedgerWriter:
                 payload = self._checked(payload)
             except InvalidArgument as error:
                 return fail(error)
-        return fail(self._refusal) if self._refusal is not None else self._queue.append(payload)
+        return self._queue.append(payload)
 
     def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
@@ -129,12 +127,12 @@ class LedgerWriter:
             for payload in payloads
         )
         if not isinstance(payloads, Sequence):
-            return self._append_many(checked, 1)
+            return self._queue.append_many(checked, 1)
         try:
             found = list(checked)
         except InvalidArgument as error:
             return fail(error)
-        return self._append_many(found, len(found))
+        return self._queue.append_many(found, len(found))
 
     def force(self) -> Deferred[None]:
         """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
@@ -146,7 +144,7 @@ class LedgerWriter:
 
         Protocol: docs/protocol/force-ledger.md#sec-force-ledger-client.
         """
-        error = self._refusal or self._adds.error
+        error = self._queue.refusal or self._adds.error
         return fail(error) if error is not None else Deferred.fromCoroutine(self._adds.force())
 
     def write_last_add_confirmed(self) -> Deferred[int]:
@@ -177,9 +175,6 @@ class LedgerWriter:
             Deferred.fromCoroutine(self._close()).addBoth(self._answer_close)
         return answer
 
-    def _append_many(self, payloads: Iterable[bytes], count: int) -> Deferred[range]:
-        return fail(self._refusal) if self._refusal is not None else self._queue.append_many(payloads, count)
-
     def _checked(self, payload: Any) -> bytes:
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
@@ -202,11 +197,15 @@ class LedgerWriter:
         return self._versioned.metadata.last_fragment.ensemble
 
     async def _close(self) -> None:
-        if self._refusal is None:
-            self._refusal = LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it")
-        while not self._queue.empty:
+        queue, name = self._queue, ledger_name(self.ledger_id)
+        queue.refusal = queue.refusal or LedgerClosed(f"ledger {name} is closed: this writer has closed it")
+        while not queue.empty:
+            if queue.releasing:
+                # The payloads that are being read have called close().
+                await deferLater(self._context.clock, 0)
+                continue
             # The callback of an append may call close() when none is pending and the held ones are not sent yet.
-            self._queue.release()
+            queue.release()
             await self._adds.when_fewer(1)
         await self._adds.settle()
         self._explicit.stop()

@@ -1,6 +1,6 @@
 """An entry that waits for its ack quorum, and the places of the ensemble that it is sent to."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
@@ -129,10 +129,6 @@ class PendingRun:
         self.deferred = None
         self.parts = tuple(adds)
         return self.parts
-
-    def lacking(self, acknowledged: Collection[int] | None) -> Sequence[PendingAdd]:
-        """Return the parts that are not among the entries ``acknowledged``."""
-        return [add for add in self.parts if not acknowledged or add.entry_id not in acknowledged]
 
 
 Pending: TypeAlias = PendingAdd | PendingRun

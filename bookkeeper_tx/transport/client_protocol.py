@@ -104,7 +104,10 @@ class ClientProtocol(Protocol):
 
     def _watch(self) -> None:
         self.awake = True
-        self.now = self._clock.seconds() - self._away_s
+        now = self._clock.seconds()
+        self.now = now - self._away_s
+        if self._sweep_call is not None and now - self._sweep_due > SWEEP_INTERVAL_S:
+            self.now -= now - self._sweep_due  # the next sweep counts it as time away
         if self._sweep_call is None:
             self._sweep_due = self._clock.seconds() + SWEEP_INTERVAL_S
             self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
@@ -193,7 +196,8 @@ class ClientProtocol(Protocol):
         except ProtocolViolation as error:
             self.drop(error)
         else:
-            self._progress.received(self.connection.answered)
+            if self.connection.answered is not None or self.connection.unfinished:
+                self._progress.received(self.connection.answered)
             self._complete(completions)
         self._send()
 

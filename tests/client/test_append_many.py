@@ -141,3 +141,37 @@ def test_a_fence_amid_a_run_ends_the_writer() -> None:
     with pytest.raises(LedgerFenced, match="may exist or not"):
         cluster.result(writer.append_many(PAYLOADS))
     assert writer.last_add_confirmed == 0
+
+
+def test_a_generator_that_closes_the_writer_first_adds_nothing() -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1))
+    closed: list[Any] = []
+
+    def payloads() -> Iterator[bytes]:
+        closed.append(writer.close())
+        yield b"x"
+
+    appended = writer.append_many(payloads())
+    with pytest.raises(LedgerClosed):
+        cluster.result(appended)
+    cluster.network.run()
+    assert closed[0].called
+    assert cluster.metadata(writer.ledger_id).last_entry_id == -1
+
+
+def test_a_generator_that_closes_the_writer_amid_its_payloads_is_read_to_its_end() -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1))
+    closed: list[Any] = []
+
+    def payloads() -> Iterator[bytes]:
+        yield b"a"
+        closed.append(writer.close())
+        yield b"b"
+
+    assert cluster.result(writer.append_many(payloads())) == range(2)
+    while not closed[0].called:
+        cluster.network.run()
+        cluster.clock.advance(1)
+    assert cluster.metadata(writer.ledger_id).last_entry_id == 1

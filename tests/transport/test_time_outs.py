@@ -202,3 +202,56 @@ def test_keep_alive_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
     puppet.read("a")
     puppet.accept()
     assert switched == [True]
+
+
+def test_a_read_is_credited_beside_adds_that_are_answered_with_it(puppet: Puppet) -> None:
+    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig())
+    puppet.read("first", 0)
+    puppet.accept()
+    puppet.protocol.dataReceived(read_reply(0))
+    puppet.done.clear()
+    for entry_id in range(10):
+        puppet.read(f"{entry_id}", entry_id)
+    for entry_id in range(10):
+        entry = (1).to_bytes(8, "big") + entry_id.to_bytes(8, "big") + bytes(24)
+        puppet.channel.add_entry(1, entry_id, entry, KEY, lambda error, value: None)
+        pass_s(puppet, 2)
+        puppet.protocol.dataReceived(read_reply(entry_id) + add_reply(entry_id))
+    assert results(puppet) == [(f"{entry_id}", None) for entry_id in range(10)]
+
+
+def test_answers_that_nobody_waits_for_spare_no_request() -> None:
+    """Polls that were given up are answered all the time, and a force hangs."""
+    puppet = Puppet()
+    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol="v3"))
+    puppet.channel.force_ledger(1, puppet.token("force"))
+    puppet.accept()
+    for number in range(30):
+        forget = puppet.channel.wait_last_add_confirmed(1, number, 30_000, True, puppet.token("poll"))
+        pass_s(puppet, 1)
+        forget()
+        reply = answer(V3Operation.READ_ENTRY, number + 2, ledger_id=1, entry_id=-1, max_lac=number + 1)
+        puppet.protocol.dataReceived(reply)
+    assert results(puppet) == [("force", RequestTimedOut)]
+
+
+def test_a_request_made_after_a_long_callback_has_its_own_time_out(puppet: Puppet) -> None:
+    """The callback belongs to another connection, and the sweep of this one has not come since."""
+    other = Puppet()
+    other.reactor = puppet.reactor
+    other.channel = BookieChannel(puppet.reactor, other.resolve, CONFIG)
+    other.read("first", 0)
+    other.accept()
+    other.read("waits", 1)
+    puppet.reactor.advance(0)
+
+    def work(error: Any, value: Any) -> None:
+        block_s(puppet, 600)
+        other.read("after", 2)
+
+    puppet.channel.read_entry(1, 1, work)
+    puppet.reactor.advance(0)
+    puppet.protocol.dataReceived(read_reply(1))
+    other.protocol.dataReceived(read_reply(1))
+    pass_s(puppet, 60)
+    assert other.transport.aborted

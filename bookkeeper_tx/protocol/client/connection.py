@@ -68,8 +68,12 @@ class ClientConnection(Protocol):
     # Replies ---------------------------------------------------------------------------------------------------------
 
     answered: float | None
-    """The deadline of one of the requests that the last :meth:`receive` has answered, or gone on to answer; None if it
-    has answered none."""
+    """The earliest deadline of the requests that the last :meth:`receive` has answered, or gone on to answer; None if
+    it has answered none."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a part of a frame is here: nobody knows yet which request it answers."""
 
     def receive(self, data: bytes) -> list[Completion]:
         """Return the completions of the replies in ``data``.

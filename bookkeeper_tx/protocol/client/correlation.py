@@ -33,7 +33,7 @@ class Correlation:
         self._out_of_order = not one_timeout
         """Whether one of those has moved up, and so is after younger ones in ``_waiting``."""
         self.answered: float | None = None
-        """The deadline of a request that was answered last, by itself or with others; set to None to look anew."""
+        """The earliest deadline of the requests that were answered lately; set to None to look anew."""
 
     def __len__(self) -> int:
         return len(self._waiting) + sum(map(len, self._again.values()))
@@ -53,18 +53,19 @@ class Correlation:
             return None
         if self._again and key in self._again:
             self._promote(key, self._again[key])
-        self.answered = waiting[1]
+        if self.answered is None or waiting[1] < self.answered:
+            self.answered = waiting[1]
         return waiting[0]
 
     def completions(self, keys: Sequence[Hashable], error: BookKeeperError | None) -> list[Completion]:
         """Take out the oldest request of each key, and complete it; a key for which nobody waits gives nothing."""
         if self._again:
             return [(token, error, None) for token in map(self.pop, keys) if token is not None]
-        first = self._waiting.get(keys[0])
-        if first is not None:
-            self.answered = first[1]
-        found = map(self._waiting.pop, keys, repeat(None))
-        return [(waiting[0], error, None) for waiting in found if waiting is not None]
+        found = [waiting for waiting in map(self._waiting.pop, keys, repeat(None)) if waiting is not None]
+        # The oldest comes first, or nearly so.
+        if found and (self.answered is None or found[0][1] < self.answered):
+            self.answered = found[0][1]
+        return [(token, error, None) for token, _ in found]
 
     def expire(self, now: float) -> list[Any]:
         """Take out the requests whose deadline has passed, and return their tokens."""

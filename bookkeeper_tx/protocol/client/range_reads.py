@@ -13,7 +13,7 @@ class RangeReads:
     def __init__(self) -> None:
         self._ranges: dict[int, list[RangeRead]] = {}
         self.answered: float | None = None
-        """The deadline of a range that was answered in part last; set to None to look anew."""
+        """The earliest deadline of the ranges that were answered in part lately; set to None to look anew."""
 
     def __bool__(self) -> bool:
         return bool(self._ranges)
@@ -26,14 +26,15 @@ class RangeReads:
         """Hand entries to the ranges that want them."""
         for waiting in self._ranges.get(run.ledger_id, ()):
             if waiting.first <= run.first_entry_id <= waiting.last:
-                self.answered = waiting.deadline
+                self._note(waiting)
             waiting.take(run)
         self._complete(run.ledger_id, done)
 
     def refuse(self, ledger_id: int, entry_id: int, error: RemoteError, done: list[Completion]) -> None:
         """Hand the error of one entry to the ranges that want it."""
         for waiting in self._ranges.get(ledger_id, ()):
-            self.answered = waiting.deadline
+            if waiting.first <= entry_id <= waiting.last:
+                self._note(waiting)
             waiting.refuse(entry_id, error)
         self._complete(ledger_id, done)
 
@@ -49,6 +50,10 @@ class RangeReads:
         """Take out every range, and return the tokens."""
         ranges, self._ranges = self._ranges, {}
         return [waiting.token for each in ranges.values() for waiting in each]
+
+    def _note(self, waiting: RangeRead) -> None:
+        if self.answered is None or waiting.deadline < self.answered:
+            self.answered = waiting.deadline
 
     def _complete(self, ledger_id: int, done: list[Completion]) -> None:
         ranges = self._ranges.get(ledger_id, ())

@@ -191,7 +191,7 @@ class V2ClientConnection(ClientConnection):
             self._frames.keep(buffer, position)
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
-        self.answered = next((each.answered for each in tables if each.answered is not None), None)
+        self.answered = min((each.answered for each in tables if each.answered is not None), default=None)
         self._undelivered = []
         return done
 
@@ -309,11 +309,17 @@ class V2ClientConnection(ClientConnection):
         token, ledger_id, first = waiting
         done.append((token, error, None) if error else (token, None, EntryRun(ledger_id, first, buffer, offsets)))
 
+    @property
+    def unfinished(self) -> bool:
+        return self._frames.frame_size > 0
+
     # Time and end ----------------------------------------------------------------------------------------------------
 
     @property
     def waiting(self) -> bool:
-        return bool(self._adds or self._bulk_adds or self._reads or self._ranges or self._batches or self._refused)
+        return bool(
+            self._adds or self._bulk_adds.waiting or self._reads or self._ranges or self._batches or self._refused
+        )
 
     def expire(self, now: float) -> list[Completion]:
         error = RequestTimedOut()

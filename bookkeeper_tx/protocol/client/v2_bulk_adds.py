@@ -1,6 +1,5 @@
 """Adds of consecutive entries over V2 that complete as one; no IO, no clock (docs/protocol/v2.md)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError
@@ -10,37 +9,49 @@ from bookkeeper_tx.protocol.client.completion import Completion
 class AddRun:
     """Adds of the entries ``first`` … ``last`` of one ledger."""
 
-    __slots__ = ("_early", "_next", "deadline", "first", "last", "token")
+    __slots__ = ("_early", "_next", "completed", "deadline", "first", "last", "token")
 
     def __init__(self, token: Any, deadline: float, first: int, count: int) -> None:
         self.token = token
         self.deadline = deadline
         self.first = first
         self.last = first + count - 1
+        self.completed = False
+        """Whether the caller knows the result; after an error the replies to the rest are still to come."""
         self._next = first
-        """The first entry that is not acknowledged."""
+        """The first entry that is not answered."""
         self._early: set[int] = set()
         """Entries after it that are."""
 
-    def take(self, entry_ids: range) -> bool:
-        """Take note that entries are acknowledged; return whether all are."""
-        if entry_ids.start <= self._next:
-            self._next = max(self._next, min(entry_ids.stop, self.last + 1))
-        else:
-            self._early.update(range(entry_ids.start, min(entry_ids.stop, self.last + 1)))
-        while self._early and self._next in self._early:
-            self._early.discard(self._next)
-            self._next += 1
+    @property
+    def answered(self) -> bool:
+        """Whether every entry is answered."""
         return self._next > self.last
 
-    @property
-    def acknowledged(self) -> frozenset[int]:
-        """The entries that are acknowledged."""
-        return frozenset(range(self.first, self._next)) | self._early
+    def take(self, start: int, stop: int) -> list[range]:
+        """Take the answers to entries from ``start`` until ``stop``; return those that were missing."""
+        start, stop = max(start, self._next), min(stop, self.last + 1)
+        if start >= stop:
+            return []
+        taken = [range(start, stop)]
+        if self._early:
+            missing = [entry_id for entry_id in range(start, stop) if entry_id not in self._early]
+            taken = [range(entry_id, entry_id + 1) for entry_id in missing]
+        if start == self._next:
+            self._next = stop
+            self._early.difference_update(range(start, stop))
+            while self._next in self._early:
+                self._early.discard(self._next)
+                self._next += 1
+        else:
+            self._early.update(range(start, stop))
+        return taken
 
-    def failed(self, error: BookKeeperError) -> Completion:
-        """Return the completion with ``error``, and with the entries that were acknowledged before it."""
-        return self.token, error, self.acknowledged
+    def result(self, error: BookKeeperError | None) -> Completion:
+        """Return the completion: with None, or with ``error`` and the entries that were acknowledged before it."""
+        if error is None:
+            return self.token, None, None
+        return self.token, error, frozenset(range(self.first, self._next)) | self._early
 
 
 class BulkAdds:
@@ -48,57 +59,90 @@ class BulkAdds:
 
     def __init__(self) -> None:
         self._runs: dict[int, list[AddRun]] = {}
+        self._waiting = 0
         self.answered: float | None = None
-        """The deadline of a run that was answered last; set to None to look anew."""
+        """The earliest deadline of the runs that were answered in part lately; set to None to look anew."""
 
     def __bool__(self) -> bool:
         return bool(self._runs)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the caller of any run waits for its result."""
+        return self._waiting > 0
+
     def add(self, ledger_id: int, run: AddRun) -> None:
         """Wait for the replies to ``run``."""
         self._runs.setdefault(ledger_id, []).append(run)
+        self._waiting += 1
 
     def take(
         self, ledger_id: int, entry_ids: range, error: BookKeeperError | None, done: list[Completion]
-    ) -> Iterator[int]:
-        """Take an answer to adds of consecutive entries; return the ids of those that are in no run.
+    ) -> list[int]:
+        """Take an answer to adds of consecutive entries; return the ids of those that no run was missing.
 
-        An error completes a run at once; answers to the rest of it are dropped later.
+        An error completes a run at once.  The run goes on taking its answers after that: they belong to no other
+        request, such as a later add of the same entry.
         """
-        taken: list[range] = []
-        for run in list(self._runs.get(ledger_id, ())):
-            start, stop = max(run.first, entry_ids.start), min(run.last + 1, entry_ids.stop)
-            if start >= stop:
-                continue
-            taken.append(range(start, stop))
-            self.answered = run.deadline
-            if error is not None:
-                done.append(run.failed(error))
-            elif run.take(range(start, stop)):
-                done.append((run.token, None, None))
-            else:
-                continue
+        left = [entry_ids]
+        finished: list[AddRun] = []
+        for run in self._runs.get(ledger_id, ()):
+            if not left:
+                break
+            rest: list[range] = []
+            for ids in left:
+                # What was acknowledged before the error is known only before its own answer is taken.
+                failed = None if error is None else run.result(error)
+                taken = run.take(ids.start, ids.stop)
+                rest += _without(ids, taken)
+                if taken:
+                    self.answered = run.deadline if self.answered is None else min(self.answered, run.deadline)
+                    if failed is not None and not run.completed:
+                        self._complete(run, failed, done)
+            left = rest
+            if run.answered:
+                if not run.completed:
+                    self._complete(run, run.result(None), done)
+                finished.append(run)
+        for run in finished:
             self._remove(ledger_id, run)
-        if taken and taken[0] == entry_ids:
-            return iter(())
-        return (entry_id for entry_id in entry_ids if not any(entry_id in each for each in taken))
+        return [entry_id for ids in left for entry_id in ids]
 
     def expire(self, now: float, error: BookKeeperError) -> list[Completion]:
-        """Complete the runs whose deadline has passed with ``error``."""
+        """Complete the runs whose deadline has passed with ``error``; what still comes for them is dropped."""
         done: list[Completion] = []
         for ledger_id, runs in list(self._runs.items()):
             for run in [each for each in runs if each.deadline <= now]:
-                done.append(run.failed(error))
+                if not run.completed:
+                    self._complete(run, run.result(error), done)
                 self._remove(ledger_id, run)
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         """Complete every run with ``error``."""
-        runs, self._runs = self._runs, {}
-        return [run.failed(error) for each in runs.values() for run in each]
+        runs, self._runs, self._waiting = self._runs, {}, 0
+        return [run.result(error) for each in runs.values() for run in each if not run.completed]
+
+    def _complete(self, run: AddRun, completion: Completion, done: list[Completion]) -> None:
+        run.completed = True
+        self._waiting -= 1
+        done.append(completion)
 
     def _remove(self, ledger_id: int, run: AddRun) -> None:
         runs = self._runs[ledger_id]
         runs.remove(run)
         if not runs:
             del self._runs[ledger_id]
+
+
+def _without(ids: range, taken: list[range]) -> list[range]:
+    """Return ``ids`` without those of ``taken``, which are ascending parts of it."""
+    rest: list[range] = []
+    start = ids.start
+    for each in taken:
+        if start < each.start:
+            rest.append(range(start, each.start))
+        start = each.stop
+    if start < ids.stop:
+        rest.append(range(start, ids.stop))
+    return rest

@@ -203,7 +203,8 @@ class V3ClientConnection(ClientConnection):
                 self._take(v3_answers.decode(frame), done)
             position = frame_end
         self._frames.keep(buffer, position)
-        self.answered = self._adds.answered or self._others.answered or self._polls.answered
+        tables = (self._adds, self._others, self._polls)
+        self.answered = min((each.answered for each in tables if each.answered is not None), default=None)
         self._undelivered = []
         return done
 
@@ -239,6 +240,10 @@ class V3ClientConnection(ClientConnection):
         if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
             value = EntryRun.of_entries(ledger_id, entry_id, value)
         _complete(waiting, error, value, done)
+
+    @property
+    def unfinished(self) -> bool:
+        return self._frames.frame_size > 0
 
     # Time and end ----------------------------------------------------------------------------------------------------
 

@@ -97,9 +97,40 @@ def test_what_is_overdue_says_what_was_acknowledged() -> None:
 
 
 def test_an_answer_that_comes_twice_counts_once() -> None:
-    run = AddRun("token", 1.0, 0, 3)
-    assert not run.take(range(1))
-    assert not run.take(range(1))
-    assert not run.take(range(2, 9))
-    assert run.acknowledged == {0, 2}
-    assert run.take(range(1, 2))
+    run = AddRun("token", 1.0, 0, 4)
+    assert run.take(0, 1) == [range(1)]
+    assert run.take(0, 1) == []
+    assert run.take(2, 3) == [range(2, 3)]
+    assert run.take(1, 9) == [range(1, 2), range(3, 4)]
+    assert run.answered
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_late_answers_of_a_failed_run_are_nobody_elses(bulk: bool) -> None:
+    """A recovery in the same client adds an entry again that the fenced writer had on its way."""
+    client = V2ClientConnection(FRAME_SIZE_MAX)
+    if bulk:
+        client.add_entries("writer", 5.0, LEDGER, 0, [entry(0), entry(1)], KEY)
+    else:
+        client.add_entry("writer", 5.0, LEDGER, 0, entry(0), KEY)
+        client.add_entry("writer", 5.0, LEDGER, 1, entry(1), KEY)
+    client.receive(reply(0, statuses.EFENCED))
+    client.add_entry("recovery", 6.0, LEDGER, 1, entry(1), KEY)
+    assert [token for token, _, _ in client.receive(reply(1, statuses.EFENCED))] == ["writer"] * (not bulk)
+    assert client.receive(reply(1)) == [("recovery", None, None)]
+    assert not client.waiting
+
+
+def test_an_answer_to_an_entry_that_a_run_has_acknowledged_is_anothers() -> None:
+    client = client_of(3)
+    assert client.receive(reply(0)) == []
+    client.add_entry("again", 9.0, LEDGER, 0, entry(0), KEY)
+    assert client.receive(reply(0)) == [("again", None, None)]
+    assert [token for token, _, _ in client.receive(reply(1) + reply(2))] == [0]
+
+
+def test_one_group_of_replies_to_many_runs_is_looked_at_once() -> None:
+    """It is what one sync of a journal brings: with a look at each run for each entry this would not end."""
+    client = client_of(*[2] * 4000)
+    done = client.receive(b"".join(map(reply, range(8000))))
+    assert [token for token, _, _ in done] == list(range(4000))
