@@ -26,25 +26,14 @@ FRAME_SIZE_TYPE = f">u{codecs.RECORD_LENGTH.size}"
 INT64 = ">i8"
 
 
-def sealed(
-    digest: EntryDigest, ledger_id: int, first: int, last_add_confirmed: int, length: int, payloads: Iterable[bytes]
-) -> list[bytes]:
-    """Return the entries ``first``, … with ``payloads``; ``length`` is that of the ledger before them, in bytes."""
-    entries = []
-    for entry_id, payload in enumerate(payloads, first):
-        length += len(payload)
-        entries.append(digest.seal(ledger_id, entry_id, last_add_confirmed, length, payload))
-    return entries
-
-
 def add_frames(
     digest: EntryDigest, ledger_id: int, first: int, last_add_confirmed: int, length: int, payloads: Sequence[bytes]
 ) -> bytes | memoryview:
-    """Return the frames that ask to add the entries of :func:`sealed`."""
+    """Return the frames that ask to add the entries of :meth:`EntryDigest.seal_run`."""
     checksum = digest.checksum
     by_columns = numpy is not None and checksum is not None and len(payloads) >= EQUAL_MIN
     one_by_one = payloads[:1] if by_columns else payloads
-    entries = sealed(digest, ledger_id, first, last_add_confirmed, length, one_by_one)
+    entries = digest.seal_run(ledger_id, first, last_add_confirmed, length, one_by_one)
     frames = add_requests(digest.master_key, entries)
     if checksum is None or not by_columns:
         return frames

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from bookkeeper_tx.blocking.add_frames import add_frames, sealed
+from bookkeeper_tx.blocking.add_frames import add_frames
 from bookkeeper_tx.blocking.close_ledger import close_ledger
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -83,11 +83,11 @@ class LedgerWriter:
         Raises LedgerFenced and Unauthorized.
         """
         count, size = len(payloads), sum(map(len, payloads))
-        what = (self._digest, self.ledger_id, self.next_entry_id, self.confirmed, self.length, payloads)
+        what = (self.ledger_id, self.next_entry_id, self.confirmed, self.length, payloads)
         if self._adds.striped:
-            self._adds.send(sealed(*what))
+            self._adds.send(self._digest.seal_run(*what))
         else:
-            self._adds.send_to_all(add_frames(*what), count)
+            self._adds.send_to_all(add_frames(self._digest, *what), count)
         self._sent.append(_Sent(self.next_entry_id, payloads, size, self.length))
         self._sent_bytes += size
         self._sent_entries += count

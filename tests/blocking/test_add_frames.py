@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.blocking import add_frames as module
-from bookkeeper_tx.blocking.add_frames import PAYLOAD_MAX, add_frames, sealed
+from bookkeeper_tx.blocking.add_frames import PAYLOAD_MAX, add_frames
 from bookkeeper_tx.entry.digest import EQUAL_MIN, EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
@@ -41,7 +41,7 @@ def test_frames_are_those_of_one_entry_after_the_other(digest_type, ledger_id, f
     digest = EntryDigest(digest_type, b"secret")
     expected = one_by_one(digest, ledger_id, first, confirmed, length, payloads)
     assert bytes(add_frames(digest, ledger_id, first, confirmed, length, payloads)) == expected
-    entries = sealed(digest, ledger_id, first, confirmed, length, payloads)
+    entries = digest.seal_run(ledger_id, first, confirmed, length, payloads)
     assert add_requests(digest.master_key, entries) == expected
 
 
