@@ -49,7 +49,7 @@ class ClientConfig:
     outstanding_adds_max: int = field(default=10_000, validator=ge(1))
     """Appends of one writer that may wait for their quorum; more are held back until some are acknowledged."""
     outstanding_bytes_max: int = field(default=64 * MIB, validator=ge(1))
-    """Bytes of these entries; a larger entry is sent alone."""
+    """Payload bytes of these appends; a larger entry is sent alone."""
     outstanding_reads_max: int = field(default=2_000, validator=ge(1))
     """Entries that one range read asks for at a time."""
     read_bytes_max: int = field(default=64 * MIB, validator=ge(MIB))

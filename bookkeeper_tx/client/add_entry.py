@@ -69,10 +69,6 @@ class Adds:
         self._changing = False
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self.pending: deque[Pending] = deque()
-        self.outstanding = 0
-        """Entries that are pending."""
-        self.outstanding_bytes = 0
-        """Bytes of these entries."""
         self.last_add_confirmed = last_add_confirmed
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
@@ -91,6 +87,21 @@ class Adds:
         """The bookies that fill the slots now, each with its channel."""
         return tuple((slot.bookie_id, slot.channel) for slot in self._slots)
 
+    @property
+    def acknowledged(self) -> tuple[int, int]:
+        """The last entry that is acknowledged with all entries before it, and the payload bytes of the ledger to it."""
+        return self.last_add_confirmed, self.length
+
+    @property
+    def outstanding(self) -> int:
+        """How many entries are pending."""
+        return self.pending[-1].entry_id - self.acknowledged[0] if self.pending else 0
+
+    @property
+    def outstanding_bytes(self) -> int:
+        """Payload bytes of these entries."""
+        return self.pending[-1].length - self.acknowledged[1] if self.pending else 0
+
     def push(self, entry_id: int, entry: bytes, length: int, deferred: Deferred[Any] | None, result: Any) -> None:
         """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
         if self.error is not None:
@@ -99,8 +110,6 @@ class Adds:
             return
         add = PendingAdd(entry_id, entry, length, self._ack_quorum_size, deferred, result)
         self.pending.append(add)
-        self.outstanding += 1
-        self.outstanding_bytes += len(entry)
         ledger_id, key, flags, replied = self._ledger_id, self._master_key, self._flags, self._replied
         for slot in self._write_slots[entry_id % self._ensemble_size]:
             slot.channel.add_entry(ledger_id, entry_id, entry, key, partial(replied, add, slot), flags)
@@ -125,8 +134,6 @@ class Adds:
             return
         run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result)
         self.pending.append(run)
-        self.outstanding += run.count
-        self.outstanding_bytes += run.size
         for slot in self._slots:
             done = partial(self._run_replied, run, slot)
             slot.channel.add_entries(self._ledger_id, first, entries, self._master_key, done)
@@ -153,7 +160,6 @@ class Adds:
             self.error = error
         failed = list(self.pending)
         self.pending.clear()
-        self.outstanding = self.outstanding_bytes = 0
         for add in failed:
             if add.deferred is not None:
                 add.deferred.errback(error)
@@ -207,8 +213,6 @@ class Adds:
         pending = self.pending
         while pending and pending[0].missing <= 0 and not self._changing:
             add = pending.popleft()
-            self.outstanding -= add.count
-            self.outstanding_bytes -= add.size
             self.last_add_confirmed = add.entry_id
             self.length = add.length
             if add.deferred is not None:

@@ -35,6 +35,9 @@ class AppendQueue:
         self._pushed_length = 0
         self._held: deque[HeldAppends] = deque()
         self._held_count = 0
+        self._entry_id_end = fields.FIRST_ENTRY_ID
+        self._length_end = 0
+        """Up to where an append is sent without looking whether others are held back or too many are on their way."""
         self.refusal: BookKeeperError | None = None
         """The error of new appends, once the writer takes no more."""
         self.releasing = False
@@ -47,21 +50,21 @@ class AppendQueue:
 
     def append(self, payload: bytes) -> Deferred[int]:
         """Send one entry, or hold it back; fires with its id."""
-        adds = self._adds
-        if (
-            self._held
-            or self.refusal is not None
-            or adds.outstanding >= self._outstanding_max
-            or adds.outstanding_bytes >= self._outstanding_bytes_max
-        ):
+        entry_id, length = self._next_entry_id, self._pushed_length
+        if (entry_id >= self._entry_id_end or length >= self._length_end) and not self._find_room():
             return self.append_many([payload], 1, one=True)
-        entry_id = self._next_entry_id
         self._next_entry_id = entry_id + 1
-        self._pushed_length = length = self._pushed_length + len(payload)
+        self._pushed_length = length = length + len(payload)
         deferred: Deferred[int] = Deferred()
+        adds = self._adds
         entry = self._seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
         adds.push(entry_id, entry, length, deferred, entry_id)
         return deferred
+
+    def refuse(self, error: BookKeeperError) -> None:
+        """Let new appends fail with ``error``, or with that of the first call."""
+        self.refusal = self.refusal or error
+        self._entry_id_end = fields.FIRST_ENTRY_ID
 
     def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Deferred[Any]:
         """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
@@ -89,6 +92,7 @@ class AppendQueue:
             return succeed(range(first, first))
         self._held.append(held)
         self._held_count += count
+        self._entry_id_end = fields.FIRST_ENTRY_ID
         self._adds.on_progress = self.release
         self.release()
         return held.deferred
@@ -117,6 +121,15 @@ class AppendQueue:
             self.releasing = False
         if not self._held:
             adds.on_progress = None
+
+    def _find_room(self) -> bool:
+        """Return whether an append may be sent at once, and note up to where that holds whatever happens."""
+        if self._held or self.refusal is not None:
+            return False
+        entry_id, length = self._adds.acknowledged
+        self._entry_id_end = entry_id + 1 + self._outstanding_max
+        self._length_end = length + self._outstanding_bytes_max
+        return self._next_entry_id < self._entry_id_end and self._pushed_length < self._length_end
 
     def _send(self, held: HeldAppends, count: int, size: int) -> None:
         """Send the next payloads of ``held``."""

@@ -92,8 +92,12 @@ class DeferredSyncAdds(Adds):
         """The last entry that is acknowledged together with all entries before it."""
         self._acknowledged_length = 0
 
+    @property
+    def acknowledged(self) -> tuple[int, int]:
+        return self.acknowledged_entry_id, self._acknowledged_length
+
     async def force(self) -> None:
-        entry_id, length = self.acknowledged_entry_id, self._acknowledged_length
+        entry_id, length = self.acknowledged
         try:
             await super().force()
         except BookKeeperError as error:
@@ -112,8 +116,6 @@ class DeferredSyncAdds(Adds):
         pending = self.pending
         while pending and pending[0].missing <= 0:
             add = pending.popleft()
-            self.outstanding -= add.count
-            self.outstanding_bytes -= add.size
             self.acknowledged_entry_id, self._acknowledged_length = add.entry_id, add.length
             if add.deferred is not None:
                 add.deferred.callback(add.result)

@@ -198,7 +198,7 @@ class LedgerWriter:
 
     async def _close(self) -> None:
         queue, name = self._queue, ledger_name(self.ledger_id)
-        queue.refusal = queue.refusal or LedgerClosed(f"ledger {name} is closed: this writer has closed it")
+        queue.refuse(LedgerClosed(f"ledger {name} is closed: this writer has closed it"))
         while not queue.empty:
             if queue.releasing:
                 # The payloads that are being read have called close().

@@ -39,8 +39,6 @@ class PendingAdd:
 
     __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
 
-    count = 1
-
     def __init__(
         self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Deferred[Any] | None, result: Any
     ) -> None:
@@ -53,11 +51,6 @@ class PendingAdd:
         self.refused = 0
         self.deferred = deferred
         self.result = result
-
-    @property
-    def size(self) -> int:
-        """Bytes of the entry."""
-        return len(self.entry)
 
 
 class PendingRun:
@@ -78,7 +71,6 @@ class PendingRun:
         "parts",
         "refused",
         "result",
-        "size",
     )
 
     def __init__(
@@ -96,8 +88,6 @@ class PendingRun:
         """Id of the last entry."""
         self.length = length
         """Payload bytes of the ledger up to the last entry."""
-        self.size = sum(map(len, entries))
-        """Bytes of the entries."""
         self.missing = missing
         """Bookies that have not acknowledged all entries yet, up to the ack quorum."""
         self.acknowledged = 0
@@ -106,11 +96,6 @@ class PendingRun:
         self.result = result
         self.parts: tuple[PendingAdd, ...] = ()
         """The entries, each by itself, after the run was split."""
-
-    @property
-    def count(self) -> int:
-        """How many entries there are."""
-        return len(self.entries)
 
     @property
     def entry(self) -> bytes:

@@ -62,6 +62,7 @@ class BookieChannel:
         self._reactor = reactor
         self._resolve = resolve
         self._config = config
+        self._add_timeout_s, self._read_timeout_s = config.add_timeout_s, config.read_timeout_s
         self._v2 = self._channel(self._v2_connection)
         self._v2_fencing = self._channel(self._v2_connection)
         self._v3 = self._channel(self._v3_connection)
@@ -97,11 +98,11 @@ class BookieChannel:
             # The hot path: no closure for an add that is sent at once.
             if not protocol.awake:
                 protocol.wake()
-            deadline = protocol.now + self._config.add_timeout_s
+            deadline = protocol.now + self._add_timeout_s
             protocol.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
             return
         arguments = (ledger_id, entry_id, entry, master_key, flags)
-        self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
+        self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
 
     def add_entries(
         self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, done: Done
@@ -112,7 +113,7 @@ class BookieChannel:
         were acknowledged before it.
         """
         arguments = (ledger_id, first_entry_id, entries, master_key)
-        self._send(self._main, "add_entries", self._config.add_timeout_s, done, *arguments)
+        self._send(self._main, "add_entries", self._add_timeout_s, done, *arguments)
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
@@ -125,11 +126,11 @@ class BookieChannel:
         if protocol is not None and not protocol.overfull:
             if not protocol.awake:
                 protocol.wake()
-            deadline = protocol.now + self._config.read_timeout_s
+            deadline = protocol.now + self._read_timeout_s
             protocol.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
         arguments = (ledger_id, entry_id, flags, master_key)
-        self._send(channel, "read_entry", self._config.read_timeout_s, done, *arguments)
+        self._send(channel, "read_entry", self._read_timeout_s, done, *arguments)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Done, size_max: int | None = None) -> None:
         """Read entries one by one, pipelined.
@@ -137,7 +138,7 @@ class BookieChannel:
         Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
         it is the very first entry's; or with fewer, as soon as they have ``size_max`` bytes.
         """
-        self._send(self._main, "read_range", self._config.read_timeout_s, done, ledger_id, first, last, size_max)
+        self._send(self._main, "read_range", self._read_timeout_s, done, ledger_id, first, last, size_max)
 
     def batch_read(
         self,
@@ -159,14 +160,14 @@ class BookieChannel:
         if own_connection:
             channel, done = self._own_channel(self._main_connection, done)
         arguments = (ledger_id, start_entry_id, max_count, max_size, flags, master_key)
-        self._send(channel, "batch_read", self._config.read_timeout_s, done, *arguments)
+        self._send(channel, "batch_read", self._read_timeout_s, done, *arguments)
 
     def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None:
         """Ask for the last add confirmed; completes with (explicit LAC body or None, last entry or None)."""
         channel = self._v3
         if own_connection:
             channel, done = self._own_channel(self._v3_connection, done)
-        self._send(channel, "read_last_add_confirmed", self._config.read_timeout_s, done, ledger_id)
+        self._send(channel, "read_last_add_confirmed", self._read_timeout_s, done, ledger_id)
 
     def wait_last_add_confirmed(
         self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
@@ -177,7 +178,7 @@ class BookieChannel:
         after the previous last add confirmed, if the bookie has it.  0 ms asks for the present state.  Call the
         returned function to give up waiting: ``done`` is not called then.
         """
-        timeout_s = timeout_ms / 1000 + self._config.read_timeout_s
+        timeout_s = timeout_ms / 1000 + self._read_timeout_s
         poll = _Poll(done)
 
         def request(protocol: ClientProtocol) -> None:
@@ -199,11 +200,11 @@ class BookieChannel:
     ) -> None:
         """Store an explicit last add confirmed; completes with None."""
         arguments = (ledger_id, last_add_confirmed, master_key, body)
-        self._send(self._v3, "write_last_add_confirmed", self._config.read_timeout_s, done, *arguments)
+        self._send(self._v3, "write_last_add_confirmed", self._read_timeout_s, done, *arguments)
 
     def force_ledger(self, ledger_id: int, done: Done) -> None:
         """Wait until all earlier adds to the ledger are durable; completes with None."""
-        self._send(self._v3, "force_ledger", self._config.read_timeout_s, done, ledger_id)
+        self._send(self._v3, "force_ledger", self._read_timeout_s, done, ledger_id)
 
     def list_entries(self, ledger_id: int, done: Done) -> None:
         """Ask which entries of a ledger the bookie stores; completes with an EntryList.
@@ -221,11 +222,11 @@ class BookieChannel:
                     error = ProtocolViolation(f"list of entries of ledger {ledger_name(ledger_id)}: {malformed}")
             finished(error, entries)
 
-        self._send(channel, "list_entries", self._config.read_timeout_s, decoded, ledger_id)
+        self._send(channel, "list_entries", self._read_timeout_s, decoded, ledger_id)
 
     def bookie_info(self, done: Done) -> None:
         """Ask for the disk space of the bookie; completes with (total bytes, free bytes)."""
-        self._send(self._v3, "bookie_info", self._config.read_timeout_s, done)
+        self._send(self._v3, "bookie_info", self._read_timeout_s, done)
 
     def close(self) -> Deferred[Any]:
         """Drop every connection; requests in flight fail with an error."""
@@ -256,7 +257,7 @@ class BookieChannel:
             self._reactor.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
             return
         arguments = (ledger_id, entry_id, entry, master_key, flags, True)
-        self._send(self._main, "add_entry", self._config.add_timeout_s, done, *arguments)
+        self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
 
     def _own_channel(self, make_connection: MakeConnection, done: Done) -> tuple[Channel, Done]:
         """Return a channel for one request, and the function to call instead of ``done``, which closes the channel."""

@@ -45,6 +45,7 @@ _READ_HEADER = framing.join_header(_VERSION, Operation.READ_ENTRY)
 _BATCH_HEADER = framing.join_header(_VERSION, Operation.BATCH_READ_ENTRY)
 
 _ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
+_pack_prefix = _ADD_PREFIX.pack_fixed
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _unpack_reply = ADD_REPLY.unpack_fixed
 _unpack_reply_head = ADD_REPLY_HEAD.unpack_fixed
@@ -92,8 +93,7 @@ class V2ClientConnection(ClientConnection):
             self._refuse(token, ledger_id)
             return
         self._adds.add(entry[:_IDS_SIZE], token, deadline)
-        self._outgoing.append(_ADD_PREFIX.pack_fixed(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key))
-        self._outgoing.append(entry)
+        self._outgoing += _pack_prefix(ADD_OVERHEAD + len(entry), _ADD_HEADER | flags, master_key), entry
 
     def add_entries(
         self, token: Any, deadline: float, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes
