@@ -18,7 +18,7 @@ from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, status_of
-from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests
+from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, OneAdd
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -103,29 +103,33 @@ class AddEntry:
             status = statuses.EREADONLY
             connection.reply(request, status, [request.replies(range(len(request.adds)), status)])
             return
-        open_into, add_record, recovery = self._keys.open_into, self._storage.add_record, request.recovery
+        adds = request.adds
         records: list[bytes | memoryview] = []
-        indexes: list[int] = []
-        for index, (ledger_id, entry_id, last_add_confirmed, master_key, record) in enumerate(request.adds):
+        refused: dict[int, Status] = {}
+        for index in self._storage.add_at_ends(adds, self._keys.unrecorded, request.recovery):
             try:
-                ledger = open_into(records, ledger_id, master_key)
-                if ledger.fenced and not recovery:
-                    raise LedgerFenced
-                add_record(ledger, entry_id, last_add_confirmed, record)
+                self._add_one(adds[index], request.recovery, records)
             except BookKeeperError as error:
-                status = status_of(error)
+                refused[index] = status = status_of(error)
                 connection.reply(request, status, [request.replies([index], status)])
-            else:
-                records.append(record)
-                indexes.append(index)
-        if not indexes:
+        taken = [index for index in range(len(adds)) if index not in refused] if refused else range(len(adds))
+        if not taken:
             return
-        self._journal.append(records, partial(self._mixed_synced, request, indexes, connection))
+        records += [adds[index][4] for index in taken]
+        self._journal.append(records, partial(self._mixed_synced, request, taken, connection))
         if self._watched:
-            for ledger_id in {request.adds[index][0] for index in indexes} & self._watched.keys():
+            for ledger_id in {adds[index][0] for index in taken} & self._watched.keys():
                 advanced = self._storage.ledger(ledger_id)
                 assert advanced is not None
                 self._watch.advanced(advanced)
+
+    def _add_one(self, add: OneAdd, recovery: bool, records: list[bytes | memoryview]) -> None:
+        """Have the storage take an entry; append to ``records`` what must be journaled before it."""
+        ledger_id, entry_id, last_add_confirmed, master_key, record = add
+        ledger = self._keys.open_into(records, ledger_id, master_key)
+        if ledger.fenced and not recovery:
+            raise LedgerFenced
+        self._storage.add_record(ledger, entry_id, last_add_confirmed, record)
 
     def _mixed_synced(
         self,

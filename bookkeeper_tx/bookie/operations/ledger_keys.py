@@ -17,7 +17,8 @@ class LedgerKeys:
 
     def __init__(self, storage: LedgerStorage) -> None:
         self._storage = storage
-        self._unrecorded: set[int] = set()
+        self.unrecorded: set[int] = set()
+        """Ledgers whose changes must bring the key record."""
 
     def open(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, list[bytes | memoryview]]:
         """Return the ledger, made if need be, and the records that must be journaled before those of the change.
@@ -34,8 +35,8 @@ class LedgerKeys:
         """
         ledger, created = self._storage.open_for(ledger_id, master_key)
         if created:
-            self._unrecorded.add(ledger_id)
-        if self._unrecorded and ledger_id in self._unrecorded:
+            self.unrecorded.add(ledger_id)
+        if self.unrecorded and ledger_id in self.unrecorded:
             records.append(journal_records.key_record(ledger_id, master_key))
         return ledger
 
@@ -44,9 +45,9 @@ class LedgerKeys:
 
         The first such group since the ledger was made holds its key record, because every change until now brought one.
         """
-        self._unrecorded.discard(ledger_id)
+        self.unrecorded.discard(ledger_id)
 
     def all_recorded(self, ledger_ids: Iterable[int]) -> None:
         """Note the same as :meth:`recorded` of several ledgers."""
-        if self._unrecorded:
-            self._unrecorded.difference_update(ledger_ids)
+        if self.unrecorded:
+            self.unrecorded.difference_update(ledger_ids)

@@ -4,7 +4,7 @@ An entry is durable here only after a flush; until then it is in the journal.  F
 read by the read worker; all other work is done on the reactor thread, so that no lock is needed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
@@ -32,6 +32,7 @@ from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry.version import explicit_lac_of
@@ -154,6 +155,32 @@ class LedgerStorage:
         if last_add_confirmed > ledger.last_add_confirmed:
             ledger.last_add_confirmed = last_add_confirmed
         self._look_at_size()
+
+    def add_at_ends(self, adds: Sequence[OneAdd], excluded: Container[int], recovery: bool) -> Sequence[int]:
+        """Take those of ``adds`` that add to the end of a ledger in memory, with its key; return indexes of the others.
+
+        Nothing is to be said of them but that they are here: :meth:`open_for` and :meth:`add_record` would do the same
+        in ten calls.  Ledgers that are ``excluded`` are left alone, and fenced ones but for ``recovery``.
+        """
+        in_memory, add_record, others = self._ledgers.in_memory, self._unflushed.active.add_record, []
+        for index, (ledger_id, entry_id, last_add_confirmed, master_key, record) in enumerate(adds):
+            ledger = in_memory(ledger_id)
+            if (
+                ledger is None
+                or ledger.master_key != master_key
+                or not ledger.last_entry_id < entry_id <= limits.INDEXED_ENTRY_ID_MAX
+                or (ledger.fenced and not recovery)
+                or ledger_id >= SCOPED_MIN
+                or ledger_id in excluded
+            ):
+                others.append(index)
+                continue
+            add_record(ledger_id, entry_id, record)
+            ledger.last_entry_id = entry_id
+            if last_add_confirmed > ledger.last_add_confirmed:
+                ledger.last_add_confirmed = last_add_confirmed
+        self._look_at_size()
+        return others
 
     def replay(self, ledger: Ledger, run: EntryRun) -> None:
         """Take entries that were in the journal, in the place of those that this process has not written itself.

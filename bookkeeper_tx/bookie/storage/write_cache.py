@@ -88,29 +88,27 @@ def run_of_records(ledger_id: int, first_entry_id: int, records: list[bytes]) ->
     return EntryRun(ledger_id, first_entry_id, b"".join(records), array("Q", accumulate(sizes, initial=0)))
 
 
-def _memory_of(held: Held) -> int:
-    if isinstance(held, EntryRun):
-        return len(held.buffer) + len(held.offsets) * OFFSET_BYTES + RUN_OVERHEAD_BYTES
-    return len(held) + RECORD_OVERHEAD_BYTES
-
-
 class LedgerRuns:
     """The runs and single records of one ledger by first entry id, ascending; they do not overlap."""
 
-    __slots__ = ("firsts", "held", "last_entry_id", "ledger_id")
+    __slots__ = ("firsts", "held", "last_entry_id", "ledger_id", "size_bytes")
 
     def __init__(self, ledger_id: int) -> None:
         self.ledger_id = ledger_id
+        self.size_bytes = RUN_OVERHEAD_BYTES
+        """Memory held, overhead included."""
         self.firsts: list[int] = []
         self.held: list[Held] = []
         self.last_entry_id = NO_ENTRY
 
     def add(self, run: EntryRun) -> None:
         """Take a run none of whose entries is here."""
+        self.size_bytes += len(run.buffer) + len(run.offsets) * OFFSET_BYTES + RUN_OVERHEAD_BYTES
         self._add(run.first_entry_id, run.last_entry_id, run)
 
     def add_record(self, entry_id: int, record: bytes) -> None:
         """Take the record of an entry that is not here."""
+        self.size_bytes += len(record) + RECORD_OVERHEAD_BYTES
         if entry_id > self.last_entry_id:
             self.firsts.append(entry_id)
             self.held.append(record)
@@ -195,22 +193,20 @@ class WriteCache:
     def __init__(self) -> None:
         self.size_bytes = 0
         """Memory held, overhead included."""
-        self.entry_count = 0
         self._ledgers: dict[int, LedgerRuns] = {}
 
     def add(self, run: EntryRun) -> None:
         """Take a run none of whose entries is here."""
         run = compacted(run)
         runs = self._ledgers.get(run.ledger_id) or self._new(run.ledger_id)
+        before = runs.size_bytes
         runs.add(run)
-        self.entry_count += len(run.offsets) - 1
-        self.size_bytes += _memory_of(run)
+        self.size_bytes += runs.size_bytes - before
 
     def add_record(self, ledger_id: int, entry_id: int, record: bytes) -> None:
         """Take the record of an entry that is not here."""
         runs = self._ledgers.get(ledger_id) or self._new(ledger_id)
         runs.add_record(entry_id, record)
-        self.entry_count += 1
         self.size_bytes += len(record) + RECORD_OVERHEAD_BYTES
 
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
@@ -239,8 +235,7 @@ class WriteCache:
         for ledger_id in ledger_ids:
             runs = self._ledgers.pop(ledger_id, None)
             if runs is not None:
-                self.entry_count -= sum(held.count if isinstance(held, EntryRun) else 1 for held in runs.held)
-                self.size_bytes -= RUN_OVERHEAD_BYTES + sum(map(_memory_of, runs.held))
+                self.size_bytes -= runs.size_bytes
 
     def __contains__(self, ledger_id: int) -> bool:
         return ledger_id in self._ledgers
@@ -255,5 +250,5 @@ class WriteCache:
 
     def _new(self, ledger_id: int) -> LedgerRuns:
         runs = self._ledgers[ledger_id] = LedgerRuns(ledger_id)
-        self.size_bytes += RUN_OVERHEAD_BYTES
+        self.size_bytes += runs.size_bytes
         return runs

@@ -182,6 +182,29 @@ def test_of_an_entry_added_twice_the_first_copy_stays(storage: LedgerStorage, fl
         flush(storage)
 
 
+def test_only_adds_that_continue_a_ledger_in_memory_need_no_second_look(storage: LedgerStorage) -> None:
+    for ledger_id in (7, 8, 9):
+        storage.open_for(ledger_id, KEY)
+    add(storage, run_of(0, 41))
+    fenced = storage.ledger(8)
+    assert fenced is not None
+    storage.fence(fenced)
+
+    def one(ledger_id: int, entry_id: int, key: bytes = KEY) -> tuple[int, int, int, bytes, bytes]:
+        body = entry(entry_id, 41, ledger_id)
+        return ledger_id, entry_id, entry_id - 1, key, len(body).to_bytes(4, "big") + body
+
+    adds = [one(7, 1), one(7, 1), one(7, 0), one(7, 5), one(7, 6, OTHER_KEY), one(8, 0), one(9, 0), one(6, 0)]
+    adds.append(one(7, INDEXED_ENTRY_ID_MAX + 1))
+    assert storage.add_at_ends(adds, {9}, recovery=False) == [1, 2, 4, 5, 6, 7, 8]
+    assert storage.add_at_ends(adds[5:6], (), recovery=True) == []
+    assert [read(storage, *each) for each in ((7, 1), (7, 5), (8, 0))] == [entry(1, 41), entry(5, 41), entry(0, 41, 8)]
+    ledger = storage.ledger(7)
+    assert ledger is not None
+    assert (ledger.last_entry_id, ledger.last_add_confirmed) == (5, 4)
+    assert storage.unflushed_ranges(9) == []
+
+
 def test_a_flush_asks_for_the_mark_before_it_takes_what_is_there(disk: CrashingDisk) -> None:
     worker = SteppedWorker()
     storage = new_storage(disk, DIRECTORY, flush_worker=worker)
