@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Protocol, TypeVar
@@ -58,6 +59,11 @@ class Lifetime:
 
     def directory(self, name: str) -> Path:
         """A new directory, which is removed at the end; names may be given more than once."""
+        if threading.current_thread() is threading.main_thread():
+            return self.run(partial(self._make_directory, name))
+        return self._make_directory(name)
+
+    def _make_directory(self, name: str) -> Path:
         with self._changed:
             self._refuse_if_closed()
             if self._directory is None:

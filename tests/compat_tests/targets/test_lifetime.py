@@ -1,6 +1,8 @@
 """Everything that a target starts ends with it."""
 
+import os
 import signal
+import tempfile
 import threading
 from pathlib import Path
 
@@ -128,3 +130,20 @@ def test_another_ones_handlers_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(signal, "signal", lambda number, handler: set_to.append(number))
     Lifetime().__enter__()
     assert set_to == []
+
+
+def test_a_signal_right_after_a_directory_was_made_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, mkdtemp = threading.Event(), tempfile.mkdtemp
+
+    def make_and_be_ended(**named: str) -> str:
+        path = mkdtemp(**named)
+        os.kill(os.getpid(), signal.SIGTERM)
+        made.set()
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_be_ended)
+    with pytest.raises(SystemExit), Lifetime() as lifetime:
+        lifetime.directory("plain")
+    assert made.is_set()
+    assert list(tmp_path.iterdir()) == []
