@@ -228,14 +228,14 @@ def the_last_copy_of_an_entry_stays() -> None:
 
     LedgerStorage._is_stored = lambda self, *arguments: False  # type: ignore[method-assign]
 
-    @instead_of(LedgerRuns, "add")
-    def add(original: Any, self: Any, run: Any) -> None:
-        if run.first_entry_id > self.last_entry_id:
-            original(self, run)
+    @instead_of(LedgerRuns, "_add")
+    def add(original: Any, self: Any, first: int, last: int, held: Any) -> None:
+        if first > self.last_entry_id:
+            original(self, first, last, held)
         else:
-            at = bisect_right(self.firsts, run.first_entry_id)
-            self.firsts.insert(at, run.first_entry_id)
-            self.held.insert(at, run)
+            at = bisect_right(self.firsts, first)
+            self.firsts.insert(at, first)
+            self.held.insert(at, held)
 
 
 @defect("ADD", "STATE")
