@@ -211,8 +211,11 @@ class Adds:
         # While the ensemble changes the last add confirmed must stand still: the new fragment starts after it, and
         # an entry acknowledged by a bookie that is being replaced would lie in a fragment without that bookie.
         pending = self.pending
-        while pending and pending[0].missing <= 0 and not self._changing:
-            add = pending.popleft()
+        while pending and not self._changing:
+            add = pending[0]
+            if add.missing > 0:
+                break
+            pending.popleft()
             self.last_add_confirmed = add.entry_id
             self.length = add.length
             if add.deferred is not None:
