@@ -114,6 +114,14 @@ class Adds:
         for slot in self._write_slots[entry_id % self._ensemble_size]:
             slot.channel.add_entry(ledger_id, entry_id, entry, key, partial(replied, add, slot), flags)
 
+    def before_send(self, call: Callable[[], None]) -> bool:
+        """Have ``call`` called before the next bytes are sent to any bookie; False if there is no connection to one.
+
+        All of them are asked, so that what ``call`` sends leaves on each at the end of this turn.
+        """
+        asked = [slot.channel.before_send(call) for slot in self._slots]
+        return any(asked)
+
     @property
     def takes_runs(self) -> bool:
         """Whether :meth:`push_run` may be called: every bookie gets every entry, and requests can go as runs."""
@@ -125,14 +133,22 @@ class Adds:
         )
 
     def push_run(
-        self, first: int, entries: Sequence[bytes], length: int, deferred: Deferred[Any] | None, result: Any
+        self,
+        first: int,
+        entries: Sequence[bytes],
+        length: int,
+        deferred: Deferred[Any] | None,
+        result: Any,
+        deferreds: Sequence[Deferred[int]] = (),
     ) -> None:
-        """Send the next entries, as :meth:`push` does each; ``length`` is the ledger's payload up to the last one."""
+        """Send the next entries, as :meth:`push` does each; ``length`` is the ledger's payload up to the last one.
+
+        Instead of ``deferred`` there may be ``deferreds``, one for each entry, which fire with their ids.
+        """
+        run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result, deferreds)
         if self.error is not None:
-            if deferred is not None:
-                deferred.errback(self.error)
+            run.fail(self.error)
             return
-        run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result)
         self.pending.append(run)
         for slot in self._slots:
             done = partial(self._run_replied, run, slot)
@@ -161,8 +177,7 @@ class Adds:
         failed = list(self.pending)
         self.pending.clear()
         for add in failed:
-            if add.deferred is not None:
-                add.deferred.errback(error)
+            add.fail(error)
         self._progressed()
 
     def _replied(self, add: PendingAdd, slot: Slot, error: BookKeeperError | None, _: None) -> None:
@@ -175,8 +190,9 @@ class Adds:
                 self._complete()
 
     def _run_replied(
-        self, run: PendingRun, slot: Slot, error: BookKeeperError | None, acknowledged: Collection[int] | None
+        self, run: PendingRun, slot: Slot, error: BookKeeperError | None, value: int | Collection[int] | None
     ) -> None:
+        """Take part of the replies to a run: ``value`` is where they end, or with an error which ones came before."""
         if (
             error is not None
             and self.error is None
@@ -185,17 +201,20 @@ class Adds:
             and run.entry_id > self.last_add_confirmed
         ):
             self._split_runs()
-        if run.parts:
-            for add in run.parts:
-                is_acknowledged = error is None or (acknowledged is not None and add.entry_id in acknowledged)
-                self._replied(add, slot, None if is_acknowledged else error, None)
-        elif error is not None:
-            self._failed(run, slot, error)
-        elif not slot.replaced:
-            run.acknowledged |= slot.bit
-            run.missing -= 1
-            if run.missing == 0 and self.pending and self.pending[0] is run:
+        if isinstance(value, int):
+            for add in run.acknowledge(slot.bit, value):
+                self._replied(add, slot, None, None)
+            if not slot.replaced and self.pending and self.pending[0] is run:
                 self._complete()
+            return
+        assert error is not None
+        is_known = False
+        for add in run.parts_after(slot.bit):
+            is_acknowledged = value is not None and add.entry_id in value
+            self._replied(add, slot, None if is_acknowledged else error, None)
+            is_known = is_known or not is_acknowledged
+        if not is_known:
+            self._failed(run, slot, error)
 
     def _split_runs(self) -> None:
         """Put the entries of each pending run in its place; of all of them, since the next one will fail like one."""
@@ -214,14 +233,24 @@ class Adds:
         while pending and not self._changing:
             add = pending[0]
             if add.missing > 0:
+                if isinstance(add, PendingRun):
+                    self._confirm_part(add)
                 break
             pending.popleft()
             self.last_add_confirmed = add.entry_id
             self.length = add.length
             if add.deferred is not None:
                 add.deferred.callback(add.result)
+            elif isinstance(add, PendingRun):
+                add.confirm(add.entry_id + 1)
         if self._waiting or self.on_progress is not None:
             self._progressed()
+
+    def _confirm_part(self, run: PendingRun) -> None:
+        end = run.acknowledged_end
+        if end > run.confirmed:
+            self.last_add_confirmed, self.length = end - 1, run.length_to(end)
+            run.confirm(end)
 
     def _progressed(self) -> None:
         if self.on_progress is not None:

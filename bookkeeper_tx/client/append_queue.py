@@ -1,7 +1,7 @@
 """The appends of one writer on their way to its bookies: numbered, sealed, sent as there is room, held back else."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -15,10 +15,13 @@ from bookkeeper_tx.model import ledger_name
 from protocol_specs import fields
 
 RUN_COUNT_MAX = 256
-"""Entries that are sent and confirmed together: the bookies work on one run while the next is sealed."""
+"""Entries that are sent together: the bookies work on one run while the next is sealed."""
 
 RUN_SIZE_MAX = 256 * 1024
-"""Bytes of payload that are sent together; a larger payload is sent alone."""
+"""Bytes that are sent together; a larger entry is sent alone."""
+
+LONE_COUNT = 15
+"""Appends that are sent at once after one that was alone in its turn: to gather it costs more than to send it."""
 
 
 class AppendQueue:
@@ -31,8 +34,18 @@ class AppendQueue:
         self._adds = adds
         self._outstanding_max = config.outstanding_adds_max
         self._outstanding_bytes_max = config.outstanding_bytes_max
+        self._worth_count = min(RUN_COUNT_MAX, max(1, config.outstanding_adds_max // 4))
+        self._worth_size = min(RUN_SIZE_MAX, max(1, config.outstanding_bytes_max // 4))
+        """For how much room what is held back is sent: less would make many small runs of it in the end."""
         self._next_entry_id = fields.FIRST_ENTRY_ID
         self._pushed_length = 0
+        self._takes_runs = adds.takes_runs
+        self._gathered: list[bytes] = []
+        """The payloads of appends of this turn of the reactor, which are sent as a run at its end."""
+        self._gathered_deferreds: list[Deferred[int]] = []
+        """Who waits for each of them."""
+        self._at_once = 0
+        """How many appends are to be sent without a look whether others come in the same turn."""
         self._held: deque[HeldAppends] = deque()
         self._held_count = 0
         self._entry_id_end = fields.FIRST_ENTRY_ID
@@ -46,17 +59,23 @@ class AppendQueue:
     @property
     def empty(self) -> bool:
         """Whether nothing is held back, or on its way."""
-        return not self._held and not self._adds.outstanding
+        return not self._held and not self._gathered and not self._adds.outstanding
 
     def append(self, payload: bytes) -> Deferred[int]:
         """Send one entry, or hold it back; fires with its id."""
         entry_id, length = self._next_entry_id, self._pushed_length
         if (entry_id >= self._entry_id_end or length >= self._length_end) and not self._find_room():
             return self.append_many([payload], 1, one=True)
+        adds = self._adds
+        deferred: Deferred[int] = Deferred()
+        if self._gathered or (self._takes_runs and self._gathers()):
+            self._next_entry_id = entry_id + 1
+            self._pushed_length = length + len(payload)
+            self._gathered.append(payload)
+            self._gathered_deferreds.append(deferred)
+            return deferred
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = length + len(payload)
-        deferred: Deferred[int] = Deferred()
-        adds = self._adds
         entry = self._seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
         adds.push(entry_id, entry, length, deferred, entry_id)
         return deferred
@@ -82,6 +101,7 @@ class AppendQueue:
                     f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
                 )
             )
+        self._send_gathered()
         held = HeldAppends(payloads, count, one)
         # Reading the first payload may have closed the writer.
         error = held.error or self.refusal or self._adds.error
@@ -99,6 +119,7 @@ class AppendQueue:
 
     def release(self) -> None:
         """Send appends held back, or fail them if this writer has failed."""
+        self._send_gathered()
         adds = self._adds
         if adds.error is not None:
             failed, self._held_count = list(self._held), 0
@@ -114,13 +135,37 @@ class AppendQueue:
             while self._held and adds.error is None:
                 count = self._outstanding_max - adds.outstanding
                 size = self._outstanding_bytes_max - adds.outstanding_bytes
-                if count <= 0 or size <= 0:
+                if count < self._worth_count or size < self._worth_size:
                     return
                 self._send(self._held[0], min(count, RUN_COUNT_MAX), min(size, RUN_SIZE_MAX))
         finally:
             self.releasing = False
         if not self._held:
             adds.on_progress = None
+
+    def _gathers(self) -> bool:
+        """Return whether to gather the appends of this turn, from one that is about to come."""
+        if self._at_once:
+            self._at_once -= 1
+            return False
+        return self._adds.error is None and self._adds.before_send(self._send_gathered)
+
+    def _send_gathered(self) -> None:
+        """Send the appends of this turn, in runs."""
+        if not self._gathered:
+            return
+        payloads, self._gathered = self._gathered, []
+        waiting, self._gathered_deferreds = self._gathered_deferreds, []
+        adds, count = self._adds, len(payloads)
+        self._at_once = LONE_COUNT if count == 1 else 0
+        first, length = self._next_entry_id - count, self._pushed_length - sum(map(len, payloads))
+        entries = self._digest.seal_run(self._ledger_id, first, adds.last_add_confirmed, length, payloads)
+        for start, end in _runs_of(entries):
+            length += sum(map(len, payloads[start:end]))
+            if end - start == 1:
+                adds.push(first + start, entries[start], length, waiting[start], first + start)
+            else:
+                adds.push_run(first + start, entries[start:end], length, None, None, waiting[start:end])
 
     def _find_room(self) -> bool:
         """Return whether an append may be sent at once, and note up to where that holds whatever happens."""
@@ -148,7 +193,7 @@ class AppendQueue:
             self._held_count -= held.count
             if held.error is None:
                 deferred, result = held.deferred, held.result(first + len(payloads) - 1)
-        if adds.takes_runs and len(entries) > 1:
+        if self._takes_runs and len(entries) > 1:
             adds.push_run(first, entries, self._pushed_length, deferred, result)
         else:
             self._push_each(first, entries, payloads, before, deferred, result)
@@ -169,3 +214,15 @@ class AppendQueue:
             length += len(payload)
             is_last = entry_id == last
             self._adds.push(entry_id, entry, length, deferred if is_last else None, result)
+
+
+def _runs_of(entries: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield where the runs that ``entries`` are sent as start and end."""
+    start = size = 0
+    for index, entry in enumerate(entries):
+        if index > start and (size + len(entry) > RUN_SIZE_MAX or index - start == RUN_COUNT_MAX):
+            yield start, index
+            start, size = index, 0
+        size += len(entry)
+    if start < len(entries):
+        yield start, len(entries)

@@ -1,6 +1,6 @@
 """The interface that a client expects of its connections."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -12,6 +12,11 @@ from bookkeeper_tx.model import BookieId
 Done = Callable[[BookKeeperError | None, Any], Any]
 """Called exactly once with an error or a value, and only after the call that it was passed to has returned."""
 
+AddsDone = Callable[[BookKeeperError | None, Any], Any]
+"""Called with the id of the first entry that is not acknowledged, whenever it has grown, until all are; or with an
+error and the ids of those that were acknowledged before it.  It is called only after the call that it was passed to has
+returned, and not again after an error."""
+
 
 class Channel(Protocol):
     """Requests to one bookie, whatever connections they need."""
@@ -21,6 +26,12 @@ class Channel(Protocol):
         """How often the connection for adds was lost, or could not be made.
 
         While there is a connection and this number stays the same, the bookie process is the same.
+        """
+
+    def before_send(self, call: Callable[[], None]) -> bool:
+        """Have ``call``, which makes requests, called once before the next bytes are sent.
+
+        Returns False, and does nothing, if there is no connection that bytes could be sent on.
         """
 
     def add_entry(
@@ -40,7 +51,7 @@ class Channel(Protocol):
         first_entry_id: int,
         entries: Sequence[bytes],
         master_key: bytes,
-        done: Callable[[BookKeeperError | None, Collection[int] | None], Any],
+        done: AddsDone,
     ) -> None: ...
 
     def read_entry(

@@ -52,17 +52,25 @@ class PendingAdd:
         self.deferred = deferred
         self.result = result
 
+    def fail(self, error: BookKeeperError) -> None:
+        """Tell who waits for the entry."""
+        if self.deferred is not None:
+            self.deferred.errback(error)
+
 
 class PendingRun:
     """Consecutive entries on their way to every bookie of an ensemble that is not striped: one object for all.
 
-    They are confirmed together, when the ack quorum has acknowledged all of them.  A run of which an add fails, or
+    They are confirmed in their order, as far as an ack quorum has acknowledged them.  A run of which an add fails, or
     whose ensemble changes, is split into its entries.
     """
 
     __slots__ = (
-        "acknowledged",
+        "_ack_quorum_size",
+        "_ends",
+        "confirmed",
         "deferred",
+        "deferreds",
         "entries",
         "entry_id",
         "first",
@@ -78,22 +86,29 @@ class PendingRun:
         first: int,
         entries: Sequence[bytes],
         length: int,
-        missing: int,
+        ack_quorum_size: int,
         deferred: Deferred[Any] | None,
         result: Any,
+        deferreds: Sequence[Deferred[int]] = (),
     ) -> None:
+        self._ack_quorum_size = ack_quorum_size
+        self._ends: dict[int, int] = {}
+        """Bit of each bookie that has acknowledged entries → the first one that it has not."""
         self.first = first
+        self.confirmed = first
+        """Id of the first entry that is not confirmed."""
         self.entries = entries
         self.entry_id = first + len(entries) - 1
         """Id of the last entry."""
         self.length = length
         """Payload bytes of the ledger up to the last entry."""
-        self.missing = missing
-        """Bookies that have not acknowledged all entries yet, up to the ack quorum."""
-        self.acknowledged = 0
+        self.missing = ack_quorum_size
+        """Acknowledgements of the whole run still missing; negative when more than the ack quorum have come."""
         self.refused = 0
         self.deferred = deferred
         self.result = result
+        self.deferreds = deferreds
+        """One for each entry, which fires with its id; empty if nobody waits for each."""
         self.parts: tuple[PendingAdd, ...] = ()
         """The entries, each by itself, after the run was split."""
 
@@ -102,16 +117,60 @@ class PendingRun:
         """The last entry."""
         return self.entries[-1]
 
+    def acknowledge(self, bit: int, end: int) -> Sequence[PendingAdd]:
+        """Note that the bookie of ``bit`` has acknowledged the entries before ``end``; return which parts are new."""
+        parts = self.parts_after(bit)
+        self._ends[bit] = end
+        if end > self.entry_id:
+            self.missing -= 1
+        return parts[: max(0, end - parts[0].entry_id)] if parts else parts
+
+    def parts_after(self, bit: int) -> Sequence[PendingAdd]:
+        """Return the parts after those that this bookie has acknowledged one after another."""
+        if not self.parts:
+            return ()
+        return self.parts[max(0, self._ends.get(bit, self.first) - self.parts[0].entry_id) :]
+
+    @property
+    def acknowledged_end(self) -> int:
+        """Id of the first entry that no ack quorum has acknowledged."""
+        if len(self._ends) < self._ack_quorum_size:
+            return self.first
+        return sorted(self._ends.values())[-self._ack_quorum_size]
+
+    def length_to(self, end: int) -> int:
+        """Return the payload bytes of the ledger up to the entry before ``end``."""
+        return int(V1.metadata.unpack_fixed(self.entries[end - 1 - self.first])[-1])
+
+    def confirm(self, end: int) -> None:
+        """Confirm the entries before ``end``, and tell who waits for one of them."""
+        start, self.confirmed = self.confirmed, end
+        for entry_id, deferred in enumerate(self.deferreds[start - self.first : end - self.first], start):
+            deferred.callback(entry_id)
+
+    def fail(self, error: BookKeeperError) -> None:
+        """Tell who waits for the run, or for one of the entries that are not confirmed."""
+        for deferred in self.deferreds[self.confirmed - self.first :]:
+            deferred.errback(error)
+        if self.deferred is not None:
+            self.deferred.errback(error)
+
     def split(self) -> Sequence[PendingAdd]:
-        """Return the entries, each by itself; the last one has the Deferred."""
+        """Return the entries that are not confirmed, each with its Deferred; the last one has that of the whole run."""
         adds: list[PendingAdd] = []
-        for entry_id, entry in enumerate(self.entries, self.first):
-            length = V1.metadata.unpack_fixed(entry)[-1]
-            ends = (self.deferred, self.result) if entry_id == self.entry_id else (None, None)
-            add = PendingAdd(entry_id, entry, length, self.missing, *ends)
-            add.acknowledged = self.acknowledged
+        for entry_id in range(self.confirmed, self.entry_id + 1):
+            waiter: tuple[Any, Any] = (None, None)
+            if self.deferreds:
+                waiter = self.deferreds[entry_id - self.first], entry_id
+            elif entry_id == self.entry_id:
+                waiter = self.deferred, self.result
+            acknowledged = sum(bit for bit, end in self._ends.items() if end > entry_id)
+            missing = self._ack_quorum_size - acknowledged.bit_count()
+            entry = self.entries[entry_id - self.first]
+            add = PendingAdd(entry_id, entry, self.length_to(entry_id + 1), missing, *waiter)
+            add.acknowledged = acknowledged
             adds.append(add)
-        self.deferred = None
+        self.deferred, self.deferreds, self.missing = None, (), 0
         self.parts = tuple(adds)
         return self.parts
 

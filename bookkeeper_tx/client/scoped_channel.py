@@ -56,6 +56,9 @@ class ScopedChannel:
     def interruptions(self) -> int:
         return self._channel.interruptions
 
+    def before_send(self, call: Callable[[], None]) -> bool:
+        return self._channel.before_send(call)
+
     # The requests ----------------------------------------------------------------------------------------------------
 
     def add_entry(

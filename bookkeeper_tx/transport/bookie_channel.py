@@ -55,7 +55,8 @@ class BookieChannel:
     bookie is not fenced yet.  Recovery would then close the ledger before an entry that this bookie goes on to
     acknowledge.
 
-    Every ``done`` is called exactly once as ``done(error, value)``, and never before the method has returned.
+    Every ``done`` but that of :meth:`add_entries` is called exactly once as ``done(error, value)``; none is called
+    before the method has returned.
     """
 
     def __init__(self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig) -> None:
@@ -74,6 +75,17 @@ class BookieChannel:
     def interruptions(self) -> int:
         """How often the connection for adds was lost or could not be made."""
         return self._main.interruptions
+
+    def before_send(self, call: Callable[[], None]) -> bool:
+        """Have ``call``, which makes requests, called once before the next bytes are sent, or when the connection ends.
+
+        Returns False, and does nothing, if there is no connection, or none that takes anything now.
+        """
+        protocol = self._main.protocol
+        if protocol is None or protocol.overfull:
+            return False
+        protocol.before_send(call)
+        return True
 
     def add_entry(
         self,
@@ -109,8 +121,8 @@ class BookieChannel:
     ) -> None:
         """Add consecutive ``entries``, as sealed by a digest, over V2.
 
-        Completes once: with None when all are acknowledged, or with the first error and the ids of the entries that
-        were acknowledged before it.
+        Calls ``done`` as they are acknowledged, with the id of the first one that is not, until it is the one after the
+        last; or with the first error and the ids of the entries that were acknowledged before it.
         """
         arguments = (ledger_id, first_entry_id, entries, master_key)
         self._send(self._main, "add_entries", self._add_timeout_s, done, *arguments)

@@ -55,8 +55,8 @@ class ChannelState(Enum):
 class Channel:
     """Sends requests over a connection, which it makes again after a loss.
 
-    A request is a function that takes a protocol and makes the request on it.  Its ``done`` is called exactly once,
-    never before :meth:`send` has returned.
+    A request is a function that takes a protocol and makes the request on it.  Its ``done`` is called with an error at
+    most once, never before :meth:`send` has returned.
     """
 
     def __init__(
@@ -101,6 +101,8 @@ class Channel:
 
     def close(self) -> Deferred[None]:
         """Drop the connection; requests that wait fail with ClientClosed."""
+        if self.protocol is not None:
+            self.protocol.end_turn()
         self._failure = ClientClosed()
         connected = self._state is ChannelState.CONNECTED
         self._state = ChannelState.CLOSED

@@ -79,6 +79,7 @@ class ClientProtocol(Protocol):
         self._flush_call: IDelayedCall | None = None
         self._sweep_call: IDelayedCall | None = None
         self._sweep_due = 0.0
+        self._before_send: list[Callable[[], None]] = []
         self._overdue: list[Completion] = []
         """The completions that wait for the end of a connection that was given up with them."""
         self._given_up: BookKeeperError | None = None
@@ -101,6 +102,22 @@ class ClientProtocol(Protocol):
         """Arrange for the requests made in this turn of the reactor to be sent at its end, and watched."""
         self._flush_call = self._clock.callLater(0, self._flush)
         self._watch()
+
+    def before_send(self, call: Callable[[], None]) -> None:
+        """Have ``call``, which makes requests, called once before the next bytes are sent, or when this is lost."""
+        if not self.awake:
+            self.wake()
+        self._before_send.append(call)
+
+    def end_turn(self) -> None:
+        """Make the calls of :meth:`before_send` now, and those that they ask for."""
+        while self._before_send:
+            calls, self._before_send = self._before_send, []
+            for call in calls:
+                try:
+                    call()
+                except Exception:
+                    self.log.failure("what was to be sent at the end of a turn was not sent")
 
     def _watch(self) -> None:
         self.awake = True
@@ -212,6 +229,7 @@ class ClientProtocol(Protocol):
                 call.cancel()
         error = self._given_up or self._why_lost(reason)
         self._lost(self, error)
+        self.end_turn()
         self._settle(error)
         self._complete(self._overdue + self.connection.fail_all(error))
         if self._handshake is not None:
@@ -251,6 +269,7 @@ class ClientProtocol(Protocol):
         self._send()
 
     def _send(self) -> None:
+        self.end_turn()
         # A flush that was scheduled stays due: requests made until then go with it.
         self.awake = self._flush_call is not None
         data = self.connection.data_to_send()
@@ -282,7 +301,7 @@ class ClientProtocol(Protocol):
             self.drop(BookieUnavailable("requests timed out and nothing came on the connection: it was given up"))
             return
         self._complete(overdue)
-        if self._sweep_call is None and self.connection.waiting:
+        if self._sweep_call is None and (self.connection.waiting or self._before_send):
             delay_s = max(0.0, self._sweep_due - self._clock.seconds())
             self._sweep_call = self._clock.callLater(delay_s, self._sweep)
 

@@ -183,10 +183,15 @@ class PuppetChannel:
     def interruptions(self) -> int:
         return self._bookie.interruptions
 
+    def before_send(self, call: Any) -> bool:
+        self._network.before_send(call)
+        return True
+
     def add_entries(self, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes, done: Any) -> None:
-        """Add each entry by itself, and complete as a connection does: with all, or with the first error."""
+        """Add each entry by itself, and tell as a connection does: how far all are, or the first error."""
         acknowledged: set[int] = set()
         failed: list[Any] = []
+        ends = [first]
 
         def added(entry_id: int, error: Any, _: Any) -> None:
             if failed:
@@ -196,8 +201,11 @@ class PuppetChannel:
                 done(error, acknowledged)
                 return
             acknowledged.add(entry_id)
-            if len(acknowledged) == len(entries):
-                done(None, None)
+            before = ends[0]
+            while ends[0] in acknowledged:
+                ends[0] += 1
+            if ends[0] > before:
+                done(None, ends[0])
 
         for entry_id, entry in enumerate(entries, first):
             self.add_entry(ledger_id, entry_id, entry, master_key, partial(added, entry_id))

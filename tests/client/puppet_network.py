@@ -26,10 +26,23 @@ class Network:
     """Carries messages when the test says so."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self._messages: list[Message] = []
+        self._before_send: list[Callable[[], None]] = []
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages on their way; looking at them ends a turn of the reactor."""
+        calls, self._before_send = self._before_send, []
+        for call in calls:
+            call()
+        return self._messages
+
+    def before_send(self, call: Callable[[], None]) -> None:
+        """Have ``call`` send its messages at the end of this turn."""
+        self._before_send.append(call)
 
     def send(self, message: Message) -> None:
-        self.messages.append(message)
+        self._messages.append(message)
 
     def deliver(self, index: int = 0) -> None:
         self.messages.pop(index).arrive()

@@ -1,5 +1,6 @@
 """Defects of a client: what it writes, acknowledges and recovers."""
 
+from itertools import accumulate
 from typing import Any
 
 from attrs import evolve
@@ -11,6 +12,7 @@ from bookkeeper_tx.client.recovery import Recovery, RecoveryRead
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, NoSuchEntry
 from bookkeeper_tx.model import LedgerMetadata
+from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs.wire.operations import Flag
 from tests.mutants.mutant import CLIENT, Defects, instead_of
@@ -26,6 +28,14 @@ def _seals(change: Any) -> None:
     def seal(original: Any, self: Any, ledger_id: int, entry_id: int, last: int, length: int, payload: bytes) -> bytes:
         sealed: bytes = original(self, ledger_id, entry_id, *change(last, length, len(payload)), payload)
         return sealed
+
+    @instead_of(EntryDigest, "seal_run")
+    def seal_run(_: Any, self: Any, ledger_id: int, first: int, last: int, length: int, payloads: Any) -> list[bytes]:
+        ends = accumulate(map(len, payloads), initial=length)
+        return [
+            self.seal(ledger_id, entry_id, last, end, payload)
+            for entry_id, (payload, end) in enumerate(zip(payloads, [*ends][1:], strict=True), first)
+        ]
 
 
 @defect("CWRITE")
@@ -60,6 +70,12 @@ def appends_complete_out_of_order() -> None:
         if error is None and add.missing == 0 and add in self.pending and add.deferred is not None:
             deferred, add.deferred = add.deferred, None
             deferred.callback(add.result)
+
+    @instead_of(AddRun, "take")
+    def take(original: Any, self: Any, start: int, stop: int) -> Any:
+        taken = original(self, start, stop)
+        self.next = max(self.next, min(stop, self.last + 1))
+        return taken
 
 
 @defect("CENS", "CWRITE")

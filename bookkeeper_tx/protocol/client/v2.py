@@ -98,10 +98,10 @@ class V2ClientConnection(ClientConnection):
     def add_entries(
         self, token: Any, deadline: float, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes
     ) -> None:
-        """Ask to add consecutive ``entries``, as sealed by a digest; completes once.
+        """Ask to add consecutive ``entries``, as sealed by a digest; completes as they are acknowledged.
 
-        That is with None when all are acknowledged; or with the first error, and then with the ids of the entries that
-        were acknowledged before it.
+        That is with the id up to which all entries are acknowledged, whenever it has grown, until it is the one after
+        the last; or with the first error, and then with the ids of the entries that were acknowledged before it.
         """
         if ledger_id >= SCOPED_MIN:
             self._refused.append((token, out_of_reach(ledger_id), frozenset()))

@@ -1,4 +1,4 @@
-"""Adds of consecutive entries over V2 that complete as one; no IO, no clock (docs/protocol/v2.md)."""
+"""Adds of consecutive entries over V2 that are one request to their caller; no IO, no clock (docs/protocol/v2.md)."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from bookkeeper_tx.protocol.client.completion import Completion
 class AddRun:
     """Adds of the entries ``first`` … ``last`` of one ledger."""
 
-    __slots__ = ("_early", "_next", "completed", "deadline", "first", "last", "token")
+    __slots__ = ("_early", "completed", "deadline", "first", "last", "next", "token")
 
     def __init__(self, token: Any, deadline: float, first: int, count: int) -> None:
         self.token = token
@@ -18,7 +18,7 @@ class AddRun:
         self.last = first + count - 1
         self.completed = False
         """Whether the caller knows the result; after an error the replies to the rest are still to come."""
-        self._next = first
+        self.next = first
         """The first entry that is not answered."""
         self._early: set[int] = set()
         """Entries after it that are."""
@@ -26,32 +26,32 @@ class AddRun:
     @property
     def answered(self) -> bool:
         """Whether every entry is answered."""
-        return self._next > self.last
+        return self.next > self.last
 
     def take(self, start: int, stop: int) -> list[range]:
         """Take the answers to entries from ``start`` until ``stop``; return those that were missing."""
-        start, stop = max(start, self._next), min(stop, self.last + 1)
+        start, stop = max(start, self.next), min(stop, self.last + 1)
         if start >= stop:
             return []
         taken = [range(start, stop)]
         if self._early:
             missing = [entry_id for entry_id in range(start, stop) if entry_id not in self._early]
             taken = [range(entry_id, entry_id + 1) for entry_id in missing]
-        if start == self._next:
-            self._next = stop
+        if start == self.next:
+            self.next = stop
             self._early.difference_update(range(start, stop))
-            while self._next in self._early:
-                self._early.discard(self._next)
-                self._next += 1
+            while self.next in self._early:
+                self._early.discard(self.next)
+                self.next += 1
         else:
             self._early.update(range(start, stop))
         return taken
 
     def result(self, error: BookKeeperError | None) -> Completion:
-        """Return the completion: with None, or with ``error`` and the entries that were acknowledged before it."""
+        """Return how far the entries are acknowledged, or ``error`` and those that were acknowledged before it."""
         if error is None:
-            return self.token, None, None
-        return self.token, error, frozenset(range(self.first, self._next)) | self._early
+            return self.token, None, self.next
+        return self.token, error, frozenset(range(self.first, self.next)) | self._early
 
 
 class BulkAdds:
@@ -72,7 +72,7 @@ class BulkAdds:
         return self._waiting > 0
 
     def add(self, ledger_id: int, run: AddRun) -> None:
-        """Wait for the replies to ``run``."""
+        """Wait for the replies to ``run``; those of one ledger do not overlap, and come in the order of their ids."""
         self._runs.setdefault(ledger_id, []).append(run)
         self._waiting += 1
 
@@ -81,32 +81,38 @@ class BulkAdds:
     ) -> list[int]:
         """Take an answer to adds of consecutive entries; return the ids of those that no run was missing.
 
-        An error completes a run at once.  The run goes on taking its answers after that: they belong to no other
-        request, such as a later add of the same entry.
+        The caller is told whenever the first entry without an answer is another one.  An error completes a run at
+        once.  The run goes on taking its answers after that: they belong to no other request, such as a later add of
+        the same entry.
         """
-        left = [entry_ids]
+        others: list[range] = []
         finished: list[AddRun] = []
         for run in self._runs.get(ledger_id, ()):
-            if not left:
+            if run.first >= entry_ids.stop:
                 break
-            rest: list[range] = []
-            for ids in left:
-                # What was acknowledged before the error is known only before its own answer is taken.
-                failed = None if error is None else run.result(error)
-                taken = run.take(ids.start, ids.stop)
-                rest += _without(ids, taken)
-                if taken:
-                    self.answered = run.deadline if self.answered is None else min(self.answered, run.deadline)
-                    if failed is not None and not run.completed:
-                        self._complete(run, failed, done)
-            left = rest
+            ids = range(max(entry_ids.start, run.first), min(entry_ids.stop, run.last + 1))
+            if not ids:
+                continue
+            others.append(range(entry_ids.start, ids.start))
+            entry_ids = range(ids.stop, entry_ids.stop)
+            # What was acknowledged before the error is known only before its own answer is taken.
+            failed, before = None if error is None else run.result(error), run.next
+            taken = run.take(ids.start, ids.stop)
+            others += _without(ids, taken)
+            if taken:
+                self.answered = run.deadline if self.answered is None else min(self.answered, run.deadline)
+                if failed is not None and not run.completed:
+                    done.append(failed)
+                    self._complete(run)
+            if run.next > before and not run.completed:
+                done.append(run.result(None))
             if run.answered:
                 if not run.completed:
-                    self._complete(run, run.result(None), done)
+                    self._complete(run)
                 finished.append(run)
         for run in finished:
             self._remove(ledger_id, run)
-        return [entry_id for ids in left for entry_id in ids]
+        return [entry_id for ids in (*others, entry_ids) for entry_id in ids]
 
     def expire(self, now: float, error: BookKeeperError) -> list[Completion]:
         """Complete the runs whose deadline has passed with ``error``; what still comes for them is dropped."""
@@ -114,7 +120,8 @@ class BulkAdds:
         for ledger_id, runs in list(self._runs.items()):
             for run in [each for each in runs if each.deadline <= now]:
                 if not run.completed:
-                    self._complete(run, run.result(error), done)
+                    done.append(run.result(error))
+                    self._complete(run)
                 self._remove(ledger_id, run)
         return done
 
@@ -123,10 +130,9 @@ class BulkAdds:
         runs, self._runs, self._waiting = self._runs, {}, 0
         return [run.result(error) for each in runs.values() for run in each if not run.completed]
 
-    def _complete(self, run: AddRun, completion: Completion, done: list[Completion]) -> None:
+    def _complete(self, run: AddRun) -> None:
         run.completed = True
         self._waiting -= 1
-        done.append(completion)
 
     def _remove(self, ledger_id: int, run: AddRun) -> None:
         runs = self._runs[ledger_id]

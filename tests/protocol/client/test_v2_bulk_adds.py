@@ -1,5 +1,7 @@
-"""Adds of consecutive entries that complete as one, over V2."""
+"""Adds of consecutive entries that are one request to their caller, over V2."""
 
+from itertools import count as count_from
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -43,7 +45,7 @@ def test_the_requests_are_those_of_single_adds(sizes: list[int]) -> None:
     assert data == single.data_to_send()
     [request] = ServerConnection().receive(data)
     assert isinstance(request, v2.AddRequests)
-    assert bulk.receive(request.replies(statuses.EOK)) == [("run", None, None)]
+    assert bulk.receive(request.replies(statuses.EOK)) == [("run", None, 5 + len(sizes))]
     assert not bulk.waiting
 
 
@@ -51,7 +53,7 @@ def test_the_requests_are_those_of_single_adds(sizes: list[int]) -> None:
     st.lists(st.integers(1, 12), min_size=1, max_size=4),
     st.data(),
 )
-def test_each_run_completes_once_with_its_last_answer_or_its_first_error(
+def test_each_run_tells_how_far_it_is_acknowledged_until_its_last_answer_or_first_error(
     counts: list[int], data: st.DataObject
 ) -> None:
     """Replies come in any order, cut anywhere; some say an error, and some come twice."""
@@ -62,16 +64,20 @@ def test_each_run_completes_once_with_its_last_answer_or_its_first_error(
     stream = b"".join(reply(each, statuses.EFENCED if each in refused else statuses.EOK) for each in order)
     cut = data.draw(st.integers(0, len(stream)))
     done = client.receive(stream[:cut]) + client.receive(stream[cut:])
-    assert sorted(token for token, _, _ in done) == list(range(len(counts)))
     first = 0
     for token, count in enumerate(counts):
         entries = set(range(first, first + count))
-        [(error, value)] = [each[1:] for each in done if each[0] == token]
-        answered = order[: min((order.index(each) for each in refused & entries), default=len(order))]
+        *parts, (error, value) = [each[1:] for each in done if each[0] == token]
+        answered = set(order[: min((order.index(each) for each in refused & entries), default=len(order))])
+        ends = [first, *(end for _, end in parts)]
+        assert all(before < after for before, after in pairwise(ends))
+        assert not any(error for error, _ in parts)
+        assert set(range(first, ends[-1])) <= answered
         if refused & entries:
-            assert (type(error), value) == (LedgerFenced, entries & set(answered))
+            assert (type(error), value) == (LedgerFenced, entries & answered)
+            assert ends[-1] == next(each for each in count_from(first) if each not in entries & answered)
         else:
-            assert (error, value) == (None, None)
+            assert (error, value) == (None, first + count)
         first += count
     assert not client.waiting
 
@@ -81,13 +87,13 @@ def test_single_adds_are_answered_beside_runs() -> None:
     client.add_entry("single", 9.0, LEDGER, 3, entry(3), KEY)
     client.add_entry("other", 9.0, OTHER, 0, entry(0, ledger_id=OTHER), KEY)
     stream = b"".join([*map(reply, range(4)), reply(0, ledger_id=OTHER), reply(9)])
-    assert client.receive(stream) == [(0, None, None), ("single", None, None), ("other", None, None)]
+    assert client.receive(stream) == [(0, None, 3), ("single", None, None), ("other", None, None)]
     assert not client.waiting
 
 
 def test_what_is_overdue_says_what_was_acknowledged() -> None:
     client = client_of(3, 2)
-    assert client.receive(reply(0) + reply(2)) == []
+    assert client.receive(reply(0) + reply(2)) == [(0, None, 1)]
     [(token, error, acknowledged)] = client.expire(5.5)
     assert (token, type(error), acknowledged) == (0, RequestTimedOut, {0, 2})
     assert client.receive(reply(1)) == []
@@ -123,10 +129,10 @@ def test_late_answers_of_a_failed_run_are_nobody_elses(bulk: bool) -> None:
 
 def test_an_answer_to_an_entry_that_a_run_has_acknowledged_is_anothers() -> None:
     client = client_of(3)
-    assert client.receive(reply(0)) == []
+    assert client.receive(reply(0)) == [(0, None, 1)]
     client.add_entry("again", 9.0, LEDGER, 0, entry(0), KEY)
     assert client.receive(reply(0)) == [("again", None, None)]
-    assert [token for token, _, _ in client.receive(reply(1) + reply(2))] == [0]
+    assert client.receive(reply(1) + reply(2)) == [(0, None, 3)]
 
 
 def test_one_group_of_replies_to_many_runs_is_looked_at_once() -> None:
@@ -134,3 +140,12 @@ def test_one_group_of_replies_to_many_runs_is_looked_at_once() -> None:
     client = client_of(*[2] * 4000)
     done = client.receive(b"".join(map(reply, range(8000))))
     assert [token for token, _, _ in done] == list(range(4000))
+
+
+def test_so_is_one_to_runs_with_single_adds_between_them() -> None:
+    client = V2ClientConnection(FRAME_SIZE_MAX)
+    for first in range(0, 12000, 3):
+        client.add_entries(first, 5.0, LEDGER, first, [entry(first), entry(first + 1)], KEY)
+        client.add_entry(first + 2, 5.0, LEDGER, first + 2, entry(first + 2), KEY)
+    done = client.receive(b"".join(map(reply, range(12000))))
+    assert sorted(token for token, _, _ in done) == sorted([*range(0, 12000, 3), *range(2, 12000, 3)])
