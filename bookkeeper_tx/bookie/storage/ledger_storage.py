@@ -27,7 +27,7 @@ from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
-from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
+from bookkeeper_tx.bookie.storage.write_cache import Held, absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import NoSuchLedger, Unauthorized
@@ -212,13 +212,18 @@ class LedgerStorage:
         run = self._unflushed.find(ledger_id, entry_id)
         return self._loader.find(ledger_id, entry_id) if run is None else run
 
-    def cached_entry(self, ledger_id: int, entry_id: int) -> bytes | None:
-        """Return the entry, if it is in memory."""
-        entry = self._unflushed.entry(ledger_id, entry_id)
-        if entry is None:
-            run = self.cached_run(ledger_id, entry_id)
-            entry = None if run is None else run.entry(entry_id)
-        return entry
+    def cached(self, ledger_id: int, entry_id: int) -> Held | None:
+        """Return a run that holds the entry, or the entry's record, if it is in memory.
+
+        Of each entry of the run this is the copy to read: where another may be in the write cache, it is no run.
+        """
+        held = self._unflushed.find_held(ledger_id, entry_id)
+        if held is not None:
+            return held
+        run = self._loader.find(ledger_id, entry_id)
+        if run is not None and self._unflushed.has_entries(ledger_id):
+            return bytes(run.records(entry_id, 1))
+        return run
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries that are not in the index yet; some of them may be in it already."""

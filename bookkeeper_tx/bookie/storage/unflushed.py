@@ -7,7 +7,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
-from bookkeeper_tx.bookie.storage.write_cache import WriteCache
+from bookkeeper_tx.bookie.storage.write_cache import Held, WriteCache
 from bookkeeper_tx.entry.entry_run import EntryRun
 
 
@@ -88,12 +88,16 @@ class Unflushed:
             run = self.snapshot.entries.find(ledger_id, entry_id)
         return run
 
-    def entry(self, ledger_id: int, entry_id: int) -> bytes | None:
-        """Return this entry, if it is here by itself, not in a run."""
-        entry = self.active.entry(ledger_id, entry_id)
-        if entry is None and self.snapshot is not None:
-            entry = self.snapshot.entries.entry(ledger_id, entry_id)
-        return entry
+    def find_held(self, ledger_id: int, entry_id: int) -> Held | None:
+        """Return the run, or the record, that holds this entry, if it is here."""
+        held = self.active.find_held(ledger_id, entry_id)
+        if held is None and self.snapshot is not None:
+            held = self.snapshot.entries.find_held(ledger_id, entry_id)
+        return held
+
+    def has_entries(self, ledger_id: int) -> bool:
+        """Tell whether entries of this ledger are here."""
+        return ledger_id in self.active or (self.snapshot is not None and ledger_id in self.snapshot.entries)
 
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import TypeAlias
 
-from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.fields import NO_ENTRY
 
 RUN_OVERHEAD_BYTES = 320
@@ -119,22 +119,14 @@ class LedgerRuns:
     def find(self, entry_id: int) -> EntryRun | None:
         """Return a run that holds ``entry_id``, if the entry is here."""
         at = bisect_right(self.firsts, entry_id) - 1
-        if at < 0:
-            return None
-        held = self.held[at]
-        if isinstance(held, EntryRun):
-            return held if entry_id in held else None
-        if self.firsts[at] != entry_id:
-            return None
+        held = self._held_at(at, entry_id)
+        if not isinstance(held, bytes):
+            return held
         return run_of_records(self.ledger_id, entry_id, self._neighbours(at, JOINED_COUNT_MAX, JOINED_SIZE_MAX))
 
-    def record(self, entry_id: int) -> bytes | None:
-        """Return the record of ``entry_id`` if it is here by itself."""
-        at = bisect_right(self.firsts, entry_id) - 1
-        if at < 0 or self.firsts[at] != entry_id:
-            return None
-        held = self.held[at]
-        return held if type(held) is bytes else None
+    def find_held(self, entry_id: int) -> Held | None:
+        """Return the run, or the record, that holds ``entry_id``, if the entry is here."""
+        return self._held_at(bisect_right(self.firsts, entry_id) - 1, entry_id)
 
     def runs(self) -> list[EntryRun]:
         """Return all entries as runs, ascending; neighbours that came by themselves are joined."""
@@ -157,6 +149,13 @@ class LedgerRuns:
             range(first, first + (held.count if isinstance(held, EntryRun) else 1))
             for first, held in zip(self.firsts, self.held, strict=True)
         ]
+
+    def _held_at(self, at: int, entry_id: int) -> Held | None:
+        if at < 0:
+            return None
+        held = self.held[at]
+        is_here = self.firsts[at] == entry_id if isinstance(held, bytes) else entry_id in held
+        return held if is_here else None
 
     def _add(self, first: int, last: int, held: Held) -> None:
         if first > self.last_entry_id:
@@ -214,11 +213,10 @@ class WriteCache:
         runs = self._ledgers.get(ledger_id)
         return None if runs is None else runs.find(entry_id)
 
-    def entry(self, ledger_id: int, entry_id: int) -> bytes | None:
-        """Return this entry if it is here by itself, not in a run."""
+    def find_held(self, ledger_id: int, entry_id: int) -> Held | None:
+        """Return the run, or the record, that holds this entry, if it is here."""
         runs = self._ledgers.get(ledger_id)
-        record = None if runs is None else runs.record(entry_id)
-        return None if record is None else record[RECORD_LENGTH_SIZE:]
+        return None if runs is None else runs.find_held(entry_id)
 
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here, ascending."""

@@ -5,8 +5,12 @@ would cost more than the entry.
 """
 
 from collections.abc import Sequence
+from itertools import compress
+from itertools import count as count_from
+from operator import eq
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
+from bookkeeper_tx.entry.frame_runs import equal_frames
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
@@ -30,6 +34,9 @@ from protocol_specs.wire.status import Status
 
 _FENCING, _HIGH_PRIORITY, _RECOVERY_ADD = int(Flag.FENCING), int(Flag.HIGH_PRIORITY), int(Flag.RECOVERY_ADD)
 _IDS_SIZE = ENTRY_IDS.size
+
+LOOKED_AT = 64
+"""Reads that are read together, before it is known whether a run of one ledger begins among them; fewer at first."""
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 
@@ -140,24 +147,33 @@ def _mixed_adds(buffer: bytes, start: int, end: int) -> tuple[MixedAddRequests |
 
 def _mixed_reads(buffer: bytes, start: int, end: int) -> tuple[MixedReadRequests | None, int]:
     """Return the reads of alternating ledgers at ``start``, and where they end, alike :func:`_mixed_adds`."""
-    unpack, stride = READ_REQUEST.unpack_fixed, READ_REQUEST.size
+    stride = READ_REQUEST.size
     header = FRAME_START.unpack_fixed(buffer, start)[1]
     head = FRAME_START.pack_fixed(stride - LENGTH, header)
-    reads: list[tuple[int, int]] = []
-    position, run_ledger_id, run_count = start, -1, 0
     if framing.split_header(header)[2] & _FENCING:
         return None, start
+    reads: list[tuple[int, int]] = []
+    position, view, looked_at = start, memoryview(buffer), 2 * RUN_MIN
     while end - position >= stride and buffer.startswith(head, position):
-        _, _, ledger_id, entry_id = unpack(buffer, position)
-        run_count = run_count + 1 if ledger_id == run_ledger_id else 1
-        run_ledger_id = ledger_id
-        reads.append((ledger_id, entry_id))
-        position += stride
-        if run_count == RUN_MIN:
-            break
-    if run_count >= len(reads):
+        count = equal_frames(buffer, position, stride, min(looked_at, (end - position) // stride), len(head))
+        requests = READ_REQUEST.iter_fixed(view[position : position + count * stride])
+        searched = max(0, len(reads) - RUN_MIN + 1)
+        reads += [(ledger_id, entry_id) for _, _, ledger_id, entry_id in requests]
+        position += count * stride
+        before = searched + _before_run([ledger_id for ledger_id, _ in reads[searched:]])
+        if before < len(reads):
+            position -= (len(reads) - before) * stride
+            del reads[before:]
+            return (MixedReadRequests(header, reads), position) if reads else (None, start)
+        looked_at = LOOKED_AT
+    if len({ledger_id for ledger_id, _ in reads}) < 2:
         return None, start
-    if run_count == RUN_MIN:
-        position -= RUN_MIN * stride
-        del reads[-RUN_MIN:]
     return MixedReadRequests(header, reads), position
+
+
+def _before_run(ledger_ids: Sequence[int]) -> int:
+    """Return how many reads come before the first :data:`RUN_MIN` of one ledger."""
+    for index in compress(count_from(), map(eq, ledger_ids, ledger_ids[RUN_MIN - 1 :])):
+        if ledger_ids[index : index + RUN_MIN].count(ledger_ids[index]) == RUN_MIN:
+            return index
+    return len(ledger_ids)

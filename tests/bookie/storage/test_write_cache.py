@@ -79,8 +79,12 @@ def test_single_records_and_runs_are_found_alike(order: list[int], kinds: list[t
         assert (None if run is None else run.entry(entry_id)) == (
             entry(entry_id, sizes[entry_id]) if entry_id in sizes else None
         )
-        alone = cache.entry(7, entry_id)
-        assert alone is None or alone == entry(entry_id, sizes[entry_id])
+        held = cache.find_held(7, entry_id)
+        assert (held is None) is (run is None)
+        if isinstance(held, bytes):
+            assert held == record_of(entry_id, sizes[entry_id])
+        else:
+            assert held is run
     assert [entry_id for each in cache.ranges(7) for entry_id in each] == sorted(sizes)
     [(ledger_id, runs)] = cache
     assert (ledger_id, [each for run in runs for each in run]) == (

@@ -127,6 +127,17 @@ def test_an_incomplete_frame_ends_what_is_mixed() -> None:
     assert (len(added(request)), position) == (4, len(alternating(4)))
 
 
+@pytest.mark.parametrize("before", [1, 2, 15, 16, 17, 79, 80, 81, 200])
+@pytest.mark.parametrize("count", [7, 8, 9, 100])
+def test_a_run_of_reads_of_one_ledger_ends_what_is_mixed(before: int, count: int) -> None:
+    reads = [(each % 7, each) for each in range(before)] + [(9, each) for each in range(count)]
+    stream = b"".join(read_frame(*each) for each in [*reads, (1, 0)])
+    request, position = v2_mixed.read_reads(stream, 0, len(stream), 24)
+    assert isinstance(request, v2_mixed.MixedReadRequests)
+    assert asked(request) == (reads[:before] if count >= 8 else [*reads, (1, 0)])
+    assert position == 24 * len(request.reads)
+
+
 def test_fencing_reads_are_never_mixed() -> None:
     version_1 = framing.join_header(1, Operation.READ_ENTRY, Flag.FENCING)
     stream = b"".join(read_frame(i % 2, i, header=version_1) for i in range(6))
