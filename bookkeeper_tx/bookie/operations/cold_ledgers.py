@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
@@ -102,8 +103,13 @@ def _few_at_a_time(loads: Iterable[Deferred[Any]]) -> Deferred[None]:
 
 
 def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connection) -> None:
+    def failed(failure: Failure) -> None:
+        log.failure("a request was not served", failure)
+        if connection.connected_to_client:
+            connection.end_next(failure.raiseException)
+
     connection.pause()
     loading.addCallback(lambda _: serve(request, connection) if connection.connected_to_client else None)
-    loading.addErrback(lambda failure: log.failure("a request was not served", failure))
+    loading.addErrback(failed)
     # Only now: what the client has sent since then comes later.
     loading.addCallback(lambda _: connection.resume())

@@ -16,7 +16,7 @@ from protocol_specs.wire import v3_pb2
 from tests.bookie.operations.served import statuses_in
 from tests.bookie.operations.test_dispatch import add_frame
 from tests.bookie.operations.test_dispatch_v3 import BATCH, INFO, LIST, READ, READ_LAC, WRITE_LAC, V3Bookie
-from tests.bookie.seams import KEY, LEDGER, Add, Client, MemoryStorage, Read, entry, run_of
+from tests.bookie.seams import KEY, LEDGER, Add, Client, MemoryStorage, Read, SlowClient, entry, run_of
 from tests.bookie.storage.storages import MARK
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import result_of
@@ -100,13 +100,19 @@ def test_nothing_is_served_for_a_client_that_has_gone(served: Served) -> None:
     assert (served.served, served.client.pauses) == ([], 0)
 
 
-def test_a_request_that_cannot_be_served_stops_no_later_ones(served: Served) -> None:
+def test_a_request_that_cannot_be_served_is_left_to_its_connection(served: Served) -> None:
+    """The connection ends then; otherwise the client would wait for an answer that does not come."""
+
     def fail(request: Any, connection: Any) -> None:
         raise RuntimeError("a defect")
 
-    served.cold.before(fail)(Read([0], ledger_id=7), served.client)
+    client: Any = SlowClient()
+    served.cold.before(fail)(Read([0], ledger_id=7), client)
     served.loader.load_next()
-    assert served.client.pauses == 0
+    assert client.pauses == 0
+    [end] = client.next
+    with pytest.raises(RuntimeError):
+        end()
 
 
 class OffReactor(Disk):
