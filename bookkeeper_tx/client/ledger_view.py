@@ -79,7 +79,10 @@ class LedgerView:
         return self.metadata.length
 
     def close(self) -> None:
-        """Stop watching the metadata.  The ledger itself is not touched; reads go on working."""
+        """Stop watching the metadata, which keeps this handle in memory while the ledger is not closed.
+
+        The ledger itself is not touched; reads go on working.
+        """
         if self._stop_watching is not None:
             self._stop_watching()
             self._stop_watching = None

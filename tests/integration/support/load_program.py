@@ -90,11 +90,10 @@ class Load:
         """Read the newest entries that others can see, single ones and as a range, while writes go on."""
         reader = await client.open_ledger_no_recovery(writer.ledger_id)
         last = await reader.read_last_add_confirmed()
-        if last < 0:
-            return
-        first = max(0, last - 50)
-        for entry in await reader.read(first, last):
-            assert entry.payload == payload(writer.ledger_id, entry.entry_id)
+        if last >= 0:
+            for entry in await reader.read(max(0, last - 50), last):
+                assert entry.payload == payload(writer.ledger_id, entry.entry_id)
+        reader.close()
         assert last < count
 
     async def _fence(self) -> None:
