@@ -63,8 +63,8 @@ class Unflushed:
         snapshot = self.snapshot
         return (
             ledger_id in self._changed
-            or ledger_id in self.active
-            or (snapshot is not None and (ledger_id in snapshot.headers or ledger_id in snapshot.entries))
+            or self.has_entries(ledger_id)
+            or (snapshot is not None and ledger_id in snapshot.headers)
         )
 
     def add(self, run: EntryRun) -> None:
