@@ -17,9 +17,9 @@ from tests.mutants.scoring import AT_ONCE, Judge, Outcome, report
 class Trial:
     """The mutants of one role that the tests of this run name."""
 
-    def __init__(self, judge: Judge, mutants: list[Mutant], full: bool) -> None:
+    def __init__(self, judge: Judge, mutants: list[Mutant], every_case: bool) -> None:
         self._pool = ThreadPoolExecutor(AT_ONCE)
-        how = judge.all_kills if full else judge.first_kill
+        how = judge.all_kills if every_case else judge.first_kill
         self._outcomes: dict[str, Future[Outcome]] = {each.name: self._pool.submit(how, each) for each in mutants}
 
     def outcome_of(self, mutant: Mutant) -> Outcome:
@@ -39,13 +39,12 @@ def _trial(request: pytest.FixtureRequest, role: str, metadata: str | None, kept
     chosen = [item.callspec.params.get("mutant") for item in request.session.items if hasattr(item, "callspec")]
     mutants = [mutant for mutant in chosen if isinstance(mutant, Mutant) and mutant.role == role]
     with Judge(metadata) as judge:
-        full = request.config.getoption("--full")
-        trial = Trial(judge, mutants, full)
+        trial = Trial(judge, mutants, every_case=kept is not None)
         yield trial
         trial.end()
         if kept:
             kept.mkdir(parents=True, exist_ok=True)
-            (kept / f"mutants-{role}.json").write_text(json.dumps(report(trial.known(), full), indent=1))
+            (kept / f"mutants-{role}.json").write_text(json.dumps(report(trial.known(), full=True), indent=1))
 
 
 @pytest.fixture(scope="module")

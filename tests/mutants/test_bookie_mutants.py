@@ -1,6 +1,7 @@
 """Every defect of our bookie is noticed by a case.
 
-The plain run tries one mutant in six, until a case notices it; ``--full`` tries all of them with all cases.
+The plain run tries one mutant in six and ``--full`` all of them, each until a case notices it.  With ``--keep-runs``
+each meets all cases, and which of them notice it is kept to be published.
 """
 
 import pytest
