@@ -1,12 +1,13 @@
 """The handle of a reader of a ledger."""
 
 from collections.abc import AsyncGenerator
+from functools import partial
 
 from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
-from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.client.read_entry import EntryRead, first_replied
 from bookkeeper_tx.client.read_once import read_batch
 from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.read_range import read_range
@@ -36,12 +37,13 @@ class LedgerReader(LedgerView):
         if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
             return fail(self.out_of_range("entry_id", entry_id))
         current = self._current
-        read = EntryRead(self, entry_id, current)
         if current.first_entry_id <= entry_id <= current.last_entry_id and not self._quarantined_until:
+            deferred: Deferred[Entry] = Deferred()
             channel = current.channels[entry_id % self._ensemble_size]
-            channel.read_entry(self.ledger_id, entry_id, read.replied)
-        else:
-            read.start()
+            channel.read_entry(self.ledger_id, entry_id, partial(first_replied, self, entry_id, current, deferred))
+            return deferred
+        read = EntryRead(self, entry_id)
+        read.start()
         return read.deferred
 
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:

@@ -12,21 +12,39 @@ from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import Entry
 
 
-class EntryRead:
-    """One read under way; ``deferred`` fires with the :class:`Entry`.
+def first_replied(
+    reader: LedgerView,
+    entry_id: int,
+    asked: Replicas,
+    deferred: Deferred[Entry],
+    error: BookKeeperError | None,
+    entry: Any,
+) -> None:
+    """Take the answer of the first replica of ``asked``; only where that is no good entry, the others are asked.
 
-    Hot path: a caller that passes ``asked`` sends the request to the first replica itself, with :meth:`replied` as its
-    callback; only a failure makes an :class:`_Attempts`.
+    This is the hot path of reading: no object of the read's own.
     """
+    if error is None:
+        try:
+            _, last_add_confirmed, length, payload = reader.verify(reader.ledger_id, entry_id, entry)
+        except DigestMismatch as mismatch:
+            error = mismatch
+        else:
+            deferred.callback(Entry(reader.ledger_id, entry_id, payload, last_add_confirmed, length))
+            return
+    EntryRead(reader, entry_id, deferred).go_on(asked, error)
 
-    __slots__ = ("_asked", "_attempts", "_reader", "deferred", "entry_id")
 
-    def __init__(self, reader: LedgerView, entry_id: int, asked: Replicas | None = None) -> None:
+class EntryRead:
+    """One read under way; ``deferred`` fires with the :class:`Entry`."""
+
+    __slots__ = ("_attempts", "_reader", "deferred", "entry_id")
+
+    def __init__(self, reader: LedgerView, entry_id: int, deferred: Deferred[Any] | None = None) -> None:
         self._reader = reader
         self.entry_id = entry_id
-        self._asked = asked
         self._attempts: _Attempts | None = None
-        self.deferred: Deferred[Any] = Deferred()
+        self.deferred: Deferred[Any] = Deferred() if deferred is None else deferred
 
     def start(self) -> None:
         """Ask the first replica in the order of :meth:`Replicas.order`."""
@@ -34,6 +52,12 @@ class EntryRead:
         order = replicas.order(self.entry_id, self._reader.context)
         self._attempts = _Attempts(self._reader, self.entry_id, replicas, order)
         self._ask()
+
+    def go_on(self, replicas: Replicas, error: BookKeeperError) -> None:
+        """Go on after the first of ``replicas`` has failed with ``error``."""
+        write_set = self._reader.quorum.write_set(self.entry_id)
+        self._attempts = _Attempts(self._reader, self.entry_id, replicas, write_set)
+        self._ask_next(error)
 
     def replied(self, error: BookKeeperError | None, entry: Any) -> None:
         """Take the answer of the replica asked last."""
@@ -60,11 +84,8 @@ class EntryRead:
         self._attempts.channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
 
     def _ask_next(self, error: BookKeeperError) -> None:
-        if self._attempts is None:
-            assert self._asked is not None
-            write_set = self._reader.quorum.write_set(self.entry_id)
-            self._attempts = _Attempts(self._reader, self.entry_id, self._asked, write_set)
         attempts = self._attempts
+        assert attempts is not None
         if attempts.failed(error):
             self._ask()
         elif attempts.retried:

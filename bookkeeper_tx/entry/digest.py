@@ -119,6 +119,7 @@ class EntryDigest:
         if self._checksum is not None:
             value = codecs.derive("digest", construct.Struct("value" / _VALUES[digest_type]))
             self._compute = _of(self._checksum, value.pack_fixed)
+            self._unpack_sealed = self._v1.sealed.unpack_fixed
 
     @property
     def checksum(self) -> Checksum | None:
@@ -177,8 +178,15 @@ class EntryDigest:
             return self._verify_scoped(ledger_id, entry_id, entry)
         if len(entry) < self.payload_offset:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} has only {len(entry)} bytes")
-        metadata, payload = entry[:METADATA_SIZE], entry[self.payload_offset :]
-        if self._compute(metadata, payload) != entry[METADATA_SIZE : self.payload_offset]:
+        payload, checksum = entry[self.payload_offset :], self._checksum
+        wanted: int | bytes
+        if checksum is not None:
+            metadata, wanted = self._unpack_sealed(entry)
+            digest: int | bytes = checksum(payload, checksum(metadata))
+        else:
+            metadata, wanted = entry[:METADATA_SIZE], entry[METADATA_SIZE : self.payload_offset]
+            digest = self._compute(metadata, payload)
+        if digest != wanted:
             raise DigestMismatch(f"entry {entry_id} of ledger {ledger_name(ledger_id)} does not match its digest")
         found_ledger, found_entry, last_add_confirmed, length = ENTRY_METADATA.unpack_fixed(metadata)
         if found_ledger != ledger_id or entry_id not in (None, found_entry):

@@ -6,7 +6,7 @@ into.
 """
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any, TypeAlias
 
@@ -57,15 +57,22 @@ class Correlation:
             self.answered = waiting[1]
         return waiting[0]
 
-    def completions(self, keys: Sequence[Hashable], error: BookKeeperError | None) -> list[Completion]:
-        """Take out the oldest request of each key, and complete it; a key for which nobody waits gives nothing."""
+    def completions(
+        self, keys: Sequence[Hashable], error: BookKeeperError | None, values: Iterable[Any] = repeat(None)
+    ) -> list[Completion]:
+        """Take out the oldest request of each key, and complete it with ``error`` and the key's value.
+
+        A key for which nobody waits gives nothing.
+        """
         if self._again:
-            return [(token, error, None) for token in map(self.pop, keys) if token is not None]
-        found = [waiting for waiting in map(self._waiting.pop, keys, repeat(None)) if waiting is not None]
+            tokens = map(self.pop, keys)
+            return [(token, error, value) for token, value in zip(tokens, values, strict=False) if token is not None]
+        found = list(map(self._waiting.pop, keys, repeat(None)))
         # The oldest comes first, or nearly so.
-        if found and (self.answered is None or found[0][1] < self.answered):
-            self.answered = found[0][1]
-        return [(token, error, None) for token, _ in found]
+        oldest = next(filter(None, found), None)
+        if oldest is not None and (self.answered is None or oldest[1] < self.answered):
+            self.answered = oldest[1]
+        return [(each[0], error, value) for each, value in zip(found, values, strict=False) if each is not None]
 
     def expire(self, now: float) -> list[Any]:
         """Take out the requests whose deadline has passed, and return their tokens."""

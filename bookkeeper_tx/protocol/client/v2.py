@@ -1,6 +1,7 @@
 """Protocol version V2 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
@@ -17,7 +18,7 @@ from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation
 from bookkeeper_tx.protocol.client.range_reads import RangeReads
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
-from bookkeeper_tx.protocol.client.v2_answers import error_of_code, uneven_replies
+from bookkeeper_tx.protocol.client.v2_answers import error_of_code, good_replies, uneven_replies
 from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun, BulkAdds
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import (
@@ -239,22 +240,17 @@ class V2ClientConnection(ClientConnection):
         """Read the good replies at ``start``, of any ledgers and sizes; return where the next other one starts."""
         if self._ranges:
             return self._read_run(buffer, start, end, frame_end, done)
-        pop, unpack = self._reads.pop, _unpack_reply_head
-        while True:
-            token = pop(buffer[start + _REPLY_IDS_AT : start + READ_REPLY.size])
-            if token is not None:
-                done.append((token, None, buffer[start + READ_REPLY.size : frame_end]))
-            start = frame_end
-            if end - start < READ_REPLY.size:
-                return start
-            length, header, status = unpack(buffer, start)
-            frame_end = start + LENGTH + length
-            if (
-                header != _READ_HEADER
-                or status != statuses.OK
-                or not READ_REPLY.size <= frame_end - start <= end - start
-            ):
-                return start
+        stride = frame_end - start
+        alike = equal_frames(buffer, start, stride, (end - start) // stride, _REPLY_IDS_AT)
+        offsets: Sequence[int]
+        if alike >= RUN_MIN:
+            offsets = range(start, start + alike * stride + 1, stride)
+        else:
+            offsets = good_replies(buffer, start, end, frame_end)
+        ids = [buffer[at + _REPLY_IDS_AT : at + READ_REPLY.size] for at in offsets[:-1]]
+        entries = [buffer[at + READ_REPLY.size : after] for at, after in pairwise(offsets)]
+        done += self._reads.completions(ids, None, entries)
+        return offsets[-1]
 
     def _read_run(self, buffer: bytes, start: int, end: int, frame_end: int, done: list[Completion]) -> int:
         """Read the run of good replies at ``start``: as long as ledger and header are equal and the ids count up."""
