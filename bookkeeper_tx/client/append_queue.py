@@ -30,7 +30,6 @@ class AppendQueue:
     def __init__(self, config: ClientConfig, ledger_id: int, digest: EntryDigest, adds: Adds) -> None:
         self._ledger_id = ledger_id
         self._digest = digest
-        self._seal = digest.seal
         self._adds = adds
         self._outstanding_max = config.outstanding_adds_max
         self._outstanding_bytes_max = config.outstanding_bytes_max
@@ -76,7 +75,7 @@ class AppendQueue:
             return deferred
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = length + len(payload)
-        entry = self._seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
+        entry = self._digest.seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
         adds.push(entry_id, entry, length, deferred, entry_id)
         return deferred
 

@@ -14,7 +14,7 @@ from bookkeeper_tx.client.ledger_ids import (
     require_scope_on_the_wire,
 )
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.digest import shared_digest
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
 from bookkeeper_tx.quorums.quorum import Quorum
@@ -69,7 +69,7 @@ async def create_ledger(
             if ledger_id is None:
                 continue
             raise
-        return LedgerWriter(context, chosen_id, versioned, EntryDigest(digest_type, password), deferred_sync)
+        return LedgerWriter(context, chosen_id, versioned, shared_digest(digest_type, password), deferred_sync)
 
 
 def require_digest_type(digest_type: DigestType) -> None:

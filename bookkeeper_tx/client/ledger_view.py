@@ -28,9 +28,8 @@ class LedgerView:
         self.ledger_id = ledger_id
         """The whole id; see :class:`~bookkeeper_tx.model.LedgerId`."""
         self.context = context
-        self._digest = digest
-        self.verify = digest.verify
-        self.verify_run = digest.verify_run
+        self.digest = digest
+        """What the entries of this ledger are sealed and verified with."""
         metadata = versioned.metadata
         self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
         self._ensemble_size = metadata.ensemble_size
@@ -148,7 +147,7 @@ class LedgerView:
         if self.closed:
             return self._last_add_confirmed
         fragment = self.metadata.last_fragment
-        read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self._digest, explicit=explicit)
+        read = LastEntriesRead(self.context, self.ledger_id, fragment, self.quorum, self.digest, explicit=explicit)
         self.learn_last_add_confirmed((await read.start()).last_add_confirmed)
         return self._last_add_confirmed
 

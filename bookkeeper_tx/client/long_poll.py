@@ -141,7 +141,7 @@ class TailWait:
         if entry_id != self._beyond + 1:
             return None
         reader = self._reader
-        _, last_add_confirmed, length, payload = reader.verify(reader.ledger_id, entry_id, entry)
+        _, last_add_confirmed, length, payload = reader.digest.verify(reader.ledger_id, entry_id, entry)
         return Entry(reader.ledger_id, entry_id, payload, last_add_confirmed, length)
 
     def _failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:

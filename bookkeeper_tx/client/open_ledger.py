@@ -5,7 +5,7 @@ from bookkeeper_tx.client.create_ledger import require_digest_type, require_pass
 from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.recovery import RULES, Recovery, RecoveryRules
-from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.digest import EntryDigest, shared_digest
 from bookkeeper_tx.errors import DigestMismatch, InvalidArgument, Unauthorized
 from bookkeeper_tx.model import DigestType, LedgerMetadata, Versioned, ledger_name
 from protocol_specs import fields
@@ -58,7 +58,7 @@ def _digest_of(
             raise InvalidArgument(
                 f"ledger {ledger_name(ledger_id)}: its metadata names no digest type, so give digest_type"
             )
-        return EntryDigest(digest_type, password)
+        return shared_digest(digest_type, password)
     if metadata.password is not None and metadata.password != password:
         raise Unauthorized(f"ledger {ledger_name(ledger_id)}: wrong password")
     if digest_type is not None and digest_type != metadata.digest_type:
@@ -66,4 +66,4 @@ def _digest_of(
             f"ledger {ledger_name(ledger_id)} is protected by {metadata.digest_type.name}, "
             f"it was opened with {digest_type.name}"
         )
-    return EntryDigest(metadata.digest_type, password)
+    return shared_digest(metadata.digest_type, password)

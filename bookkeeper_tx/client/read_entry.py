@@ -26,7 +26,7 @@ def first_replied(
     """
     if error is None:
         try:
-            _, last_add_confirmed, length, payload = reader.verify(reader.ledger_id, entry_id, entry)
+            _, last_add_confirmed, length, payload = reader.digest.verify(reader.ledger_id, entry_id, entry)
         except DigestMismatch as mismatch:
             error = mismatch
         else:
@@ -64,7 +64,7 @@ class EntryRead:
         if error is None:
             reader = self._reader
             try:
-                found = reader.verify(reader.ledger_id, self.entry_id, entry)
+                found = reader.digest.verify(reader.ledger_id, self.entry_id, entry)
             except DigestMismatch as mismatch:
                 error = mismatch
             else:

@@ -128,7 +128,7 @@ class PrefixRead:
         if run.ledger_id != reader.ledger_id or run.first_entry_id != self._first or not run.count:
             self._ask_next(ProtocolViolation(f"asked for entries from {self._first} on, got {run!r}"))
             return
-        payloads = reader.verify_run(run)
+        payloads = reader.digest.verify_run(run)
         # Entries past the end were never acknowledged, but a bookie that has them serves them.  They are dropped: the
         # same request gives the same entries by batch reads and by single reads.
         del payloads[min(self._last - self._first + 1, count_within(run, self._max_size)) :]
@@ -140,7 +140,7 @@ class PrefixRead:
     def _refuse_first(self, entry: Any) -> None:
         """The first entry is bad: verify it alone, for the error, and ask the next replica."""
         try:
-            self._reader.verify(self._reader.ledger_id, self._first, entry)
+            self._reader.digest.verify(self._reader.ledger_id, self._first, entry)
         except BookKeeperError as error:
             self._ask_next(error)
         else:

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import zlib
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from operator import sub
 
 import construct
@@ -29,6 +30,9 @@ _VALUES = {DigestType.CRC32: construct.Int64ub, DigestType.CRC32C: construct.Int
 
 EQUAL_MIN = 8
 """Fewer entries than this are faster to verify one by one."""
+
+DIGESTS_MAX = 64
+"""Digests that are kept by their type and password: most programs have one password for all ledgers."""
 
 CODECS_MAX = 64
 """Payload sizes whose codec is kept: a stream of entries of equal size has few of them."""
@@ -299,3 +303,12 @@ class EntryDigest:
             return 0
         count = equal_frames(buffer, start, stride, count, form.entry_id_at)
         return ascending_ids(buffer, start + form.entry_id_at, stride, count, run.first_entry_id)
+
+
+@lru_cache(DIGESTS_MAX)
+def shared_digest(digest_type: DigestType, password: bytes) -> EntryDigest:
+    """Return the digest of this type and password, the same one for all ledgers that have both.
+
+    A digest of its own for each of thousands of ledgers would be brought into the processor's cache for each entry.
+    """
+    return EntryDigest(digest_type, password)
