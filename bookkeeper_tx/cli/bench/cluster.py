@@ -15,8 +15,10 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 ENTRY_OVERHEAD = 40
 """Bytes of an entry's record beside its payload: length, ids, last add confirmed, length so far, CRC32C."""
 
-PARTS_PER_RUN = 3
-"""A run fills the write cache and the entry log this many times; a cache is flushed when it is half full."""
+LOGS_PER_RUN = 3
+"""A run fills so many entry logs.  It fills the write cache once, and that is flushed when it is half full: twice, or a
+few times more where entries come one by one.  In a smaller one each ledger of many would have a handful of entries, and
+no bookie would read them as those of a cache of common size are read."""
 
 CACHE_BYTES_MIN = 256 * 1024
 CACHE_BYTES_MAX = 64 * MIB
@@ -87,10 +89,9 @@ def own_cluster(directory: Path, run_bytes: int, runs: int, bookies: int, writes
             f"{runs} runs need {needed / 1e9:.1f} GB, {directory} has {free / 1e9:.1f} GB left: give --directory on a"
             " larger disk, fewer --entries or fewer --runs"
         )
-    part = run_bytes // PARTS_PER_RUN
     settings = {
-        "skipListSizeLimit": max(CACHE_BYTES_MIN, min(part, CACHE_BYTES_MAX)),
-        "logSizeLimit": max(LOG_BYTES_MIN, min(part, LOG_BYTES_MAX)),
+        "skipListSizeLimit": max(CACHE_BYTES_MIN, min(run_bytes, CACHE_BYTES_MAX)),
+        "logSizeLimit": max(LOG_BYTES_MIN, min(run_bytes // LOGS_PER_RUN, LOG_BYTES_MAX)),
         "journalMaxSizeMB": JOURNAL_FILE_MIB,
         "journalMaxBackups": 0,
     }
