@@ -217,13 +217,13 @@ class LedgerStorage:
 
         Of each entry of the run this is the copy to read: where another may be in the write cache, it is no run.
         """
+        if not self._unflushed.has_entries(ledger_id):
+            return self._loader.find(ledger_id, entry_id)
         held = self._unflushed.find_held(ledger_id, entry_id)
         if held is not None:
             return held
         run = self._loader.find(ledger_id, entry_id)
-        if run is not None and self._unflushed.has_entries(ledger_id):
-            return bytes(run.records(entry_id, 1))
-        return run
+        return None if run is None else bytes(run.records(entry_id, 1))
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries that are not in the index yet; some of them may be in it already."""

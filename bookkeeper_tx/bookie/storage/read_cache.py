@@ -12,16 +12,24 @@ def _memory_of(run: EntryRun) -> int:
 
 
 class ReadCache:
-    """The runs used last, in ``size_max`` bytes of memory.  Entries never change, so no run gets out of date."""
+    """The runs used last, in ``size_max`` bytes of memory.  Entries never change, so no run gets out of date.
+
+    A run counts as used when it is added, and whenever its ledger's reads come to it from another one.
+    """
 
     def __init__(self, size_max: int) -> None:
         self._size_max = size_max
         self.size_bytes = 0
         self._runs: OrderedDict[tuple[int, int], EntryRun] = OrderedDict()
         self._firsts: dict[int, list[int]] = {}
+        self._latest: dict[int, EntryRun] = {}
+        """The run of each ledger that was found last: the next read is mostly of the same one."""
 
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         """Return a run that holds this entry, if there is one."""
+        latest = self._latest.get(ledger_id)
+        if latest is not None and entry_id in latest:
+            return latest
         firsts = self._firsts.get(ledger_id)
         if firsts is None:
             return None
@@ -33,6 +41,7 @@ class ReadCache:
         if entry_id not in run:
             return None
         self._runs.move_to_end(key)
+        self._latest[ledger_id] = run
         return run
 
     def add(self, run: EntryRun) -> None:
@@ -66,6 +75,8 @@ class ReadCache:
         run = self._runs.pop(key)
         self.size_bytes -= _memory_of(run)
         ledger_id, first = key
+        if self._latest.get(ledger_id) is run:
+            del self._latest[ledger_id]
         firsts = self._firsts[ledger_id]
         del firsts[bisect_left(firsts, first)]
         if not firsts:

@@ -17,6 +17,15 @@ def test_runs_are_found_and_the_oldest_go_first() -> None:
     assert cache.find(7, -1) is None
 
 
+def test_the_run_found_last_goes_in_its_turn() -> None:
+    cache = ReadCache(3 * 500)
+    cache.add(run_of(0, 50))
+    assert cache.find(7, 0) is not None
+    for first in (10, 20, 30, 40):
+        cache.add(run_of(first, 50))
+    assert cache.find(7, 0) is None
+
+
 def test_one_run_is_kept_however_large() -> None:
     cache = ReadCache(10)
     cache.add(run_of(0, 5000))
