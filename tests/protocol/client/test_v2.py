@@ -85,6 +85,27 @@ def test_equal_reads_are_answered_in_turn(client: V2ClientConnection) -> None:
     ]
 
 
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([0, 9, 9, 9, 9, 40])), max_size=60), st.data())
+def test_each_single_read_gets_its_own_entry(asked: list[tuple[int, int]], data: st.DataObject) -> None:
+    """Of any ledgers, of equal sizes and others, with errors and answers to nobody between them, cut anywhere."""
+    client = V2ClientConnection(fields.FRAME_SIZE_MAX)
+    some = st.sets(st.integers(0, 59))
+    waits, missing = data.draw(some), data.draw(some)
+    stream, expected = b"", []
+    for entry_id in data.draw(st.permutations(range(len(asked)))):
+        ledger_id, size = asked[entry_id]
+        found = _ids(ledger_id, entry_id) + bytes([entry_id]) * size
+        answer = statuses.ENOENTRY if entry_id in missing else found
+        stream += b"".join(v2.ReadRequests(0x02020000, ledger_id, (entry_id,)).replies([answer], fields.NO_ENTRY))
+        if entry_id in waits:
+            client.read_entry(entry_id, 1.0, ledger_id, entry_id)
+            expected.append((entry_id, entry_id in missing, None if entry_id in missing else found))
+    cut = data.draw(st.integers(0, len(stream)))
+    done = client.receive(stream[:cut]) + client.receive(stream[cut:])
+    assert [(token, isinstance(error, NoSuchEntry), value) for token, error, value in done] == expected
+    assert not client.waiting
+
+
 def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:
     client.read_entry("read", 1.0, LEDGER, 5)
     client.add_entry("add", 1.5, LEDGER, 6, entry(6), KEY)
