@@ -17,7 +17,13 @@ _UNAUTHENTICATED = (
 )
 
 KEPT_SIZE_MAX = 64 * 1024
-"""A larger entry is not kept in the message until the next reply."""
+"""After so many bytes of replies the message that they are read into is made anew.
+
+Protobuf's C code frees what was ever in a message only together with it.
+"""
+
+KEPT_OF_EACH = 256
+"""What a reply takes in a message besides its own bytes, at most."""
 
 _OK = int(statuses.EOK.v3)
 # Members of an enum are slow to compare and to hash.
@@ -66,15 +72,19 @@ class Reply(NamedTuple):
 
 
 class PlainReplies:
-    """Reads good replies to adds and reads of ledgers of scope 0 into one message, again and again."""
+    """Reads good replies to adds and reads of ledgers of scope 0, many of them into one message."""
 
-    __slots__ = ("_message",)
+    __slots__ = ("_kept_bytes", "_message")
 
     def __init__(self) -> None:
         self._message = v3_pb2.Response()
+        self._kept_bytes = 0
 
     def read(self, frame: bytes) -> tuple[int, int, bytes | None] | None:
         """Return operation, transaction id and, of a read, the entry; None for any other reply, and for no reply."""
+        self._kept_bytes += len(frame) + KEPT_OF_EACH
+        if self._kept_bytes > KEPT_SIZE_MAX:
+            self._message, self._kept_bytes = v3_pb2.Response(), 0
         message = self._message
         try:
             message.ParseFromString(frame)
@@ -87,10 +97,7 @@ class PlainReplies:
         if operation == _READ and message.HasField("read_response"):
             part = message.read_response
             if part.status == _OK and not part.ledger_scope_id:
-                txn_id, entry = header.txn_id, part.body
-                if len(entry) > KEPT_SIZE_MAX:
-                    message.Clear()
-                return operation, txn_id, entry
+                return operation, header.txn_id, part.body
         elif operation == _ADD and message.HasField("add_response"):
             added = message.add_response
             if added.status == _OK and not added.ledger_scope_id:

@@ -14,7 +14,10 @@ from protocol_specs.wire.operations import Flag, V3Operation
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 
 KEPT_SIZE_MAX = 64 * 1024
-"""A larger entry is not kept in the message until the next add."""
+"""After so many bytes of adds the message that encodes them is made anew.
+
+Protobuf's C code frees what was ever set in a field only together with the message.
+"""
 
 
 def _frame(operation: Any, txn_id: int, flags: int = 0, **parts: Any) -> bytes:
@@ -31,19 +34,23 @@ def _halves(ledger_id: int) -> tuple[int | None, int]:
 
 
 class PlainAdds:
-    """Encodes adds without flags to ledgers of scope 0: one message, whose fields are set again for each.
+    """Encodes adds without flags to ledgers of scope 0: one message, whose fields are set again for each of many.
 
     Making a message anew takes four times as long as setting its fields.
     """
 
-    __slots__ = ("_encode", "_header", "_master_key", "_part")
+    __slots__ = ("_encode", "_header", "_kept_bytes", "_master_key", "_part")
 
     def __init__(self) -> None:
+        self._renew()
+
+    def _renew(self) -> None:
         header = v3_pb2.PacketHeader(version=v3.VERSION, operation=v3_pb2.ADD_ENTRY, txn_id=0)
         part = v3_pb2.AddRequest(ledger_id=0, entry_id=0, master_key=b"", body=b"")
         message = v3_pb2.Request(header=header, add_request=part)
         self._header, self._part, self._encode = message.header, message.add_request, message.SerializeToString
         self._master_key = b""
+        self._kept_bytes = 0
 
     def encode(self, txn_id: int, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes) -> bytes:
         """Encode the add that :func:`add_entry` encodes."""
@@ -53,8 +60,9 @@ class PlainAdds:
         if master_key is not self._master_key:
             part.master_key = self._master_key = master_key
         body = self._encode()
-        if len(body) > KEPT_SIZE_MAX:
-            part.body = b""
+        self._kept_bytes += len(body)
+        if self._kept_bytes > KEPT_SIZE_MAX:
+            self._renew()
         return _pack_length(len(body)) + body
 
 

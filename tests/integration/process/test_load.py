@@ -1,7 +1,7 @@
 """All shapes of load at once on one bookie of ours: many ledgers, bulk, reads beside writes, fences, a slow client.
 
-What was acknowledged is there after SIGKILL, the bookie stays within the memory of its budgets, and a canary entry can
-be read all the time.
+What was acknowledged is there after SIGKILL, the bookie stays within the memory of its budgets, the clients within
+theirs, and a canary entry can be read all the time.
 """
 
 import json
@@ -19,6 +19,8 @@ from tests.integration.support.load_payloads import payload
 from tests.integration.support.our_client import OurClient, wait_for
 
 MEMORY_BYTES_MAX = 1024 * 1024 * 1024
+CLIENT_BYTES_MAX = 256 * 1024 * 1024
+"""Each second brings 20 MB and more of entries to it: what stayed of them would soon be too much."""
 
 READ_COUNT = 10_000
 """Ten minutes of load make ledgers that take longer to read than one call may."""
@@ -43,6 +45,7 @@ def test_a_bookie_serves_everything_at_once(tmp_path: Path, seconds: int) -> Non
         result = json.loads(program.stdout)
         print(f"canary: {result['canary_reads']} reads, the longest {result['canary_longest_s']:.3f} s")
         assert result["canary_reads"] > 0
+        assert result["memory_bytes"] < CLIENT_BYTES_MAX
         assert bookie.pid is not None
         assert usage(bookie.pid).resident_bytes_max < MEMORY_BYTES_MAX
         cluster.kill(0)

@@ -1,10 +1,11 @@
 """A program that uses a bookie in every way at once for some time, and prints what was acknowledged to it.
 
 Arguments: metadata URI, port of the bookie, seconds.  It prints one JSON object: for each ledger how many appends were
-acknowledged, the number of reads of the canary, and the longest of them in seconds.
+acknowledged, the number of reads of the canary, the longest of them in seconds, and how much memory the program took.
 """
 
 import json
+import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine
@@ -13,6 +14,7 @@ from typing import Any
 from twisted.internet import task
 from twisted.internet.defer import Deferred, gatherResults
 
+from bookkeeper_tx.cli.bench.process_cpu import usage
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig, WireProtocol
@@ -137,6 +139,7 @@ async def main(reactor: Any, uri: str, port: str, seconds: str) -> None:
                 "acknowledged": load.acknowledged,
                 "canary_reads": load.canary_reads,
                 "canary_longest_s": load.canary_longest_s,
+                "memory_bytes": usage(os.getpid()).resident_bytes_max,
             }
         )
     )

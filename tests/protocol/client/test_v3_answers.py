@@ -12,6 +12,7 @@ from protocol_specs import vectors
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation
+from tests.memory import MIB, bounded_growth
 
 VECTORS = {vector["name"]: vector for vector in vectors.load("wire")}
 TXN = 5
@@ -121,9 +122,13 @@ def test_a_plain_reply_is_read_as_any_reply_is(names: list[str]) -> None:
         assert plain.read(frame) == expected
 
 
-def test_a_large_entry_is_not_kept() -> None:
-    plain = v3_answers.PlainReplies()
-    entry = bytes(v3_answers.KEPT_SIZE_MAX + 1)
+@pytest.mark.parametrize(("size", "count"), [(100_000, 4000), (1000, 300_000), (0, 400_000)])
+def test_replies_that_were_read_take_no_memory(size: int, count: int) -> None:
+    """What a message of protobuf ever held is freed only with the message: such clients grew by all they had read."""
+    plain, entry = v3_answers.PlainReplies(), bytes(size)
     part = v3_pb2.ReadResponse(status=0, ledger_id=1, entry_id=2, body=entry)  # type: ignore[arg-type]
-    assert plain.read(answered(1, 0, read_response=part)) == (1, TXN, entry)
-    assert not plain._message.ListFields()
+    reply = answered(1, 0, read_response=part)
+    assert plain.read(reply) == (1, TXN, entry)
+    with bounded_growth(30 * MIB):
+        for _ in range(count):
+            plain.read(reply)

@@ -11,6 +11,7 @@ from bookkeeper_tx.protocol.client import v3_requests
 from protocol_specs import fields, vectors
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag
+from tests.memory import MIB, bounded_growth
 
 VECTORS = {vector["name"]: vector for vector in vectors.load("wire")}
 KEY = bytes.fromhex("2e2a69d870796fe05c0e77c52a29ce5e4222b758")
@@ -86,3 +87,20 @@ def test_requests_from_one_message_are_those_from_a_message_each(
             txn_id, ledger_id, entry_id, body, key
         )
         assert reads.encode(txn_id, ledger_id, entry_id) == v3_requests.read_entry(txn_id, ledger_id, entry_id)
+
+
+@pytest.mark.parametrize(("size", "count"), [(100_000, 4000), (1000, 400_000)])
+def test_adds_that_were_encoded_take_no_memory(size: int, count: int) -> None:
+    """What a field of a protobuf message ever held is freed only with the message."""
+    adds, entry = v3_requests.PlainAdds(), bytes(size)
+    adds.encode(0, 1, 0, entry, KEY)
+    with bounded_growth(30 * MIB):
+        for txn_id in range(count):
+            adds.encode(txn_id, 1, txn_id, entry, KEY)
+
+
+def test_reads_that_were_encoded_take_no_memory() -> None:
+    reads = v3_requests.PlainReads()
+    with bounded_growth(30 * MIB):
+        for txn_id in range(400_000):
+            reads.encode(txn_id, txn_id, txn_id)

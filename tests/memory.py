@@ -1,0 +1,21 @@
+"""How much memory the process of the tests takes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from resource import getpagesize
+
+MIB = 1024 * 1024
+
+
+@contextmanager
+def bounded_growth(bytes_max: int) -> Iterator[None]:
+    """Fail if the process has grown by more than ``bytes_max`` at the end; memory that C code takes counts as well."""
+    before = _resident_bytes()
+    yield
+    grown = _resident_bytes() - before
+    assert grown <= bytes_max, f"the process has grown by {grown / MIB:.0f} MiB"
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
