@@ -69,6 +69,16 @@ def test_deferred_sync_and_force(site):
     site.ours.restart(index)
     with BlockingChannel("127.0.0.1", site.ours.bookies[index].port) as channel:
         assert channel.read_entry(writer.ledger_id, 49).endswith(pattern(49, 100))
+    assert poll(lambda: _knows_all_bookies(site)), "the client never saw the bookie again"
+
+
+def _knows_all_bookies(site: Site) -> bool:
+    """Whether the Java client would write to every bookie: it learns of one that registers in its own time."""
+    try:
+        site.java.create_ledger(BOOKIES, BOOKIES, BOOKIES)
+    except JavaError:
+        return False
+    return True
 
 
 def test_recovery_adds_what_one_bookie_has(site):
