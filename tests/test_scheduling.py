@@ -27,5 +27,18 @@ def test_a_unit_shares_what_takes_time(test: str, unit: str) -> None:
 
 def test_integration_tests_come_first_and_stay_in_order() -> None:
     names = ["tests/a.py::1", "tests/integration/a.py::2", "tests/b.py::1", "tests/integration/a.py::1"]
-    items = in_order([SimpleNamespace(nodeid=name) for name in names])
-    assert [item.nodeid for item in items] == [names[1], names[3], names[0], names[2]]
+    assert _in_order(names) == [names[1], names[3], names[0], names[2]]
+
+
+def test_the_longest_unit_begins_before_every_other() -> None:
+    """The tests of Spark are one unit of minutes: begun last, it would keep one worker busy while the others wait."""
+    names = [
+        "tests/a.py::1",
+        "tests/integration/conformance/test_of_bookies.py::1",
+        "tests/integration/spark/test_a.py::1",
+    ]
+    assert _in_order(names) == names[::-1]
+
+
+def _in_order(names: list[str]) -> list[str]:
+    return [item.nodeid for item in in_order([SimpleNamespace(nodeid=name) for name in names])]
