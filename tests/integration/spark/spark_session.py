@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from compat_tests.targets.jvm import SMALL_JVM
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -36,6 +38,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session = local_session(
             "tests",
             settings={
+                # Most of what tests ask for runs once: the second compiler would cost more than it gives.
+                "spark.driver.extraJavaOptions": " ".join(SMALL_JVM),
                 # Tests look there for secrets that must not be shown.
                 "spark.eventLog.enabled": "true",
                 "spark.eventLog.compress": "false",
