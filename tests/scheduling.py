@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import pytest
 
 _SPARK = "tests/integration/spark/"
-# A minute or more each, the longest first: whatever begins one of them late waits for it alone.
+# The longest first: a run that begins one of them late waits for it alone.
 _FIRST = (
     _SPARK,
     "tests/integration/conformance/test_of_bookies.py",
