@@ -7,6 +7,7 @@ its line feed.
 """
 
 import re
+import tempfile
 from importlib import import_module
 from itertools import chain, product
 from pathlib import Path
@@ -183,7 +184,7 @@ def test_relative_links_resolve(page: Path) -> None:
 def test_pages_name_no_place_on_the_machine_they_were_written_on(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     private = {str(ROOT), str(Path.home()), "/home/", "/root/", "/Users/"} - {"/"}
-    if ROOT.parent != Path("/"):
+    if ROOT.parent not in (Path("/"), Path(tempfile.gettempdir())):  # pages use the latter for what they make
         private.add(f"{ROOT.parent}/")
     assert [place for place in sorted(private) if place in text] == []
 
