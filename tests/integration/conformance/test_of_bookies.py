@@ -1,15 +1,21 @@
 """Every case of the bookie role against our bookie and against Java's.
 
-The plain run asks one in sixteen of the cases of Java 4.18.0; ``--full`` asks all cases of all releases.
+The plain run asks one in sixteen of the cases of Java 4.18.0, and its bookies of ours are forks of one process;
+``--full`` asks all cases of all releases, and each of our bookies is started as everywhere else.
 """
+
+from contextlib import nullcontext
 
 import pytest
 
 from compat_tests.bookie.bookie_environment import BookieEnvironment
 from compat_tests.catalogue import load
 from compat_tests.judge.case import MAY, Role
+from compat_tests.targets.pytest_plugin import is_full
 from compat_tests.targets.target import TargetOptions, parse
 from tests.integration.conformance.conformance_results import chosen, not_fine, not_passed, results_of
+from tests.mutants.fork_server_process import ForkServerProcess
+from tests.mutants.launch import AS_IT_IS
 from tests.sampling import one_in
 
 pytestmark = [
@@ -23,7 +29,9 @@ CASES = load(Role.BOOKIE)
 
 @pytest.fixture(scope="module")
 def ours(request, kept_runs):
-    return _judged("ours", chosen(request.session, Role.BOOKIE), kept_runs)
+    with nullcontext() if is_full(request.config) else ForkServerProcess() as forks:
+        launcher = tuple(forks.launcher(AS_IT_IS)) if forks else ()
+        return _judged("ours", chosen(request.session, Role.BOOKIE), kept_runs, launcher)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +39,8 @@ def javas(request, java_release, kept_runs):
     return _judged(f"java:{java_release}", chosen(request.session, Role.BOOKIE, java_release), kept_runs)
 
 
-def _judged(name, cases, kept_runs):
-    with parse(name, TargetOptions(with_metadata=True)) as target:
+def _judged(name, cases, kept_runs, launcher=()):
+    with parse(name, TargetOptions(with_metadata=True, launcher=launcher)) as target:
         return results_of(BookieEnvironment(target), cases, name, kept_runs)
 
 
