@@ -15,6 +15,7 @@ from pathlib import Path
 
 import attrs
 
+from compat_tests.targets.class_archive import class_archive
 from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
 from compat_tests.targets.java_logging import logging_flags
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
@@ -80,6 +81,7 @@ def java_driver_command(
     temporary = work_dir / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     return find_jvm().command(
+        *class_archive(release).flags(),
         *OPENED_PACKAGES,
         *property_flags(properties),
         f"-Djava.io.tmpdir={temporary}",

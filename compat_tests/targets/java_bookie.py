@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from compat_tests.targets.class_archive import ClassArchive, class_archive
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.java_logging import logging_flags
@@ -26,6 +28,8 @@ _ANSWERS = tuple(
 
 #: What every release logs when it is up.
 _STARTED = "Started component"
+#: What a JVM returns that SIGTERM has ended in order.
+_ENDED_BY_SIGTERM = 128 + signal.SIGTERM
 
 _STORAGE = {
     "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
@@ -100,6 +104,7 @@ class JavaBookie:
         self.jvm_flags = jvm_flags
         self._own_id = bookie_id
         self._process: ServerProcess | None = None
+        self._recorded: ClassArchive | None = None
 
     @property
     def address(self) -> str:
@@ -140,6 +145,8 @@ class JavaBookie:
         """Shut it down in order (SIGTERM)."""
         if self._process is not None:
             self._process.stop()
+            if self._recorded is not None and self._process.returncode == _ENDED_BY_SIGTERM:
+                self._recorded.keep()
 
     def kill(self, *, expire: bool = False) -> None:
         """SIGKILL. Its registration stays until its ZooKeeper session expires (after ``zkTimeout``, 5 s).
@@ -195,7 +202,16 @@ class JavaBookie:
 
     def _new_process(self, name: str) -> ServerProcess:
         jars = ":".join(map(str, class_path(self.release)))
-        return ServerProcess(name, [str(find_jvm().java), *self._java_arguments(jars)], self.work_dir / "bookie.log")
+        command = [str(find_jvm().java), *self._archive_flags(), *self._java_arguments(jars)]
+        return ServerProcess(name, command, self.work_dir / "bookie.log")
+
+    def _archive_flags(self) -> list[str]:
+        if self.jvm_flags != SMALL_JVM:
+            return []
+        archive = class_archive(self.release)
+        flags, recording = archive.flags(), archive.recording_flags()
+        self._recorded = archive if recording else None
+        return [*flags, *recording]
 
     def _java_arguments(self, jars: str) -> list[str]:
         return [

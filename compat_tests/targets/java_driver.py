@@ -41,7 +41,8 @@ def source_hash(sources: list[Path]) -> str:
 def driver_class_path(release: str, sources: Path = SOURCES) -> tuple[Path, ...]:
     """The class path of the driver, or of the program in the folder ``sources``, for ``release``.
 
-    These are its compiled classes and the release's jars.
+    These are the release's jars, first as in a bookie's class path, whose archive of classes it shares; and the
+    compiled classes.
     """
     jars = class_path(release)
     files = source_files(sources)
@@ -49,7 +50,7 @@ def driver_class_path(release: str, sources: Path = SOURCES) -> tuple[Path, ...]
         classes = folder / f"{release}-{source_hash(files)}"
         if not classes.is_dir():
             _compile(files, jars, classes)
-    return (classes, *jars)
+    return (*jars, classes)
 
 
 def _compile(sources: list[Path], jars: tuple[Path, ...], classes: Path) -> None:
