@@ -13,9 +13,12 @@ LARGE_ENTRY = 4096
 
 
 def without_payloads(run: EntryRun) -> EntryRun:
-    """Return the part of ``run`` that :class:`LedgerEntries` needs besides its payloads."""
+    """Return the part of ``run`` that :class:`LedgerEntries` needs besides its payloads.
+
+    Its buffer is not much larger than ``run``: what else the bookie has sent in it may be of other reads.
+    """
     if run.size < LARGE_ENTRY * run.count:
-        return run
+        return run.by_itself()
     size = format_of(run.ledger_id).metadata.size
     buffer, prefix = run.buffer, run.prefix
     heads = b"".join([buffer[start + prefix : start + prefix + size] for start in run.offsets[:-1]])

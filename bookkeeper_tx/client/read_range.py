@@ -96,6 +96,7 @@ class RangeRead:
         self._parts: dict[int, _Part] = {}
         """First entry → an answer that was not taken yet."""
         self._held = 0
+        """Bytes of these answers."""
         self._requests = 0
         self._entries_in_flight = 0
         self._bytes_in_flight = 0
@@ -125,6 +126,7 @@ class RangeRead:
         self._over = True
         self._taker = None
         self._parts.clear()
+        self._held = 0
 
     def _take(self) -> "Deferred[LedgerEntries]":
         taker: Deferred[LedgerEntries] = Deferred(lambda _: self.stop())
@@ -155,12 +157,11 @@ class RangeRead:
         runs: list[EntryRun] = []
         size = 0
         while self._cursor in self._parts and (self._takes_whole or size < PIECE_SIZE_MAX):
-            part = self._parts.pop(self._cursor)
+            part = self._let_go(self._cursor)
             self._cursor += len(part.payloads)
             payloads += part.payloads
             runs.append(part.run)
             size += part.size
-        self._held -= size
         return LedgerEntries(self._reader.ledger_id, first, payloads, runs)
 
     # Requests ---------------------------------------------------------------------------------------------------------
@@ -231,8 +232,7 @@ class RangeRead:
             got = request.first + len(payloads)
             if got <= request.last:
                 self._gaps.append((got, request.last))
-            self._parts[request.first] = _Part(payloads, without_payloads(run), run.size)
-            self._held += run.size
+            self._hold(request.first, payloads, run.part(request.first, got - 1))
         if not (self._takes_whole and self._error):
             self._ask_on()
         self._give()
@@ -243,4 +243,17 @@ class RangeRead:
             self._error = error
             self._last = entry_id - 1
             self._gaps = [gap for gap in self._gaps if gap[0] < entry_id]
-            self._parts = {first: part for first, part in self._parts.items() if first < entry_id}
+            for first in [first for first in self._parts if first >= entry_id]:
+                self._let_go(first)
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def _hold(self, first: int, payloads: list[bytes], run: EntryRun) -> None:
+        """Keep the entries of ``run`` until they are taken."""
+        self._parts[first] = _Part(payloads, without_payloads(run), run.size)
+        self._held += run.size
+
+    def _let_go(self, first: int) -> _Part:
+        part = self._parts.pop(first)
+        self._held -= part.size
+        return part

@@ -13,8 +13,10 @@ from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.read_window import START_SIZE
 from bookkeeper_tx.config import MIB, ClientConfig
+from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.model import DigestType
 from tests.client.puppets import Cluster
 
 RANGE = re.compile(r"range 0/(\d+)\.\.(\d+)")
@@ -221,6 +223,31 @@ def test_the_entries_before_an_error_are_given() -> None:
     assert found == link.payloads[:150]
 
 
+def test_answers_behind_an_error_leave_their_room_to_what_is_read_before_it() -> None:
+    link = Link(400, 1000, closed=True, read_bytes_max=MIB)
+    messages, entries = link.cluster.network.messages, link.bookie.ledgers[0].entries
+    missing = [entries.pop(entry_id) for entry_id in (3, 18, 33, 45)]
+    for entry_id in range(200, 400):
+        entries[entry_id] = EntryDigest(DigestType.CRC32C, b"").seal(0, entry_id, -1, 0, bytes(5000))
+    pieces = link.reader.entries(batch=False)
+    first = Deferred.fromCoroutine(pieces.__anext__())
+    before = [messages.pop(0) for _ in range(3)]
+    assert [each.text for each in before] == [f"request b1 range 0/{each}" for each in ("0..14", "15..29", "30..44")]
+    failing = messages.pop(0)
+    link.run()
+    assert len(link.bookie.requests) < 16, "as much is held as may be"
+    link.cluster.network.send(failing)
+    link.run()
+    for each in before:
+        link.cluster.network.send(each)
+    for _ in range(6):
+        link.cluster.network.deliver()
+    asked = [each.text for each in messages]
+    assert asked == [f"request b1 range 0/{each}" for each in ("3..14", "18..29", "33..44")]
+    entries.update(zip((3, 18, 33), missing, strict=False))
+    assert link.result(first).payloads == link.payloads[:3]
+
+
 def test_a_range_that_cannot_be_read_asks_for_no_more() -> None:
     link = Link(500, 10_000)
     reading = link.reader.read(0, 499)
@@ -259,3 +286,11 @@ def test_of_large_entries_the_payloads_are_kept_once() -> None:
     assert len(kept.buffer) == 3 * 32
     small = EntryRun.of_entries(0, 7, [bytes(140)] * 3)
     assert without_payloads(small) is small
+
+
+def test_of_small_entries_the_bytes_beside_them_are_not_kept() -> None:
+    """One read of a socket may bring the answers to many requests of many readers."""
+    whole = EntryRun.of_entries(0, 0, [bytes([index]) * 140 for index in range(100)])
+    kept = without_payloads(whole.part(40, 44))
+    assert [*kept] == [*whole.part(40, 44)]
+    assert len(kept.buffer) == 5 * 144
