@@ -23,7 +23,7 @@ class HeldAppends:
         """Id of the first entry, once it is sent."""
         self.count = count
         """How many of the payloads that a writer holds back it counts for this call."""
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         """What ``payloads`` raised."""
         self._payloads: Iterator[bytes] = iter(payloads)
         self._next = self._read()
@@ -52,6 +52,9 @@ class HeldAppends:
     def _read(self) -> bytes | None:
         try:
             return next(self._payloads, None)
-        except Exception as error:
+        except BaseException as error:
+            # Whatever it is, it is the end of this call alone, and goes to whoever waits for it.  Raised here it would
+            # lose what was read before it, and end the connection whose reply has made room.
             self.error = error
+            self._payloads = iter(())
             return None

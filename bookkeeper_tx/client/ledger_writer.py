@@ -116,7 +116,7 @@ class LedgerWriter:
 
         :param payloads: one for each entry, as for :meth:`append`; without any, the range is empty
         :raises InvalidArgument: as of :meth:`append`; nothing is stored of a list or a tuple, and the entries before it
-            of any other iterable; the same holds for what the iterable itself raises
+            of any other iterable; the same holds for what the iterable itself raises, be it a KeyboardInterrupt
         :raises TooManyOutstandingAdds: nothing is stored
         :raises BookKeeperError: the other errors of :meth:`append`; a prefix of the entries may have been stored
 

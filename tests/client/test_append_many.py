@@ -1,5 +1,6 @@
 """Appending many entries with one call: read as there is room, sent as runs, and taken apart when a bookie fails."""
 
+from asyncio import CancelledError
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,6 +91,57 @@ def test_what_a_generator_raises_comes_after_the_entries_before_it() -> None:
         cluster.result(writer.append_many(iter([b"three", "text"])))  # type: ignore[list-item]
     assert cluster.result(writer.append(b"four")) == 3
     assert stored(cluster, "b1", writer.ledger_id) == [b"one", b"two", b"three", b"four"]
+
+
+@pytest.mark.parametrize("error", [GeneratorExit, SystemExit, CancelledError])
+@pytest.mark.parametrize("before", [0, 1, 3, 10, 600])
+@pytest.mark.parametrize("outstanding", [4, 1000])
+def test_no_exception_of_a_generator_loses_what_came_before_it_or_reaches_anyone_else(
+    error: type[BaseException], before: int, outstanding: int
+) -> None:
+    """Most of it is read when a reply has made room: nobody is there then to take what is raised."""
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1), ClientConfig(outstanding_adds_max=outstanding))
+    ended: list[str] = []
+
+    def payloads() -> Iterator[bytes]:
+        try:
+            yield from PAYLOADS[:before]
+            raise error
+        finally:
+            ended.append("generator")
+
+    appended, failures = writer.append_many(payloads()), []
+    appended.addErrback(failures.append)
+    after = writer.append(b"after it")
+    cluster.network.run()
+    assert [each.check(error) for each in failures] == [error]
+    assert ended == ["generator"]
+    assert after.result == before
+    assert cluster.result(writer.append_many(iter([b"x", b"y"]))) == range(before + 1, before + 3)
+    assert stored(cluster, "b1", writer.ledger_id) == [*PAYLOADS[:before], b"after it", b"x", b"y"]
+    cluster.result(writer.close())
+    assert cluster.metadata(writer.ledger_id).last_entry_id == before + 2
+
+
+def test_a_generator_is_let_go_when_the_writer_fails() -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1), ClientConfig(outstanding_adds_max=4))
+    ended: list[str] = []
+
+    def payloads() -> Iterator[bytes]:
+        try:
+            while True:
+                yield b"x"
+        finally:
+            ended.append("generator")
+
+    failures: list[Any] = []
+    writer.append_many(payloads()).addErrback(failures.append)
+    cluster.bookies["b1"].fails = LedgerFenced()
+    cluster.network.run()
+    assert [each.check(LedgerFenced) for each in failures] == [LedgerFenced]
+    assert ended == ["generator"]
 
 
 def test_nothing_is_a_range_without_ids() -> None:
