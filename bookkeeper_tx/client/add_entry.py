@@ -192,28 +192,19 @@ class Adds:
     def _run_replied(
         self, run: PendingRun, slot: Slot, error: BookKeeperError | None, value: int | Collection[int] | None
     ) -> None:
-        """Take part of the replies to a run: ``value`` is where they end, or with an error which ones came before."""
-        if (
-            error is not None
-            and self.error is None
-            and not run.parts
-            and not slot.replaced
-            and run.entry_id > self.last_add_confirmed
-        ):
-            self._split_runs()
+        """Take part of the replies to a run: ``value`` is where they end, or which entries they are of."""
         if isinstance(value, int):
             for add in run.acknowledge(slot.bit, value):
                 self._replied(add, slot, None, None)
             if not slot.replaced and self.pending and self.pending[0] is run:
                 self._complete()
             return
-        assert error is not None
-        is_known = False
-        for add in run.parts_after(slot.bit):
-            is_acknowledged = value is not None and add.entry_id in value
-            self._replied(add, slot, None if is_acknowledged else error, None)
-            is_known = is_known or not is_acknowledged
-        if not is_known:
+        if self.error is None and not run.parts and not slot.replaced and run.entry_id > self.last_add_confirmed:
+            self._split_runs()
+        parts = run.parts_of(value)
+        for add in parts:
+            self._replied(add, slot, error, None)
+        if error is not None and not parts:
             self._failed(run, slot, error)
 
     def _split_runs(self) -> None:

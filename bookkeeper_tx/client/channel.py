@@ -13,9 +13,10 @@ Done = Callable[[BookKeeperError | None, Any], Any]
 """Called exactly once with an error or a value, and only after the call that it was passed to has returned."""
 
 AddsDone = Callable[[BookKeeperError | None, Any], Any]
-"""Called with the id of the first entry that is not acknowledged, whenever it has grown, until all are; or with an
-error and the ids of those that were acknowledged before it.  It is called only after the call that it was passed to has
-returned, and not again after an error."""
+"""Called with the id of the first entry that is not acknowledged, whenever it has grown; from the first error on, with
+the ids of entries that were acknowledged, or that have the error.  That goes on until each entry is answered once; a
+time-out and a lost connection answer those that were not.  An error with None is that of all, of which none was sent.
+It is called only after the call that it was passed to has returned."""
 
 
 class Channel(Protocol):

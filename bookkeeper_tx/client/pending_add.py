@@ -1,6 +1,6 @@
 """An entry that waits for its ack quorum, and the places of the ensemble that it is sent to."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
@@ -119,17 +119,21 @@ class PendingRun:
 
     def acknowledge(self, bit: int, end: int) -> Sequence[PendingAdd]:
         """Note that the bookie of ``bit`` has acknowledged the entries before ``end``; return which parts are new."""
-        parts = self.parts_after(bit)
+        start = self._ends.get(bit, self.first)
         self._ends[bit] = end
         if end > self.entry_id:
             self.missing -= 1
-        return parts[: max(0, end - parts[0].entry_id)] if parts else parts
-
-    def parts_after(self, bit: int) -> Sequence[PendingAdd]:
-        """Return the parts after those that this bookie has acknowledged one after another."""
         if not self.parts:
             return ()
-        return self.parts[max(0, self._ends.get(bit, self.first) - self.parts[0].entry_id) :]
+        base = self.parts[0].entry_id
+        return self.parts[max(0, start - base) : max(0, end - base)]
+
+    def parts_of(self, entry_ids: Collection[int] | None) -> Sequence[PendingAdd]:
+        """Return the parts of these entries, without those that were confirmed before the split; all for None."""
+        if entry_ids is None or not self.parts:
+            return self.parts
+        base = self.parts[0].entry_id
+        return [self.parts[entry_id - base] for entry_id in sorted(entry_ids) if entry_id >= base]
 
     @property
     def acknowledged_end(self) -> int:

@@ -121,8 +121,8 @@ class BookieChannel:
     ) -> None:
         """Add consecutive ``entries``, as sealed by a digest, over V2.
 
-        Calls ``done`` as they are acknowledged, with the id of the first one that is not, until it is the one after the
-        last; or with the first error and the ids of the entries that were acknowledged before it.
+        Calls ``done`` as they are acknowledged, with the id of the first one that is not; from the first error on, with
+        the ids of entries that were acknowledged, or that have the error.  With None the error is that of all.
         """
         arguments = (ledger_id, first_entry_id, entries, master_key)
         self._send(self._main, "add_entries", self._add_timeout_s, done, *arguments)

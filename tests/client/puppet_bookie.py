@@ -188,21 +188,23 @@ class PuppetChannel:
         return True
 
     def add_entries(self, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes, done: Any) -> None:
-        """Add each entry by itself, and tell as a connection does: how far all are, or the first error."""
-        acknowledged: set[int] = set()
-        failed: list[Any] = []
+        """Add each entry by itself, and tell as a connection does: how far all are, and of each after an error."""
+        early: set[int] = set()
+        refused: list[Any] = []
         ends = [first]
 
         def added(entry_id: int, error: Any, _: Any) -> None:
-            if failed:
-                return
+            if error is not None and not refused and early:
+                done(None, frozenset(early))
             if error is not None:
-                failed.append(error)
-                done(error, acknowledged)
+                refused.append(error)
+            if refused:
+                done(error, {entry_id})
                 return
-            acknowledged.add(entry_id)
+            early.add(entry_id)
             before = ends[0]
-            while ends[0] in acknowledged:
+            while ends[0] in early:
+                early.remove(ends[0])
                 ends[0] += 1
             if ends[0] > before:
                 done(None, ends[0])

@@ -6,7 +6,7 @@ import pytest
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, StorageFailed
+from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, NotEnoughBookies, StorageFailed
 from tests.client.puppet_bookie import PuppetChannel
 from tests.client.puppets import Cluster
 from tests.client.writers import writer_of
@@ -185,6 +185,56 @@ def test_a_bookie_that_fails_an_entry_is_replaced_though_others_have_confirmed_i
     cluster.network.run()
     assert outcomes(appends) == [0, 1, 2, 3]
     assert failing not in writer.metadata.last_fragment.ensemble
+
+
+def refuse_add(cluster: Cluster, ledger_id: int, entry_id: int, bookie_id: str) -> None:
+    """Deliver a request to add this entry, which the bookie refuses, and the reply to it."""
+    bookie = cluster.bookies[bookie_id]
+    bookie.fails = StorageFailed()
+    deliver_add(cluster, ledger_id, entry_id, bookie_id)
+    bookie.fails = None
+
+
+@pytest.mark.parametrize("acknowledged_first", [True, False])
+def test_what_a_bookie_refuses_of_a_turn_says_nothing_of_the_rest(acknowledged_first: bool) -> None:
+    """There is no other bookie, each entry has its ack quorum, and each bookie has refused one."""
+    cluster = Cluster(["b1", "b2", "b3"])
+    writer = writer_of(cluster, (3, 3, 2))
+    appends = appended(writer, 4)
+    if acknowledged_first:
+        for bookie_id in cluster.bookies:
+            deliver_add(cluster, writer.ledger_id, 3, bookie_id)
+    for entry_id, bookie_id in enumerate(cluster.bookies):
+        refuse_add(cluster, writer.ledger_id, entry_id, bookie_id)
+    cluster.network.run()
+    assert outcomes(appends) == [0, 1, 2, 3]
+
+
+def test_a_bookie_that_has_refused_an_entry_counts_for_those_after_it() -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    writer = writer_of(cluster, (3, 3, 2))
+    appends = appended(writer, 4)
+    refuse_add(cluster, writer.ledger_id, 1, "b1")
+    cluster.network.deliver(cluster.network.find("request store bookies"))
+    cluster.network.deliver(cluster.network.find("reply store bookies"))
+    for entry_id in (0, 2, 3):
+        deliver_add(cluster, writer.ledger_id, entry_id, "b1")
+    for entry_id in range(4):
+        deliver_add(cluster, writer.ledger_id, entry_id, "b2")
+    assert [each.result for each in appends if each.called] == [0]
+    for entry_id in range(2):
+        deliver_add(cluster, writer.ledger_id, entry_id, "b3")
+    assert outcomes(appends) == [0, 1, 2, 3]
+
+
+def test_entries_that_too_many_bookies_refuse_end_the_writer() -> None:
+    cluster = Cluster(["b1", "b2", "b3"])
+    writer = writer_of(cluster, (3, 3, 2))
+    appends = appended(writer, 4)
+    for bookie_id in ("b1", "b3"):
+        refuse_add(cluster, writer.ledger_id, 2, bookie_id)
+    cluster.network.run()
+    assert outcomes(appends)[2:] == [NotEnoughBookies] * 2
 
 
 def test_appends_made_by_the_ends_of_others_have_the_next_ids() -> None:

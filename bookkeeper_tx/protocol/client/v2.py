@@ -99,13 +99,13 @@ class V2ClientConnection(ClientConnection):
     def add_entries(
         self, token: Any, deadline: float, ledger_id: int, first: int, entries: Sequence[bytes], master_key: bytes
     ) -> None:
-        """Ask to add consecutive ``entries``, as sealed by a digest; completes as they are acknowledged.
+        """Ask to add consecutive ``entries``, as sealed by a digest; completes as they are answered.
 
-        That is with the id up to which all entries are acknowledged, whenever it has grown, until it is the one after
-        the last; or with the first error, and then with the ids of the entries that were acknowledged before it.
+        That is with the id up to which all entries are acknowledged, whenever it has grown.  From the first error on it
+        is with the ids of the entries that were acknowledged, or that have the error, until each is answered once.
         """
         if ledger_id >= SCOPED_MIN:
-            self._refused.append((token, out_of_reach(ledger_id), frozenset()))
+            self._refuse(token, ledger_id)
             return
         self._bulk_adds.add(ledger_id, AddRun(token, deadline, first, len(entries)))
         self._outgoing.append(add_requests(master_key, entries))
@@ -313,9 +313,7 @@ class V2ClientConnection(ClientConnection):
 
     @property
     def waiting(self) -> bool:
-        return bool(
-            self._adds or self._bulk_adds.waiting or self._reads or self._ranges or self._batches or self._refused
-        )
+        return bool(self._adds or self._bulk_adds or self._reads or self._ranges or self._batches or self._refused)
 
     def expire(self, now: float) -> list[Completion]:
         error = RequestTimedOut()

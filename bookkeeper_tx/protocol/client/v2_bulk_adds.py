@@ -1,5 +1,6 @@
 """Adds of consecutive entries over V2 that are one request to their caller; no IO, no clock (docs/protocol/v2.md)."""
 
+from itertools import chain
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError
@@ -9,24 +10,43 @@ from bookkeeper_tx.protocol.client.completion import Completion
 class AddRun:
     """Adds of the entries ``first`` … ``last`` of one ledger."""
 
-    __slots__ = ("_early", "completed", "deadline", "first", "last", "next", "token")
+    __slots__ = ("_early", "_refused", "deadline", "first", "last", "next", "token")
 
     def __init__(self, token: Any, deadline: float, first: int, count: int) -> None:
         self.token = token
         self.deadline = deadline
         self.first = first
         self.last = first + count - 1
-        self.completed = False
-        """Whether the caller knows the result; after an error the replies to the rest are still to come."""
         self.next = first
         """The first entry that is not answered."""
         self._early: set[int] = set()
         """Entries after it that are."""
+        self._refused = False
+        """Whether an entry was refused: from then on the caller is told of each entry, not up to which all are."""
 
     @property
     def answered(self) -> bool:
         """Whether every entry is answered."""
         return self.next > self.last
+
+    def answer(self, ids: range, error: BookKeeperError | None, done: list[Completion]) -> list[range]:
+        """Take the answers to ``ids``, and tell the caller what is new; return those that were missing."""
+        early: frozenset[int] = frozenset()
+        if error is not None and not self._refused:
+            early = frozenset(self._early)
+        before = self.next
+        taken = self.take(ids.start, ids.stop)
+        if not taken:
+            return taken
+        if error is None and not self._refused:
+            if self.next > before:
+                done.append((self.token, None, self.next))
+            return taken
+        if early:
+            done.append((self.token, None, early))
+        self._refused = True
+        done.append((self.token, error, frozenset(chain.from_iterable(taken))))
+        return taken
 
     def take(self, start: int, stop: int) -> list[range]:
         """Take the answers to entries from ``start`` until ``stop``; return those that were missing."""
@@ -47,11 +67,13 @@ class AddRun:
             self._early.update(range(start, stop))
         return taken
 
-    def result(self, error: BookKeeperError | None) -> Completion:
-        """Return how far the entries are acknowledged, or ``error`` and those that were acknowledged before it."""
-        if error is None:
-            return self.token, None, self.next
-        return self.token, error, frozenset(range(self.first, self.next)) | self._early
+    def end(self, error: BookKeeperError) -> list[Completion]:
+        """Return what to tell the caller if nothing comes any more: ``error`` is that of the entries not answered."""
+        ends: list[Completion] = []
+        if self._early and not self._refused:
+            ends.append((self.token, None, frozenset(self._early)))
+        ends.append((self.token, error, frozenset(range(self.next, self.last + 1)) - self._early))
+        return ends
 
 
 class BulkAdds:
@@ -59,31 +81,24 @@ class BulkAdds:
 
     def __init__(self) -> None:
         self._runs: dict[int, list[AddRun]] = {}
-        self._waiting = 0
         self.answered: float | None = None
         """The earliest deadline of the runs that were answered in part lately; set to None to look anew."""
 
     def __bool__(self) -> bool:
         return bool(self._runs)
 
-    @property
-    def waiting(self) -> bool:
-        """Whether the caller of any run waits for its result."""
-        return self._waiting > 0
-
     def add(self, ledger_id: int, run: AddRun) -> None:
         """Wait for the replies to ``run``; those of one ledger do not overlap, and come in the order of their ids."""
         self._runs.setdefault(ledger_id, []).append(run)
-        self._waiting += 1
 
     def take(
         self, ledger_id: int, entry_ids: range, error: BookKeeperError | None, done: list[Completion]
     ) -> list[int]:
         """Take an answer to adds of consecutive entries; return the ids of those that no run was missing.
 
-        The caller is told whenever the first entry without an answer is another one.  An error completes a run at
-        once.  The run goes on taking its answers after that: they belong to no other request, such as a later add of
-        the same entry.
+        The caller is told whenever the first entry without an answer is another one; and of each entry once there was
+        an error, which is that of its own entries only: the others are on their way.  A run takes all of its answers:
+        they belong to no other request, such as a later add of the same entry.
         """
         others: list[range] = []
         finished: list[AddRun] = []
@@ -95,44 +110,29 @@ class BulkAdds:
                 continue
             others.append(range(entry_ids.start, ids.start))
             entry_ids = range(ids.stop, entry_ids.stop)
-            # What was acknowledged before the error is known only before its own answer is taken.
-            failed, before = None if error is None else run.result(error), run.next
-            taken = run.take(ids.start, ids.stop)
+            taken = run.answer(ids, error, done)
             others += _without(ids, taken)
             if taken:
                 self.answered = run.deadline if self.answered is None else min(self.answered, run.deadline)
-                if failed is not None and not run.completed:
-                    done.append(failed)
-                    self._complete(run)
-            if run.next > before and not run.completed:
-                done.append(run.result(None))
             if run.answered:
-                if not run.completed:
-                    self._complete(run)
                 finished.append(run)
         for run in finished:
             self._remove(ledger_id, run)
         return [entry_id for ids in (*others, entry_ids) for entry_id in ids]
 
     def expire(self, now: float, error: BookKeeperError) -> list[Completion]:
-        """Complete the runs whose deadline has passed with ``error``; what still comes for them is dropped."""
+        """End the runs whose deadline has passed with ``error``; what still comes for them is dropped."""
         done: list[Completion] = []
         for ledger_id, runs in list(self._runs.items()):
             for run in [each for each in runs if each.deadline <= now]:
-                if not run.completed:
-                    done.append(run.result(error))
-                    self._complete(run)
+                done += run.end(error)
                 self._remove(ledger_id, run)
         return done
 
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
-        """Complete every run with ``error``."""
-        runs, self._runs, self._waiting = self._runs, {}, 0
-        return [run.result(error) for each in runs.values() for run in each if not run.completed]
-
-    def _complete(self, run: AddRun) -> None:
-        run.completed = True
-        self._waiting -= 1
+        """End every run with ``error``."""
+        runs, self._runs = self._runs, {}
+        return [told for each in runs.values() for run in each for told in run.end(error)]
 
     def _remove(self, ledger_id: int, run: AddRun) -> None:
         runs = self._runs[ledger_id]

@@ -1,14 +1,12 @@
 """Adds of consecutive entries that are one request to their caller, over V2."""
 
-from itertools import count as count_from
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, RequestTimedOut
+from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, RequestTimedOut, StorageFailed
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
@@ -53,32 +51,58 @@ def test_the_requests_are_those_of_single_adds(sizes: list[int]) -> None:
     st.lists(st.integers(1, 12), min_size=1, max_size=4),
     st.data(),
 )
-def test_each_run_tells_how_far_it_is_acknowledged_until_its_last_answer_or_first_error(
+def test_each_run_tells_how_far_it_is_acknowledged_and_after_an_error_of_each_entry(
     counts: list[int], data: st.DataObject
 ) -> None:
-    """Replies come in any order, cut anywhere; some say an error, and some come twice."""
+    """Replies come in any order, cut anywhere; some say an error, some come twice, and some never."""
     client, total = client_of(*counts), sum(counts)
     refused = data.draw(st.sets(st.integers(0, total - 1), max_size=2))
     order = data.draw(st.permutations(range(total))) if data.draw(st.booleans()) else list(range(total))
-    order = [*order, *data.draw(st.lists(st.integers(0, total - 1), max_size=3))]
-    stream = b"".join(reply(each, statuses.EFENCED if each in refused else statuses.EOK) for each in order)
+    order = order[: data.draw(st.integers(0, total))]
+    stream_of = [*order, *data.draw(st.lists(st.sampled_from(order), max_size=3))] if order else []
+    stream = b"".join(reply(each, statuses.EFENCED if each in refused else statuses.EOK) for each in stream_of)
     cut = data.draw(st.integers(0, len(stream)))
     done = client.receive(stream[:cut]) + client.receive(stream[cut:])
+    lost = BookieUnavailable()
+    assert client.waiting == (len(order) < total)
+    done += client.fail_all(lost) if data.draw(st.booleans()) else client.expire(20.0)
     first = 0
     for token, count in enumerate(counts):
         entries = set(range(first, first + count))
-        *parts, (error, value) = [each[1:] for each in done if each[0] == token]
-        answered = set(order[: min((order.index(each) for each in refused & entries), default=len(order))])
-        ends = [first, *(end for _, end in parts)]
-        assert all(before < after for before, after in pairwise(ends))
-        assert not any(error for error, _ in parts)
-        assert set(range(first, ends[-1])) <= answered
-        if refused & entries:
-            assert (type(error), value) == (LedgerFenced, entries & answered)
-            assert ends[-1] == next(each for each in count_from(first) if each not in entries & answered)
-        else:
-            assert (error, value) == (None, first + count)
+        told = told_of(first, [each[1:] for each in done if each[0] == token])
+        expected: dict[int, Any] = dict.fromkeys(entries & set(order))
+        expected.update(dict.fromkeys(entries & set(order) & refused, LedgerFenced))
+        assert {each: told[each] for each in expected} == expected
+        assert {told[each] for each in entries - set(order)} <= {BookieUnavailable, RequestTimedOut}
+        assert told.keys() == entries
         first += count
+    assert not client.waiting
+
+
+def told_of(first: int, completions: list[Any]) -> dict[int, Any]:
+    """Return what the caller of a run was told of each entry, once: the type of an error, or None."""
+    told: dict[int, Any] = {}
+    one_by_one = False
+    for error, value in completions:
+        one_by_one = one_by_one or not isinstance(value, int)
+        assert one_by_one or error is None
+        ids = value if one_by_one else range(first + len(told), value)
+        assert ids
+        assert not told.keys() & ids
+        told.update(dict.fromkeys(ids, error and type(error)))
+    return told
+
+
+def test_an_error_is_that_of_its_own_entries_only() -> None:
+    client = client_of(6)
+    assert client.receive(reply(0) + reply(3)) == [(0, None, 1)]
+    [early, (token, error, refused)] = client.receive(reply(1, statuses.EIO) + reply(2, statuses.EIO))
+    assert early == (0, None, {3})
+    assert (token, type(error), refused) == (0, StorageFailed, {1, 2})
+    assert client.waiting
+    assert client.receive(reply(5)) == [(0, None, {5})]
+    [(_, error, refused)] = client.expire(5.5)
+    assert (type(error), refused) == (RequestTimedOut, {4})
     assert not client.waiting
 
 
@@ -91,14 +115,15 @@ def test_single_adds_are_answered_beside_runs() -> None:
     assert not client.waiting
 
 
-def test_what_is_overdue_says_what_was_acknowledged() -> None:
+def test_what_is_overdue_are_the_entries_without_an_answer() -> None:
     client = client_of(3, 2)
     assert client.receive(reply(0) + reply(2)) == [(0, None, 1)]
-    [(token, error, acknowledged)] = client.expire(5.5)
-    assert (token, type(error), acknowledged) == (0, RequestTimedOut, {0, 2})
+    [early, (token, error, overdue)] = client.expire(5.5)
+    assert early == (0, None, {2})
+    assert (token, type(error), overdue) == (0, RequestTimedOut, {1})
     assert client.receive(reply(1)) == []
     lost = BookieUnavailable()
-    assert client.fail_all(lost) == [(1, lost, frozenset())]
+    assert client.fail_all(lost) == [(1, lost, {3, 4})]
     assert client.fail_all(lost) == []
 
 
@@ -120,9 +145,9 @@ def test_late_answers_of_a_failed_run_are_nobody_elses(bulk: bool) -> None:
     else:
         client.add_entry("writer", 5.0, LEDGER, 0, entry(0), KEY)
         client.add_entry("writer", 5.0, LEDGER, 1, entry(1), KEY)
-    client.receive(reply(0, statuses.EFENCED))
+    assert [token for token, _, _ in client.receive(reply(0, statuses.EFENCED))] == ["writer"]
     client.add_entry("recovery", 6.0, LEDGER, 1, entry(1), KEY)
-    assert [token for token, _, _ in client.receive(reply(1, statuses.EFENCED))] == ["writer"] * (not bulk)
+    assert [token for token, _, _ in client.receive(reply(1, statuses.EFENCED))] == ["writer"]
     assert client.receive(reply(1)) == [("recovery", None, None)]
     assert not client.waiting
 
