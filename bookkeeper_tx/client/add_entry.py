@@ -5,23 +5,22 @@ The writer and recovery share this.  They differ in where they write down a new 
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
-from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun, Slot
-from bookkeeper_tx.config import QUARANTINE_S, WireProtocol
+from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun
+from bookkeeper_tx.client.write_ensemble import Replace, Slot, WriteEnsemble
+from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookKeeperError,
     ClientClosed,
     LedgerFenced,
-    LedgerScopeNotSupported,
     NotEnoughBookies,
     Unauthorized,
 )
@@ -29,11 +28,8 @@ from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs.ledger_id import SCOPED_MIN
 
-Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
-"""``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
 
-
-class Adds:
+class Adds(WriteEnsemble):
     """The entries of one ledger that wait for their ack quorum."""
 
     def __init__(
@@ -49,43 +45,16 @@ class Adds:
         length: int,
         flags: int = 0,
     ) -> None:
-        self._context = context
-        self._ledger_id = ledger_id
-        self._quorum = quorum
+        super().__init__(context, ledger_id, quorum, ensemble, replace, last_add_confirmed)
         self._ack_quorum_size = quorum.ack_quorum_size
-        self._ensemble_size = quorum.ensemble_size
         self._master_key = master_key
         self._flags = flags
-        self._replace = replace
-        self._slots = [self._slot(index, bookie_id) for index, bookie_id in enumerate(ensemble)]
-        self._write_slots: list[tuple[Slot, ...]] = []
-        self._arrange()
-        self.fragment_start = last_add_confirmed + 1
-        """Id of the first entry that the bookies in the slots store."""
-        self._broken: list[Slot] = []
-        self._avoided_until: dict[BookieId, float] = {}
-        """Bookies that failed here lately, and until when they are avoided.  Otherwise two bookies that fail in turns
-        would change the ensemble for ever."""
-        self._changing = False
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self.pending: deque[Pending] = deque()
-        self.last_add_confirmed = last_add_confirmed
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
-        self.error: BookKeeperError | None = None
-        """The error that ended this, if any."""
         self.on_progress: Callable[[], None] | None = None
         """If set, it is called whenever entries were completed or have failed."""
-
-    @property
-    def ensemble(self) -> tuple[BookieId, ...]:
-        """The bookies that fill the slots now."""
-        return tuple(slot.bookie_id for slot in self._slots)
-
-    @property
-    def bookies(self) -> tuple[tuple[BookieId, Channel], ...]:
-        """The bookies that fill the slots now, each with its channel."""
-        return tuple((slot.bookie_id, slot.channel) for slot in self._slots)
 
     @property
     def acknowledged(self) -> tuple[int, int]:
@@ -264,77 +233,10 @@ class Adds:
             self.fail(error)
             return
         add.refused |= slot.bit
-        slot.error = error
-        if self._worth_replacing(slot):
-            self._context.bookies.quarantine(slot.bookie_id, error)
-            self._broken.append(slot)
-            if not self._changing:
-                self._changing = True
-                Deferred.fromCoroutine(self._change_ensemble())
-        elif not self._changing:
-            self._require_ack_quorum((add,), self._too_few(None))
+        if not self._replaces(slot, error) and not self._changing and self._lacks_ack_quorum(add):
+            self.fail(self._too_few(None))
 
-    def _worth_replacing(self, slot: Slot) -> bool:
-        """Return whether to look for another bookie: not again until the writable bookies change or time has passed."""
-        now, generation = self._context.clock.seconds(), self._context.bookies.generation
-        if slot.broken and slot.retry_generation == generation and now < slot.retry_s:
-            return False
-        slot.broken, slot.retry_generation, slot.retry_s = True, generation, now + QUARANTINE_S
-        self._avoided_until[slot.bookie_id] = slot.retry_s
-        return True
-
-    def _avoided(self) -> Collection[BookieId]:
-        now = self._context.clock.seconds()
-        self._avoided_until = {each: until for each, until in self._avoided_until.items() if until > now}
-        return self._avoided_until
-
-    async def _change_ensemble(self) -> None:
-        """Replace broken bookies until none is left that can be replaced."""
-        shortage: NotEnoughBookies | None = None
-        try:
-            while self._broken and self.error is None:
-                broken = {slot.index: slot.bookie_id for slot in self._broken if not slot.replaced}
-                self._broken = []
-                shortage = await self._replace_all(broken) or shortage
-            # Without a replacement the writer goes on as long as the remaining bookies make an ack quorum.  This is
-            # checked even if all of these were replaced: bookies that could not be earlier may have failed again.
-            self._require_ack_quorum(self.pending, self._too_few(shortage))
-        except BookKeeperError as error:
-            self.fail(error)
-        except Exception as error:
-            self.fail(
-                BookKeeperError(
-                    f"the ensemble of ledger {ledger_name(self._ledger_id)} could not be changed: {error!r}"
-                )
-            )
-        finally:
-            self._changing = False
-        self._complete()
-
-    async def _replace_all(self, broken: Mapping[int, BookieId]) -> NotEnoughBookies | None:
-        """Replace the ``broken`` bookies together, or as many as possible; return the error of those that remain."""
-        try:
-            self._adopt(await self._replace(broken, self.last_add_confirmed + 1, self._avoided()))
-        except NotEnoughBookies as error:
-            if len(broken) > 1:
-                for index, bookie_id in broken.items():
-                    await self._replace_all({index: bookie_id})
-            return error
-        return None
-
-    def _adopt(self, ensemble: Sequence[BookieId]) -> None:
-        """Give changed slots their new bookies, send them the pending entries, and drop the old bookies' replies."""
-        if self.error is not None:
-            return
-        changed = 0
-        for index, bookie_id in enumerate(ensemble):
-            former = self._slots[index]
-            if former.bookie_id != bookie_id:
-                former.replaced = True
-                self._slots[index] = self._slot(index, bookie_id)
-                changed |= former.bit
-        self._arrange()
-        self.fragment_start = self.last_add_confirmed + 1
+    def _send_again(self, changed: int) -> None:
         self._split_runs()
         for add in self._single_adds():
             for slot in self._write_slots[add.entry_id % self._ensemble_size]:
@@ -353,21 +255,10 @@ class Adds:
             assert isinstance(add, PendingAdd)
             yield add
 
-    def _require_ack_quorum(self, adds: Iterable[Pending], error: BookKeeperError) -> None:
-        spare = self._quorum.absence_size - 1
-        if any(add.missing > 0 and add.refused.bit_count() > spare for add in adds):
-            self.fail(error)
+    def _require_ack_quorum(self, shortage: NotEnoughBookies | None) -> None:
+        if any(map(self._lacks_ack_quorum, self.pending)):
+            self.fail(self._too_few(shortage))
 
-    def _too_few(self, shortage: NotEnoughBookies | None) -> BookKeeperError:
-        """Return the error that too few bookies work, with the reason of each bookie that fails."""
-        failed = [slot for slot in self._slots if slot.error is not None]
-        scopes = any(isinstance(slot.error, LedgerScopeNotSupported) for slot in failed)
-        reasons = "; ".join(f"{slot.bookie_id}: {slot.error}" for slot in failed)
-        text = f"too many bookies of ledger {ledger_name(self._ledger_id)} fail and cannot be replaced ({reasons})"
-        return (LedgerScopeNotSupported if scopes else NotEnoughBookies)(f"{text}; {shortage or 'start more bookies'}")
-
-    def _slot(self, index: int, bookie_id: BookieId) -> Slot:
-        return Slot(index, bookie_id, self._context.channel(bookie_id, self._ledger_id))
-
-    def _arrange(self) -> None:
-        self._write_slots = [tuple(self._slots[index] for index in each) for each in self._quorum.write_sets]
+    def _lacks_ack_quorum(self, add: Pending) -> bool:
+        """Return whether so many bookies have refused ``add`` that the others are no ack quorum."""
+        return add.missing > 0 and add.refused.bit_count() >= self._quorum.absence_size

@@ -13,7 +13,8 @@ from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.channel import Channel, Done
-from bookkeeper_tx.client.pending_add import Pending, Slot
+from bookkeeper_tx.client.pending_add import Pending
+from bookkeeper_tx.client.write_ensemble import Slot
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     BookieUnavailable,

@@ -1,37 +1,12 @@
-"""An entry that waits for its ack quorum, and the places of the ensemble that it is sent to."""
+"""Entries that wait for their ack quorum: one by itself, or a run."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
-from bookkeeper_tx.model import BookieId
-
-
-class Slot:
-    """One place of the ensemble and the bookie that fills it now.
-
-    A new bookie gets a new slot.  So a later reply of the replaced bookie is recognised, and has no effect.
-    """
-
-    __slots__ = ("bit", "bookie_id", "broken", "channel", "error", "index", "replaced", "retry_generation", "retry_s")
-
-    def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
-        self.index = index
-        self.bit = 1 << index
-        self.bookie_id = bookie_id
-        self.channel = channel
-        self.replaced = False
-        self.broken = False
-        """Whether the bookie has failed.  If no other can take its place, the replacement is tried again after the set
-        of bookies is no longer that of ``retry_generation``, or after ``retry_s``."""
-        self.retry_generation = 0
-        self.retry_s = 0.0
-        self.error: BookKeeperError | None = None
-        """Its last error."""
 
 
 class PendingAdd:
