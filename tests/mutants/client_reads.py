@@ -11,7 +11,7 @@ from bookkeeper_tx.client.read_range import RangeRead
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BadRequest, BadVersion, BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.protocol.client import v2
+from bookkeeper_tx.protocol.client import v2_waiting
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import codecs, fields
 from protocol_specs.entry import v1
@@ -187,7 +187,7 @@ def an_unknown_status_is_success() -> None:
     """A V2 reply with a status that nobody knows counts as EOK."""
     from bookkeeper_tx.errors import RemoteError
 
-    @instead_of(v2, "error_of_code")
+    @instead_of(v2_waiting, "error_of_code")
     def error_of_code(original: Any, code: int) -> Any:
         error = original(code)
         return None if type(error) is RemoteError else error
@@ -198,7 +198,7 @@ def a_batch_reply_answers_any_request() -> None:
     """The request id of a V2 batch reply is not looked at: it answers the oldest request."""
     from bookkeeper_tx.protocol.client.correlation import Correlation
 
-    @instead_of(v2.V2ClientConnection, "__init__")
+    @instead_of(v2_waiting.WaitingRequests, "__init__")
     def init(original: Any, self: Any, *arguments: Any) -> None:
         original(self, *arguments)
 
@@ -208,4 +208,4 @@ def a_batch_reply_answers_any_request() -> None:
             def pop(self, key: Any) -> Any:
                 return super().pop(next(iter(self._waiting), key))
 
-        self._batches = Oldest()
+        self.batches.__class__ = Oldest
