@@ -66,6 +66,15 @@ def test_the_errata_explain_every_code_that_cases_and_divergences_name(provenanc
     assert {code for text in said for code in re.findall(r"(?<!\w)[DSL]\d+(?!\w)", text)} <= set(NUMBERS)
 
 
+def test_the_errata_explain_every_name_of_a_divergence_and_its_cases():
+    names = re.findall(r"^\| `([^`]+)` \|.* \| ([^|]+) \|$", ERRATA.read_text(encoding="utf-8"), re.M)
+    found: dict[str, set[str]] = {}
+    for each in divergences.of_implementation("java"):
+        if not re.fullmatch(r"[DSL]\d+|(BK|PL)#\d+", each.code):
+            found.setdefault(each.code, set()).add(each.case)
+    assert dict(names) == {name: _by_area(list(cases)) for name, cases in found.items()}
+
+
 @pytest.mark.parametrize("row", LEGEND, ids=lambda row: row[0])
 def test_the_errata_name_the_cases_that_show_a_defect_and_the_issues_of_a_lesson(row, provenances):
     code, cases = row[0], row[-1]
