@@ -1,7 +1,7 @@
 """bookkeeper_tx: Apache BookKeeper in Python on Twisted.
 
-The public names, and nothing else.  Each is loaded when it is first used (PEP 562): whoever needs only the blocking
-client never loads Twisted.
+The public names, and nothing else.  Each is loaded when it is first used (PEP 562): a program that uses only the
+blocking client never loads Twisted.
 """
 
 from importlib import import_module

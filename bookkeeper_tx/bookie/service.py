@@ -42,7 +42,7 @@ log = Logger()
 
 
 def _print(line: str) -> None:
-    # twistd has put its log in the place of sys.stdout; who waits for this line wants it as it is.
+    # twistd has put its log in the place of sys.stdout.  Programs wait for this line, so it must come without a prefix.
     print(line, file=sys.__stdout__, flush=True)
 
 

@@ -24,7 +24,7 @@ RETRY_DELAY_S: Final = 1.0
 """Seconds between a failed flush and the next attempt."""
 
 STOP_LIMIT_S: Final = 5.0
-"""Seconds that a stop may flush: who stops a process gives it 10 or 30.  The rest stays in the journal."""
+"""Seconds that a stop may flush: service managers kill a process after 10 or 30.  The rest stays in the journal."""
 
 log = Logger()
 

@@ -42,7 +42,7 @@ class AppendQueue:
         self._gathered: list[bytes] = []
         """The payloads of appends of this turn of the reactor, which are sent as a run at its end."""
         self._gathered_deferreds: list[Deferred[int]] = []
-        """Who waits for each of them."""
+        """The Deferred of each of them."""
         self._at_once = 0
         """How many appends are to be sent without a look whether others come in the same turn."""
         self._held: deque[HeldAppends] = deque()

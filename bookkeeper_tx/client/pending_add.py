@@ -28,7 +28,7 @@ class PendingAdd:
         self.result = result
 
     def fail(self, error: BookKeeperError) -> None:
-        """Tell who waits for the entry."""
+        """Fail the append of the entry."""
         if self.deferred is not None:
             self.deferred.errback(error)
 
@@ -122,13 +122,13 @@ class PendingRun:
         return int(V1.metadata.unpack_fixed(self.entries[end - 1 - self.first])[-1])
 
     def confirm(self, end: int) -> None:
-        """Confirm the entries before ``end``, and tell who waits for one of them."""
+        """Confirm the entries before ``end``, and fire their Deferreds."""
         start, self.confirmed = self.confirmed, end
         for entry_id, deferred in enumerate(self.deferreds[start - self.first : end - self.first], start):
             deferred.callback(entry_id)
 
     def fail(self, error: BookKeeperError) -> None:
-        """Tell who waits for the run, or for one of the entries that are not confirmed."""
+        """Fail the run, and the appends of its entries that are not confirmed."""
         for deferred in self.deferreds[self.confirmed - self.first :]:
             deferred.errback(error)
         if self.deferred is not None:

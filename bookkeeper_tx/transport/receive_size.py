@@ -1,4 +1,4 @@
-"""How much is asked of a connection at once, whoever drives it."""
+"""How many bytes are read from a connection at once, with and without a reactor."""
 
 RECEIVE_SIZE = 256 * 1024
 """Bytes asked of the socket at once; several frames in one system call make runs."""
@@ -7,7 +7,7 @@ RECEIVE_SIZE_MIN = 16 * 1024
 """Fewer are not asked for, however many connections there are."""
 
 RECEIVED_BYTES_MAX = 64 * 1024 * 1024
-"""So many bytes all connections of a bookie may bring at once; if they are many, less is asked of each."""
+"""Bytes that all connections of a bookie may bring at once; of many connections, each is asked for less."""
 
 
 def receive_size(connections: int) -> int:

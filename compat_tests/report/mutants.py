@@ -1,4 +1,4 @@
-"""Who watches the watchman: the deliberate defects of a target that the cases find."""
+"""Mutants: deliberate defects of a target, and the cases that find them."""
 
 import json
 from collections.abc import Sequence

@@ -196,7 +196,7 @@ def _matrix(cases: Sequence[Case], root: Path) -> list[str]:
     ]
     if (root / MUTANTS).is_file():
         mutants = read_mutants(root / MUTANTS)
-        lines += ["", "## Who watches the watchman", ""]
+        lines += ["", "## Mutants", ""]
         lines.append(
             f"{mutants.killed} of {len(mutants.mutants)} deliberate defects of our bookie and our client are found by a"
             f" case: {mutants.score}. {mutants.form}"

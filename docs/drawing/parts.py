@@ -1,4 +1,4 @@
-"""The picture of the first page: what the parts are, and who wants which."""
+"""The picture of the first page: the parts, and the users of each."""
 
 from protocol_specs.rendering import svg
 
@@ -7,7 +7,7 @@ OURS, THEIRS, CLUSTER, WHOM = "#d9e8ff", "#eceff3", "#f8f4ea", "#8a4b08"
 
 
 def part(x: float, y: float, width: float, whom: str, name: str, what: str, fill: str = OURS) -> list[str]:
-    """Return a box: who wants it, what it is called, what it is."""
+    """Return a box with three lines: the users of a part, its name, and what it is."""
     middle = x + width / 2
     return [
         svg.box(x, y, width, HEIGHT, fill, 4),
@@ -50,4 +50,4 @@ def picture() -> str:
     x = 236 + (WIDTH - MARGIN - 236) / 2
     parts.append(svg.line(x, 302, x, 260, arrow=True))
     parts.append(svg.text(x + 10, 285, "codecs, reference, golden bytes", 11, "start"))
-    return svg.picture(WIDTH, 302 + HEIGHT + MARGIN, "The parts, and who wants which", parts)
+    return svg.picture(WIDTH, 302 + HEIGHT + MARGIN, "The parts, and the users of each", parts)

@@ -36,7 +36,7 @@ class BookieInfo:
         space = self._worker.run(self._space)
         space.addCallbacks(lambda found: (statuses.EOK, *found), self._failed)
         space.addCallback(self._found, request, connection)
-        space.addErrback(lambda failure: log.failure("the space was not told", failure))
+        space.addErrback(lambda failure: log.failure("the space of the disks could not be found out", failure))
 
     def _space(self) -> tuple[int, int]:
         return self._disk.total_bytes(self._directory), self._disk.free_bytes(self._directory)

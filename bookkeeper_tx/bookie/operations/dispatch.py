@@ -76,7 +76,7 @@ class Dispatch:
         write_lac = _braked(self._journal_brake, writing_lac, lambda request: len(request.body))
         reading = ReadEntry(storage, runs, fencing)
         read, read_mixed = cold.before(reading.serve), cold.before_mixed_reads(reading.serve_mixed)
-        # A larger batch than the frame limit would kill the connection of whoever asked for it.
+        # A batch larger than the frame limit would end the connection of the client that asked for it.
         frame_size_max = config.frame_size_max
         batch_size_max = min(config.batch_read_size_max, frame_size_max)
         entry_size_max = frame_size_max - v3_batch_read.reply_overhead_max(frame_size_max)

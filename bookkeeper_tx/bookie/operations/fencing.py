@@ -1,7 +1,7 @@
 """Fencing: from here on a ledger takes the adds of recovering clients only (docs/protocol/fencing.md).
 
-Nobody is told that a ledger is fenced before that is durable, for a ledger that this bookie had never heard of as for
-any other: a client that recovers a ledger counts on every bookie that has answered, whatever the answer.
+A fence is durable before the read that made it is answered, also if this bookie did not know the ledger.  A client that
+recovers a ledger counts on every bookie that has answered, whatever the answer.
 """
 
 from collections import Counter
@@ -45,9 +45,9 @@ class Fencing:
         self._watch = watch
         self._brake = brake
         self._waiting: dict[int, list[_Waiter]] = {}
-        """Who waits for the sync of the fence record of a ledger."""
+        """The reads that wait for the sync of a fence record, by ledger."""
         self._counts: Counter[Connection] = Counter()
-        """How many wait by client."""
+        """The number of waiting reads, by client."""
         self._unrecorded: set[int] = set()
         """Fenced ledgers whose fence record could not be written."""
 

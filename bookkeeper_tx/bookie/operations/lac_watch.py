@@ -1,8 +1,8 @@
-"""Who waits for the last add confirmed of which ledger (docs/protocol/long-poll.md).
+"""The long polls that wait for the last add confirmed of a ledger (docs/protocol/long-poll.md).
 
 A wait ends when the last add confirmed passes the one that is given, when the ledger is fenced, when an explicit last
-add confirmed comes, and when its time is over.  A ledger that was fenced before lets wait: recovering clients still
-add to it.
+add confirmed comes, and when its time is over.  A poll of a ledger that was fenced before waits as well:
+recovering clients still add to it.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from bookkeeper_tx.protocol.bookie.requests import Continuation
 MILLISECONDS_PER_SECOND = 1000
 
 Then: TypeAlias = Callable[[int | None], None]
-"""Called when a wait has ended, with when the last add confirmed had passed (ms since the epoch) or None."""
+"""Called when a wait has ended, with the time when the last add confirmed passed (ms since the epoch) or None."""
 
 
 class _Wait:
@@ -42,7 +42,7 @@ _key = attrgetter("key")
 
 
 class LacWatch:
-    """Who waits for the last add confirmed of which ledger.
+    """The long polls that wait, by ledger.
 
     ``timeout_max_s`` bounds each wait, ``per_connection_max`` how many one client has, ``total_max`` how many all have;
     ``clock`` gives the time since the epoch.
@@ -54,7 +54,7 @@ class LacWatch:
         self._per_connection_max = per_connection_max
         self._total_max = total_max
         self.count = 0
-        """How many wait."""
+        """The number of polls that wait."""
         self._numbers = itertools.count()
         self.ledgers: dict[int, list[_Wait]] = {}
         """The waits for each ledger that has any, those that are passed first come first: adds look here, and go on if

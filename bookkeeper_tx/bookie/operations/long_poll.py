@@ -52,7 +52,7 @@ class LongPoll:
         if isinstance(entry_id, Status):
             _reply(request, connection, ledger, fields.NO_ENTRY, None, entry_id)
             return
-        # As Java: when it was confirmed is told to who asked for the news.
+        # As in Java's `LongPollReadEntryProcessorV3`: only a piggyback gets the time of the update.
         told_ms = updated_at_ms if request.piggyback else None
         reply = partial(_reply, request, connection, ledger, entry_id, told_ms)
         found = self._runs.find(ledger.ledger_id, entry_id, connection, reply)

@@ -20,7 +20,7 @@ log = Logger()
 
 
 class LedgerLoader:
-    """Reads handles of ledgers, and index pages; whoever has waited finds them in memory, or an error there."""
+    """Reads handles of ledgers, and index pages.  After the wait they are in memory, or their error is."""
 
     def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
         self.knows = table.knows
@@ -32,7 +32,7 @@ class LedgerLoader:
         self._pages = pages
         self._worker = worker
         self._loading: dict[int, list[Deferred[None]]] = {}
-        """Those who wait, by ledger."""
+        """The Deferreds of those that wait, by ledger."""
 
     def load(self, ledger_id: int) -> Deferred[None]:
         """Fire once the table has the ledger, or the error of its index."""

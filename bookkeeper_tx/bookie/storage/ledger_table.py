@@ -40,7 +40,7 @@ class LedgerTable:
         self._in_use = in_use
         self._count_max = count_max
         self._with_index = LedgerIds()
-        """The ledgers that have an index file: who is not here need not be looked for on the disk."""
+        """The ledgers that have an index file; the disk has no other."""
         self._has_flushed = False
         """Whether this process has written any index."""
         self._recent: OrderedDict[int, Ledger] = OrderedDict()

@@ -42,7 +42,7 @@ def read(
     """Write a ledger's payloads to standard output, exactly as they were stored.
 
     A ledger that is not closed is read up to what is confirmed now, and left alone.  With --recover it is fenced and
-    closed: whoever is writing to it can add nothing any more.
+    closed: its writer can add nothing any more.
 
     \b
     bktx ledger read 0 > copy

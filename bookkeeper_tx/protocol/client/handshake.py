@@ -205,7 +205,7 @@ class ClientHandshake:
         assert self._provider is not None
         if plugin_name == AUTH_DISABLED_PLUGIN and self._bookie_sent_token:
             # Java's `AuthHandler` accepts that, but then a bookie could leave out the proof of its own identity.
-            self._fail(AuthenticationFailed("the bookie broke off, and has not proved who it is"))
+            self._fail(AuthenticationFailed("the bookie broke off before it proved its identity"))
         elif plugin_name == AUTH_DISABLED_PLUGIN:
             self._completed(None)
         elif plugin_name != self._auth.plugin_name:

@@ -106,7 +106,7 @@ def test_a_suite_that_is_that_of_the_runs_is_not_said_to_have_changed(page_of: C
     assert "Since then" not in page_of([run([result(each["id"], Verdict.PASS) for each in cases], cases)])
 
 
-def test_who_watches_the_watchman_is_told(page_of: Callable[..., str]) -> None:
+def test_the_page_of_the_matrix_counts_the_mutants(page_of: Callable[..., str]) -> None:
     found = Mutant("a", "bookie", "It is broken.", "by hand", ("BKW-READ-003",))
     lost = Mutant("b", "bookie", "It is broken elsewhere.", "by hand", ())
     text = page_of([every_verdict()], Mutants((found, lost), ("BKW-READ-001",), full=True))
