@@ -44,7 +44,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
 
     ``warn`` is called with a sentence for each key that is unknown or does nothing here.  Raises InvalidConfig, which
     names file, line, key and reason, for a value that is wrong.  So it does for a feature that is not implemented, if
-    ignoring it would change which entries are durable, where they are, or who has access.
+    ignoring it would change which entries are durable, where they are, or which clients have access.
     """
     settings = read_properties(path)
     values: dict[str, Any] = {}

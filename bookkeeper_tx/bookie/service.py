@@ -132,7 +132,7 @@ class BookieService(Service):
     async def _start(self) -> None:
         self._config = descriptors.shared_out(self._config, descriptors.raise_limit())
         config, disk = self._config, self._disk
-        security = self._security()  # what it cannot have is said before anything is touched
+        security = self._security()  # first: it refuses a configuration before a file is touched
         directories = Directories(disk, config.journal_directory, config.ledger_directory)
         directories.open()
         self._undo.append(directories.close)
@@ -204,7 +204,7 @@ class BookieService(Service):
 
     def _serve_metrics(self) -> Callable[[Serve], Serve]:
         """Start the HTTP endpoint; return what puts the counting around serving batch reads."""
-        # Only here: nobody else needs a web server.
+        # Only here: a bookie without metrics needs no web server.
         from bookkeeper_tx.bookie import http_admin
         from bookkeeper_tx.bookie.metrics import Metrics
 

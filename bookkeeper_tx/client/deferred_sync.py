@@ -131,7 +131,7 @@ class DeferredSyncAdds(Adds):
                 type(error)(
                     f"bookie {slot.bookie_id} failed to add entry {add.entry_id} of ledger "
                     f"{ledger_name(self._ledger_id)}: {error}; no other bookie can take its place, since the sync is "
-                    f"deferred and what it has may not be durable elsewhere: close the ledger and create another"
+                    f"deferred and its entries may not be durable elsewhere: close the ledger and create another"
                 )
             )
 

@@ -46,7 +46,8 @@ class LedgerView:
         """The bookies to which a long poll was sent, until one fails there."""
         entry_size = 0.0
         if metadata.length > 0 and metadata.last_entry_id >= 0:
-            # Java's recovery may close a ledger with a length of 0, which tells nothing of its entries.
+            # Java's recovery may close a ledger with a length of 0, whatever its entries have (C1 in
+            # docs/protocol/errata.md).
             entry_size = metadata.length / (metadata.last_entry_id + 1)
             entry_size += digest.payload_offset_of(ledger_id) + RECORD_LENGTH_SIZE
         self.window = ReadWindow(context.config, entry_size)

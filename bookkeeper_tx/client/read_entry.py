@@ -20,9 +20,9 @@ def first_replied(
     error: BookKeeperError | None,
     entry: Any,
 ) -> None:
-    """Take the answer of the first replica of ``asked``; only where that is no good entry, the others are asked.
+    """Take the answer of the first replica of ``asked``; ask the others only if it is no good entry.
 
-    This is the hot path of reading: no object of the read's own.
+    This is the hot path of reading: a read makes no object of its own.
     """
     if error is None:
         try:

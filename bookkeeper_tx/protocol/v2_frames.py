@@ -24,7 +24,7 @@ ENTRY_AT = ADD_REQUEST.offsets["ledger_id"]
 """Where the entry starts in the frame of an add request."""
 ADD_OVERHEAD = ENTRY_AT - LENGTH
 ADD_LENGTH_MIN = ADD_OVERHEAD + fields.ENTRY_SIZE_MIN
-"""A shorter add will be refused, and so is a run of its own."""
+"""A shorter add will be refused, so it becomes a run of its own."""
 REPLY_LENGTH = ADD_REPLY.size - LENGTH
 BATCH_REPLY_SIZE = BATCH_READ_REPLY.size
 """Bytes of a batch reply beside its records that a bookie counts towards ``max_size``, in V3 as in V2, as Java's

@@ -1,9 +1,9 @@
 """The cookie: it names the bookie that owns a directory.
 
 It is the file ``VERSION`` in every ``current`` directory, and the same bytes in the metadata store.  A first line has
-the layout version; then comes a message of string fields in protobuf's text format.  We write it strictly, as Java
-does: the fields in their order, one a line, bytes outside printable ASCII as octal escapes.  We read it leniently: any
-order, comments, unknown fields, single quotes, adjacent strings.
+the layout version; then comes a message of string fields in protobuf's text format.  We write it strictly, as
+Java's ``Cookie`` does: the fields in their order, one a line, bytes outside printable ASCII as octal escapes.  We read
+it leniently: any order, comments, unknown fields, single quotes, adjacent strings.
 """
 
 import re

@@ -3,7 +3,7 @@
 import re
 
 BOOKIE_ID = re.compile(r"[a-zA-Z0-9:-_.\-]+")
-"""Allowed bookie ids; ``:-_`` is a range, here as in Java, so that ``;<=>?@[\\]^`` are allowed as well."""
+"""Allowed bookie ids; ``:-_`` is a range, here as in Java's ``BookieId``, so ``;<=>?@[\\]^`` are allowed as well."""
 
 RESERVED_BOOKIE_ID = "readonly"
 """No bookie may have this id: the node of the read-only bookies is among the nodes of the writable ones."""

@@ -24,7 +24,7 @@ BINARY_PROTOBUF = 3
 FORMAT_VERSIONS = (TEXT_LINES, TEXT_PROTOBUF, BINARY_PROTOBUF)
 
 BINARY_BODY = Prefixed(VarInt, GreedyBytes)
-"""The body of form 3; bytes after the message are ignored, as in Java."""
+"""The body of form 3; bytes after the message are ignored, as in Java's ``LedgerMetadataSerDe``."""
 
 VERSION_DIGITS_MAX = 9
 VARINT_SIZE_MAX = 10

@@ -26,8 +26,8 @@ from protocol_specs.wire.status import Status
 class AddEntry:
     """Serves adds.
 
-    ``force`` is told of acknowledged ones that did not get to the journal, ``watch`` of what passes the last add
-    confirmed that somebody waits for.
+    ``force`` learns of acknowledged adds that did not get to the journal, ``watch`` of each last add confirmed that a
+    long poll waits for.
     """
 
     def __init__(

@@ -152,7 +152,7 @@ class _Batch:
         assert isinstance(entry_id, int)
         available = found.last_entry_id - entry_id + 1
         if self._next_id == fields.LAST_ENTRY:
-            available = 1  # Java's quirk: the last entry, and then those from 0 on.
+            available = 1  # As Java's `BatchedReadEntryProcessor`: the last entry, then those from 0 on.
         count = min(self._fitting(found, entry_id), available, self._count_left)
         if not self._slices and count < 1:
             if len(found.records(entry_id, 1)) > self._entry_size_max:

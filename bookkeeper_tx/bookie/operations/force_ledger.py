@@ -26,7 +26,7 @@ class ForceLedger:
         """Ledgers with adds that were acknowledged and could not be journaled then; until a restart."""
 
     def lost(self, ledger_id: int) -> None:
-        """Note that an acknowledged add of this ledger is not in the journal: nobody may be told that it is safe."""
+        """Note that an acknowledged add of this ledger is not in the journal: a force must not confirm it."""
         self._lost.add(ledger_id)
 
     def serve(self, request: ForceLedgerRequest, connection: Connection) -> None:

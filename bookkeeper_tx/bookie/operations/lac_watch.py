@@ -57,8 +57,8 @@ class LacWatch:
         """The number of polls that wait."""
         self._numbers = itertools.count()
         self.ledgers: dict[int, list[_Wait]] = {}
-        """The waits for each ledger that has any, those that are passed first come first: adds look here, and go on if
-        their ledger is not in it."""
+        """The waits for each ledger that has any, in the order in which a rising last add confirmed ends them.  An add
+        whose ledger is not here has nothing to do."""
         self._connections: dict[Connection, set[_Wait]] = {}
 
     def wait(self, ledger_id: int, previous: int, timeout_ms: int, connection: Connection, then: Then) -> bool:

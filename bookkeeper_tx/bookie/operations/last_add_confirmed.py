@@ -116,8 +116,8 @@ def _reply(
 def _without_entry(why: Status, explicit_lac: bytes | None) -> Status:
     """Return the status of a reply without last entry.
 
-    As Java: no ledger counts as no entry, an explicit last add confirmed without an entry as an I/O error.  Storage
-    that fails is an I/O error here too, unlike Java's: it says nothing about what was stored.
+    As in Java's ``ReadLacProcessorV3``: no ledger counts as no entry, an explicit last add confirmed without an entry
+    as an I/O error.  A failure of storage is an I/O error here, unlike there: something may be stored all the same.
     """
     if explicit_lac is not None or why not in (statuses.ENOENTRY, statuses.ENOLEDGER):
         return statuses.EIO

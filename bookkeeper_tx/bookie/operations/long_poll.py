@@ -1,6 +1,6 @@
 """Long poll: a read that waits until more is confirmed (docs/protocol/long-poll.md).
 
-When the wait is over it is answered with what there is; that its time was over is no error.
+After the wait its answer has the present state; the end of its time is no error.
 """
 
 from functools import partial

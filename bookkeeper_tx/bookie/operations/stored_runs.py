@@ -160,7 +160,7 @@ class StoredRuns:
                 outcome = statuses.ETOOMANYREQUESTS
             else:
                 self._holds(load, outcome.size)
-        # When the client takes its replies: otherwise they would gather where nobody counts them.
+        # When the client takes its replies: otherwise they would gather uncounted.
         load.connection.end_next(partial(self._end, outcome, load))
 
     def _holds(self, load: _Load, size: int) -> None:

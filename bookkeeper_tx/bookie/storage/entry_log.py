@@ -27,8 +27,7 @@ WRITE_SIZE = 512 * 1024
 """Bytes of runs collected for one write: enough to make few writes, and few enough to be copied in the CPU's cache."""
 
 CHECKED_COUNT_MIN: Final = 16
-"""Runs of fewer entries get no checksum (``checked_pieces``), so that nobody needs their records once they are written.
-"""
+"""Runs of fewer entries get no checksum (``checked_pieces``), so their records may be dropped once they are written."""
 
 log = Logger()
 

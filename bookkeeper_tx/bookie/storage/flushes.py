@@ -22,7 +22,7 @@ class FlushGivenUp(Exception):
 
 
 class Flushes:
-    """Has ``flusher`` write what is ``unflushed``; ``on_slice`` is called with what has become durable."""
+    """Has ``flusher`` write the changes in ``unflushed``; ``on_slice`` gets each slice that has become durable."""
 
     def __init__(
         self, unflushed: Unflushed, flusher: StorageFlush, worker: Threads, on_slice: Callable[[Flushed], None]

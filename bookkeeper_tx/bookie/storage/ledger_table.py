@@ -28,8 +28,8 @@ log = Logger()
 class LedgerTable:
     """Finds the one handle of a ledger.
 
-    ``in_use(ledger_id)`` tells whether a handle must stay.  A handle that was dropped from here, but is still held by
-    somebody, is found again: two handles of one ledger could differ about its fence.
+    ``in_use(ledger_id)`` tells whether a handle must stay.  A handle that was dropped from here, but is still in
+    use, is found again: two handles of one ledger could differ about its fence.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class _Open:
 class OpenFiles:
     """The ``count_max`` files used last stay open; a file in use is closed only when its last borrower is done.
 
-    Nobody holds the lock while a file is opened, so that the disk keeps nobody from a file that is open.
+    No thread holds the lock while it opens a file, so a slow disk delays no reader of a file that is open.
     """
 
     def __init__(self, disk: Disk, count_max: int) -> None:

@@ -49,7 +49,7 @@ def wire() -> None:
     type=click.Choice(["request", "response", "auto"]),
     default="auto",
     show_default=True,
-    help="Which way the bytes went, where it is not a capture that tells.",
+    help="The way of the bytes, unless a capture has it.",
 )
 @click.option(
     "--digest",

@@ -14,7 +14,7 @@ _DIGEST_TYPE_OF = {number: DigestType(digest) for number, digest in digests.BY_N
 
 
 def message_of(metadata: LedgerMetadata) -> Message:
-    """Return the message with every field that Java writes, but without the create token."""
+    """Return the message with every field that Java's ``LedgerMetadataSerDe`` writes, but without the create token."""
     if (metadata.password is None) != (metadata.digest_type is None):
         raise InvalidArgument("ledger metadata has a password and a digest type, or neither")
     closed = metadata.closed

@@ -1,4 +1,4 @@
-"""Form 2 of ledger metadata, protobuf text: written as Java writes it, read as any protobuf text.
+"""Form 2 of ledger metadata, protobuf text: written as by Java's ``LedgerMetadataSerDe``, read as any protobuf text.
 
 The Python protobuf library escapes strings otherwise than Java's, so the text is printed here.
 """

@@ -115,8 +115,8 @@ def read_reads(buffer: bytes, start: int, end: int, frame_end: int) -> tuple[v2.
 def _mixed_adds(buffer: bytes, start: int, end: int) -> tuple[MixedAddRequests | None, int]:
     """Return the adds of alternating ledgers at ``start``, and where they end.
 
-    They end before a run of one ledger, and before an add that will be refused for what it is.  Returns None where a
-    run of one ledger is the better request.
+    They end before a run of one ledger, and before an add that will be refused for its size or key.  Returns None where
+    a run of one ledger is the better request.
     """
     unpack, size = ADD_REQUEST_HEAD.unpack_fixed, ADD_REQUEST_HEAD.size
     adds: list[OneAdd] = []

@@ -150,7 +150,10 @@ def encode_replies(echoed: Iterable[tuple[int, int, int]], scope_id: int, status
 
 
 def read(message: Decoded) -> AddRequests | Answered:
-    """Return the request in ``message``, or an error reply; the version is checked first, as in Java."""
+    """Return the request in ``message``, or an error reply.
+
+    The version is checked first, as in Java's ``PacketProcessorBaseV3``.
+    """
     request = message.add_request
     body, ids, status = request.body, None, statuses.EBADVERSION
     if message.header.version == _VERSION:

@@ -69,7 +69,10 @@ def read_read_lac(message: Decoded) -> ReadLacRequest | Answered:
 
 
 def read_write_lac(message: Decoded) -> WriteLacRequest | Answered:
-    """Return the request in ``message``, or an error reply; the version is checked first, as in Java."""
+    """Return the request in ``message``, or an error reply.
+
+    The version is checked first, as in Java's ``PacketProcessorBaseV3``.
+    """
     request = message.write_lac_request
     named, status = None, statuses.EBADVERSION
     if message.header.version == v3.VERSION:

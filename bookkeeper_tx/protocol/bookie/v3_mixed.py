@@ -142,7 +142,7 @@ Mixed: TypeAlias = MixedAddRequests | MixedReadRequests
 def mixed_of(run: object, message: Decoded) -> Mixed | None:
     """Return ``run`` together with ``message``, which it did not take, if both are plain requests of one kind.
 
-    Returns None if ``run`` is long enough to stay what it is.
+    Returns None if ``run`` is long enough to stay a run of one ledger.
     """
     mixed: Mixed | None = None
     if isinstance(run, v3_add_entry.AddRequests):

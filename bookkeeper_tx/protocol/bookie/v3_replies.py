@@ -37,8 +37,8 @@ def header_copied(message: Decoded, status: Status) -> bytes:
 def served(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> tuple[v3_pb2.Response, Any]:
     """Return a response and its part for ``operation``, with the fields ``part`` and the status once more.
 
-    A field whose value is None is absent, and so is the ledger scope id 0: only a client that sent another one looks
-    for it.
+    A field whose value is None is absent.  So is the ledger scope id 0: only a client that sent another one looks for
+    it.
     """
     whole = response(header(operation, txn_id), status.v3)
     carried = getattr(whole, v3.PARTS[operation].response)
