@@ -85,6 +85,10 @@ class RequestTimedOut(RemoteError):
     """The peer did not answer in time; whether it carried the request out is unknown."""
 
 
+NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
+"""Errors after which the outcome of the requests on the connection is not known; a blocking channel closes then."""
+
+
 class AuthenticationFailed(RemoteError):
     """The bookie did not accept our credentials, or could not prove its own."""
 

@@ -26,6 +26,10 @@ FRAME_SIZE_MAX = 5 * 1024 * 1024
 ENTRY_SIZE_MIN = 24
 """Storage reads the last add confirmed, the 8 bytes at offset 16; a shorter entry is refused as a bad request."""
 
+VARINT_SIZE_MAX = 10
+"""Any 64-bit number fits into a varint of protobuf.  Without a limit a run of continuation bytes would add up to a huge
+integer."""
+
 LEDGER_ID_MAX = 2**63 - 1
 ENTRY_ID_MAX = 2**63 - 1
 

@@ -7,17 +7,9 @@ shows whether the bookie is old or down.
 
 from collections.abc import Callable, Collection
 
-from bookkeeper_tx.errors import (
-    NOT_UNDERSTOOD,
-    BookieUnavailable,
-    ProtocolViolation,
-    RemoteError,
-    RequestTimedOut,
-)
+from bookkeeper_tx.errors import NO_ANSWER, NOT_UNDERSTOOD, RemoteError
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
-
-_NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
 
 PROBE_TIMEOUT_S = 5.0
 """How long a bookie may take to answer its first batch read, at most."""
@@ -61,10 +53,10 @@ class BatchSupport:
             channel.result(channel.start_batch_read(ledger_id, entry_id, 1, PROBE_SIZE), self._timeout_s)
         except NOT_UNDERSTOOD:
             return False
-        except _NO_ANSWER:
+        except NO_ANSWER:
             try:
                 connect().read_entry(ledger_id, entry_id)
-            except _NO_ANSWER:
+            except NO_ANSWER:
                 raise
             except RemoteError:
                 pass

@@ -10,21 +10,16 @@ from bookkeeper_tx.blocking.batch_support import BatchSupport
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.config import QUARANTINE_S, ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
+    NO_ANSWER,
     AuthenticationFailed,
-    BookieUnavailable,
     BookKeeperError,
     CannotConnect,
-    ProtocolViolation,
-    RequestTimedOut,
     TlsFailed,
     TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
-
-NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation)
-"""Errors that close the channel; the outcome of the requests on it is not known."""
 
 NOT_TRUSTED = (TlsFailed, AuthenticationFailed)
 """Errors of connecting that may take the whole connect time-out, and would come again."""

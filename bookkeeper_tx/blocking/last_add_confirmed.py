@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define, field, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import NO_ANSWER, BookieChannels
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import NO_ANSWER, BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import BookieId, LedgerMetadata, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token

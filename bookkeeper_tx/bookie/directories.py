@@ -11,10 +11,9 @@ from typing import Final
 from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.errors import RefusedToStart
+from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
-
-CURRENT: Final = "current"
 
 LOCK_NAME: Final = "bookie.lock"
 """The kernel holds a lock on it while our bookie runs.  A Java bookie does not look at it."""

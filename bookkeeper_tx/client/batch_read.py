@@ -18,14 +18,13 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
+    NO_ANSWER,
     NOT_UNDERSTOOD,
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
     LocalError,
-    ProtocolViolation,
-    RequestTimedOut,
 )
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata.bookie import BATCH_READ_V3
@@ -33,7 +32,7 @@ from protocol_specs.metadata.bookie import BATCH_READ_V3
 COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
 
-NO_ANSWER = (BookieUnavailable, RequestTimedOut, ProtocolViolation, LocalError)
+UNANSWERED = (*NO_ANSWER, LocalError)
 """Errors that arise on this side of the connection: the bookie has not answered the request."""
 
 
@@ -144,7 +143,7 @@ class BatchAttempt:
             self._not_supported()
         elif isinstance(error, BookieUnavailable):
             self._channel.read_entry(self._ledger_id, self._start, partial(self._plain_read_replied, error))
-        elif isinstance(error, NO_ANSWER):
+        elif isinstance(error, UNANSWERED):
             capabilities.unknown(bookie_id, error)
             self._done(error, None)
         else:
@@ -156,14 +155,14 @@ class BatchAttempt:
 
         If that connection was never made, nothing is known of batch read, and the caller may use single reads.
         """
-        if isinstance(lost, CannotConnect) and not isinstance(error, NO_ANSWER):
+        if isinstance(lost, CannotConnect) and not isinstance(error, UNANSWERED):
             error = BatchReadNotSupported(
                 f"bookie {self._bookie_id} could not be asked whether it has batch read, which takes a connection of "
                 f"its own: {lost}"
             )
             self._context.capabilities.unknown(self._bookie_id, error)
             self._done(error, None)
-        elif isinstance(error, NO_ANSWER):
+        elif isinstance(error, UNANSWERED):
             self._context.capabilities.unknown(self._bookie_id, error)
             self._done(error, None)
         else:

@@ -9,6 +9,9 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 
+RUN_MIN = 8
+"""Fewer equal frames than this, or fewer of one ledger in turn, are faster to read one by one."""
+
 _ID_SIZE = 8
 _ID_END = 2**63
 _LOOK_AHEAD_FACTOR = 31

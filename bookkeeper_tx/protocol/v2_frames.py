@@ -17,6 +17,7 @@ ADD_REQUEST_HEAD = codecs.Codec(
     "add request up to the last add confirmed",
     Struct(*codecs.leading(ADD_REQUEST.declaration, "rest_of_entry").subcons, v1.ENTRY_METADATA.subcons[2]),
 )
+ADD_REQUEST_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
 ADD_REPLY_HEAD = codecs.Codec("add reply up to the ids", codecs.leading(ADD_REPLY.declaration, "ledger_id"))
 
 LENGTH = framing.FRAME.length.sizeof()
@@ -30,6 +31,3 @@ BATCH_REPLY_SIZE = BATCH_READ_REPLY.size
 """Bytes of a batch reply beside its records that a bookie counts towards ``max_size``, in V3 as in V2, as Java's
 ``BatchedReadEntryProcessor``."""
 BATCH_REPLY_LENGTH = BATCH_REPLY_SIZE - LENGTH
-
-RUN_MIN = 8
-"""Fewer equal frames than this are faster to read one by one."""

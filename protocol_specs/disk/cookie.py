@@ -12,6 +12,9 @@ from typing import Final
 
 from protocol_specs.codecs import Malformed
 
+DIRECTORY = "current"
+"""The directory, below each data directory, that has the cookie, and the files of journal, entry logs and indexes."""
+
 FILE_NAME = "VERSION"
 
 LAYOUT_VERSION = 5

@@ -27,8 +27,6 @@ BINARY_BODY = Prefixed(VarInt, GreedyBytes)
 """The body of form 3; bytes after the message are ignored, as in Java's ``LedgerMetadataSerDe``."""
 
 VERSION_DIGITS_MAX = 9
-VARINT_SIZE_MAX = 10
-"""Any 64-bit number fits.  Without a limit a run of continuation bytes would add up to a huge integer."""
 
 RECORD_SIZE_MAX = 16 * 1024 * 1024
 """ZooKeeper refuses records above ``jute.maxbuffer``: 1 MiB by default, a few MiB in clusters that raise it.  A larger

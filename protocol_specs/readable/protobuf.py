@@ -7,12 +7,12 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from protocol_specs.codecs import Malformed
+from protocol_specs.fields import VARINT_SIZE_MAX
 from protocol_specs.readable.shown import Sheet
 
 VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
 """Wire types: they say how many bytes a value has."""
 
-VARINT_SIZE_MAX = 10
 NUMBER_SHIFT = 3
 TYPE_MASK = 7
 

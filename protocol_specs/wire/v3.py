@@ -12,6 +12,10 @@ VERSION = v3_pb2.VERSION_THREE
 PRIORITY_HIGH = 100
 """The priority that clients send to be served ahead of others; a bookie only checks whether it is above 0."""
 
+REPLY_OVERHEAD_MAX = 128
+"""An upper limit of a reply's bytes beside its entry, entries or list: seven numbers of up to 10 bytes, the status
+twice, tags and lengths."""
+
 
 class BookieInfo(IntFlag):
     """Bits of ``GetBookieInfoRequest.requested``."""

@@ -23,6 +23,7 @@ from bookkeeper_tx.protocol.bookie.requests import ListEntriesRequest
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3
 from protocol_specs.wire.status import Status
 
 PAGES_AT_ONCE: Final = 64
@@ -37,9 +38,6 @@ STRETCHES_MAX: Final = 2_000_000
 LISTS_AT_ONCE: Final = 2
 LISTS_WAITING_MAX: Final = 64
 """Requests of all clients that may wait for those before them; more are answered ETOOMANYREQUESTS."""
-
-REPLY_OVERHEAD: Final = 128
-"""More than a reply has beside the list."""
 
 log = Logger()
 
@@ -62,7 +60,7 @@ class ListEntries:
         self._storage = storage
         self._runs = runs
         self._worker = worker
-        self._list_size_max = frame_size_max - REPLY_OVERHEAD
+        self._list_size_max = frame_size_max - v3.REPLY_OVERHEAD_MAX
         self._turns = DeferredSemaphore(LISTS_AT_ONCE)
 
     def serve(self, request: ListEntriesRequest, connection: Connection) -> None:

@@ -14,6 +14,7 @@ from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
 from bookkeeper_tx.metadata.ledger_record import lines, text
 from bookkeeper_tx.metadata.ledger_record import message as ledger_message
 from bookkeeper_tx.model import LedgerMetadata, ledger_name
+from protocol_specs.fields import VARINT_SIZE_MAX
 from protocol_specs.metadata import ledger as spec
 from protocol_specs.metadata.formats_pb2 import LedgerMetadata as Message
 
@@ -104,7 +105,7 @@ def _version(digits: bytes) -> int:
 def _delimited(body: bytes) -> bytes:
     """Return the message, as ``spec.BINARY_BODY`` does."""
     size = 0
-    for index, byte in enumerate(body[: spec.VARINT_SIZE_MAX]):
+    for index, byte in enumerate(body[:VARINT_SIZE_MAX]):
         size |= (byte & 0x7F) << 7 * index
         if byte < 0x80:
             message = body[index + 1 : index + 1 + size]

@@ -4,7 +4,14 @@ from array import array
 from collections.abc import Sequence
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.entry.frame_runs import ascending_ids, consecutive_frames, equal_frames, numbered, numbered_heads
+from bookkeeper_tx.entry.frame_runs import (
+    RUN_MIN,
+    ascending_ids,
+    consecutive_frames,
+    equal_frames,
+    numbered,
+    numbered_heads,
+)
 from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
@@ -19,7 +26,6 @@ from bookkeeper_tx.protocol.v2_frames import (
     READ_REPLY,
     READ_REQUEST,
     REPLY_LENGTH,
-    RUN_MIN,
 )
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed

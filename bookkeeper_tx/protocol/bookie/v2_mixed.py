@@ -10,7 +10,7 @@ from itertools import count as count_from
 from operator import eq
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
-from bookkeeper_tx.entry.frame_runs import equal_frames
+from bookkeeper_tx.entry.frame_runs import RUN_MIN, equal_frames
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
@@ -24,7 +24,6 @@ from bookkeeper_tx.protocol.v2_frames import (
     READ_REPLY,
     READ_REQUEST,
     REPLY_LENGTH,
-    RUN_MIN,
 )
 from protocol_specs import codecs
 from protocol_specs.wire import framing

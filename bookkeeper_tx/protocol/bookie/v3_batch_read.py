@@ -15,17 +15,13 @@ from protocol_specs.wire.v3_pb2 import BatchReadRequest as BatchReadPart
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
-REPLY_OVERHEAD_MAX = 128
-"""An upper limit of a reply's bytes beside its entries: seven numbers of up to 10 bytes, the status twice, tags and
-lengths."""
-
 _LONG_RECORD_SHIFT = 21
 """From 2 MiB on an entry costs one byte more than a length word: the length takes 4 bytes, and there is a tag."""
 
 
 def reply_overhead_max(frame_size_max: int) -> int:
     """Return how many bytes a frame of that size may have beside its records, length words included."""
-    return REPLY_OVERHEAD_MAX + (frame_size_max >> _LONG_RECORD_SHIFT)
+    return v3.REPLY_OVERHEAD_MAX + (frame_size_max >> _LONG_RECORD_SHIFT)
 
 
 class BatchReadRequest:

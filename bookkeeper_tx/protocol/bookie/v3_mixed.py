@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from bookkeeper_tx.entry.entry_format import ENTRY_HEAD
+from bookkeeper_tx.entry.frame_runs import RUN_MIN
 from bookkeeper_tx.protocol.bookie import v3_add_entry, v3_read_entry, v3_replies
 from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
@@ -13,9 +14,6 @@ from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status
-
-RUN_MIN = 8
-"""As many requests of one ledger, one after another, are a run of their own."""
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 _head_of = ENTRY_HEAD.unpack_fixed

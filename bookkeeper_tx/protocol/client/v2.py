@@ -18,7 +18,7 @@ from bookkeeper_tx.protocol.client.v2_waiting import ADD_HEADER, BATCH_HEADER, R
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_OVERHEAD,
-    ADD_REQUEST,
+    ADD_REQUEST_PREFIX,
     BATCH_READ_REPLY,
     BATCH_READ_REQUEST,
     LENGTH,
@@ -28,8 +28,7 @@ from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
-_ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
-_pack_prefix = _ADD_PREFIX.pack_fixed
+_pack_prefix = ADD_REQUEST_PREFIX.pack_fixed
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _IDS_SIZE = ENTRY_IDS.size
 _REQUEST_IDS_AT = READ_REQUEST.offsets["ledger_id"]

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from bookkeeper_tx.entry.frame_runs import consecutive_frames
+from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames
 from bookkeeper_tx.errors import ProtocolViolation
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
-from bookkeeper_tx.protocol.v2_frames import ADD_OVERHEAD, ADD_REPLY, ADD_REQUEST, LENGTH, RUN_MIN
+from bookkeeper_tx.protocol.v2_frames import ADD_OVERHEAD, ADD_REPLY, ADD_REQUEST_PREFIX, LENGTH
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
 from protocol_specs.wire.operations import Operation
 
 _ADD_HEADER = framing.join_header(framing.VERSION_MAX, Operation.ADD_ENTRY)
-_ADD_PREFIX = codecs.Codec("add request up to the entry", codecs.leading(ADD_REQUEST.declaration, "ledger_id"))
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
 
@@ -34,7 +33,7 @@ class AddReplies:
 
 def add_requests(master_key: bytes, entries: Sequence[bytes]) -> bytes:
     """Return the frames that ask to add sealed ``entries``."""
-    pack = _ADD_PREFIX.pack_fixed
+    pack = ADD_REQUEST_PREFIX.pack_fixed
     sizes = set(map(len, entries))
     if len(sizes) == 1:
         return pack(ADD_OVERHEAD + sizes.pop(), _ADD_HEADER, master_key).join((b"", *entries))

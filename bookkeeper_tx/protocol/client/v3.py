@@ -19,10 +19,8 @@ from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from protocol_specs import codecs, fields
 from protocol_specs import ledger_id as ids
 from protocol_specs.ledger_id import SCOPED_MIN
+from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
-
-REPLY_OVERHEAD_MAX = 128
-"""Bytes by which a V3 reply may exceed a V2 add of the same entry: an entry that could be added must be readable."""
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _LENGTH = fields.FRAME_LENGTH_SIZE
@@ -39,7 +37,8 @@ class V3ClientConnection(ClientConnection):
     """A client's side of a V3 connection: the requests of both protocol versions, and those that only V3 has."""
 
     def __init__(self, frame_size_max: int) -> None:
-        self._frames = FrameBuffer(frame_size_max + REPLY_OVERHEAD_MAX)
+        # An entry that could be added must be readable; the request that added it may have been shorter.
+        self._frames = FrameBuffer(frame_size_max + v3.REPLY_OVERHEAD_MAX)
         # Adds may have another time-out than the rest, and every long poll has its own.
         self._adds = Correlation()
         self._polls = Correlation(one_timeout=False)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.errors import ProtocolViolation, RemoteError, error_of
+from bookkeeper_tx.protocol.client.v3_requests import KEPT_SIZE_MAX
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3, v3_pb2
@@ -15,12 +16,6 @@ from protocol_specs.wire.status import Status
 _UNAUTHENTICATED = (
     "the bookie serves only clients that authenticate: give ClientConfig.auth, in a file clientAuthProviderFactoryClass"
 )
-
-KEPT_SIZE_MAX = 64 * 1024
-"""After so many bytes of replies the message that they are read into is made anew.
-
-Protobuf's C code frees what was ever in a message only together with it.
-"""
 
 KEPT_OF_EACH = 256
 """What a reply takes in a message besides its own bytes, at most."""

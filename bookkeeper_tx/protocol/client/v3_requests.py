@@ -14,7 +14,7 @@ from protocol_specs.wire.operations import Flag, V3Operation
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
 
 KEPT_SIZE_MAX = 64 * 1024
-"""After so many bytes of adds the message that encodes them is made anew.
+"""After so many bytes of adds, or of replies, the message that encodes or decodes them is made anew.
 
 Protobuf's C code frees what was ever set in a field only together with the message.
 """

@@ -9,9 +9,7 @@ from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidConfig
 from protocol_specs.disk import entry_log as spec
-
-CURRENT: Final = "current"
-"""The directory below a ledger directory in which a bookie has its entry logs."""
+from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 
 PART_SIZE: Final = 256 * 1024 * 1024
 """Bytes of a log for one task.  A task steps over all records before its part, so parts are large."""

@@ -6,12 +6,13 @@ from functools import partial
 
 from attrs import define, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import NO_ANSWER, BookieChannels
+from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.blocking.ledger_reader import FRAME_SLACK
 from bookkeeper_tx.blocking.run_reads import ReadSizes, RunReads, SizeEstimate
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
+    NO_ANSWER,
     BookKeeperError,
     NoSuchEntry,
     NoSuchLedger,

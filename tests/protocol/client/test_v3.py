@@ -17,9 +17,10 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.client.v3 import REPLY_OVERHEAD_MAX, V3ClientConnection
+from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer, bare
 
@@ -211,7 +212,7 @@ def test_an_entry_as_large_as_an_add_may_be_can_be_read() -> None:
     (read,) = asked(client)
     largest = bytes(limit - 28)
     reply = b"".join(read.replies([largest], 2**63 - 1))
-    assert limit < len(reply) <= limit + REPLY_OVERHEAD_MAX
+    assert limit < len(reply) <= limit + v3.REPLY_OVERHEAD_MAX
     assert client.receive(reply) == [("read", None, largest)]
 
 
