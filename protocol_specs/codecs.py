@@ -11,8 +11,9 @@ from typing import Any
 
 import construct
 
-from protocol_specs import fields, tails
+from protocol_specs import fields
 from protocol_specs.forms import LengthFirst
+from protocol_specs.wire import tails
 
 
 class Malformed(ValueError):
@@ -132,10 +133,10 @@ class Codec:
 
         Raises ValueError for a byte field of the wrong size and for a tail that the declaration would not build.
         """
-        if self.tail is None or (self.tail is tails.IGNORED and len(values) == len(self.fields)):
+        if self.tail is None or (self.tail is tails.Ignored and len(values) == len(self.fields)):
             return self._pack_head(values)
         head, tail = self._pack_head(values[:-1]), values[-1]
-        if self.tail is tails.IGNORED:
+        if self.tail is tails.Ignored:
             return head
         if self.tail is tails.Records:
             return head + b"".join(fields.record_length.build(len(record)) + bytes(record) for record in tail)
@@ -165,7 +166,7 @@ class Codec:
         return Malformed(self.name, self._field_at(end - offset), end, f"needs {needed} bytes, has {end - offset}")
 
     def _unpack_tail(self, values: tuple[Any, ...], buffer: Any, start: int, end: int) -> Any:
-        if self.tail is tails.IGNORED:
+        if self.tail is tails.Ignored:
             return None
         if self.tail is tails.KeyIfFencing:
             return self._unpack_key(values[self._header_index], buffer, start, end)

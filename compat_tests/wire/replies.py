@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError
 from compat_tests.judge.case import Dialect
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
-from protocol_specs.tails import Records
 from protocol_specs.wire import framing, v2, v3, v3_pb2
 from protocol_specs.wire.operations import Operation, V3Operation
 from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, EBADVERSION, Status
+from protocol_specs.wire.tails import Records
 
 _HEADER = codecs.derive("packet header", codecs.leading(v2.READ_REPLY, "status"))
 _REPLY = codecs.derive("reply", codecs.leading(v2.READ_REPLY, "entry"))

@@ -1,7 +1,7 @@
 """V2 replies in a few words."""
 
-from protocol_specs import codecs, tails
-from protocol_specs.wire import framing, v2
+from protocol_specs import codecs
+from protocol_specs.wire import framing, tails, v2
 from protocol_specs.wire.operations import Operation
 from protocol_specs.wire.status import BY_V2_CODE
 

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import construct
 
-from protocol_specs import fields, tails
-from protocol_specs.wire import framing
+from protocol_specs import fields
+from protocol_specs.wire import framing, tails
 from protocol_specs.wire.operations import Flag
 
 Attribute: TypeAlias = dict[str, Any]
@@ -59,7 +59,7 @@ def _form(subcon: Any) -> Attribute:
         return {**_form(_bare(subcon.subcon)), "valid": subcon.value}
     if subcon is tails.KeyIfFencing:
         return {"size": fields.MASTER_KEY_SIZE, "if": "has_key"}
-    if subcon in (tails.REST, tails.IGNORED):
+    if subcon in (tails.Rest, tails.Ignored):
         return {"size-eos": True}
     if isinstance(subcon, construct.Array) or subcon is tails.Records:
         return {}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from protocol_specs import codecs, fields, tails
+from protocol_specs import codecs, fields
 from protocol_specs.codecs import Codec, Malformed
 from protocol_specs.entry import v1
 from protocol_specs.readable import meanings
@@ -11,7 +11,7 @@ from protocol_specs.readable.fixed import read_fixed
 from protocol_specs.readable.shown import Direction, Sheet
 from protocol_specs.readable.v3 import V3Frames
 from protocol_specs.readable.verdicts import Verdicts
-from protocol_specs.wire import framing, status, v2
+from protocol_specs.wire import framing, status, tails, v2
 from protocol_specs.wire.operations import Operation
 
 _HEADER = codecs.derive("V2 packet", codecs.leading(v2.ADD_REPLY, "status"))
@@ -82,7 +82,7 @@ class V2Frames:
         elif codec.tail is tails.Records:
             self._read_records(sheet, codec, data, at, end)
             return
-        elif codec.tail is tails.REST and at < end and values["status"] == status.EOK.v2:
+        elif codec.tail is tails.Rest and at < end and values["status"] == status.EOK.v2:
             self._read_entry(sheet, codec.tail_name, data, at, end)
             return
         if at < end:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import construct
 
-from protocol_specs import fields, tails
+from protocol_specs import fields
+from protocol_specs.wire import tails
 
 _INTEGERS = {"B": "uint8", "b": "int8", "L": "uint32", "l": "int32", "Q": "uint64", "q": "int64"}
 _VARIABLE = "nmpqrstu"
@@ -106,7 +107,7 @@ def _form(subcon: Any) -> tuple[int | None, str]:
         return None, f"bytes, {fields.MASTER_KEY_SIZE} or none"
     if subcon is tails.Records:
         return None, "records"
-    if subcon is tails.IGNORED:
+    if subcon is tails.Ignored:
         return None, "ignored"
     if isinstance(subcon, construct.Array):
         return None, f"{bare(subcon.subcon).sizeof()} bytes each"

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import construct
 
-from protocol_specs import tails
 from protocol_specs.entry import v1, v2
 from protocol_specs.entry.digest import BY_NUMBER
 from protocol_specs.rendering.layout import bare, bit_fields
-from protocol_specs.wire import framing
+from protocol_specs.wire import framing, tails
 from protocol_specs.wire.operations import Flag, Operation
 from protocol_specs.wire.status import BY_V2_CODE
 

@@ -12,14 +12,14 @@ from construct import Container as Read
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
-from protocol_specs import codecs, tails
+from protocol_specs import codecs
 from protocol_specs.codecs import Codec, Malformed, UnsupportedForm
 from protocol_specs.disk import cookie
 from protocol_specs.entry.digest import CRC32, CRC32C, DIGESTS, compute, master_key
 from protocol_specs.forms import LengthFirst
 from protocol_specs.metadata import formats_pb2, layout, ledger
 from protocol_specs.vectors.cases import Case, by_name
-from protocol_specs.wire import framing
+from protocol_specs.wire import framing, tails
 
 FRAMED = ("wire/v3.Request", "wire/v3.Response")
 """Messages that vectors hold with the length of their frame."""
@@ -74,7 +74,7 @@ def _derived(name: str, declaration: Construct) -> Codec | None:
 
 
 def _has_ignored(codec: Codec, read: Any) -> bool:
-    return codec.tail is tails.IGNORED or (codec.tail is tails.KeyIfFencing and read[codec.tail_name] is None)
+    return codec.tail is tails.Ignored or (codec.tail is tails.KeyIfFencing and read[codec.tail_name] is None)
 
 
 def _agreement(case: Case, codec: Codec, read: Any, built: bytes) -> list[str]:
@@ -119,7 +119,7 @@ def _fixed_size(declaration: Construct) -> int:
 
 def _plain_of(read: Any, codec: Codec | None) -> Any:
     plain = _plain(read)
-    if codec is not None and codec.tail is tails.IGNORED:
+    if codec is not None and codec.tail is tails.Ignored:
         plain.pop(codec.tail_name, None)
     return plain
 

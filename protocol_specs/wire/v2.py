@@ -1,6 +1,6 @@
 """Every V2 request and reply, without the frame length (see ``framing``) unless the name says FRAME.
 
-Messages on the hot path have one form: a run of fixed fields, then at most one tail of ``protocol_specs.tails.TAILS``.
+Messages on the hot path have one form: a run of fixed fields, then at most one tail of ``wire.tails.TAILS``.
 Readers ignore bytes after a request, as Java does: trailing bytes never make a request wrong.
 """
 
@@ -8,7 +8,7 @@ from construct import GreedyBytes, Struct
 
 from protocol_specs import fields
 from protocol_specs.forms import LengthFirst
-from protocol_specs.tails import IGNORED, KeyIfFencing, Records
+from protocol_specs.wire.tails import Ignored, KeyIfFencing, Records
 
 ADD_REQUEST = Struct(
     "header" / fields.packet_header * "operation 1; flags 2 recovery add, 4 high priority",
@@ -24,7 +24,7 @@ ADD_REPLY = Struct(
     "status" / fields.status * "return code",
     "ledger_id" / fields.ledger_id * "as in the request",
     "entry_id" / fields.entry_id * "as in the request",
-    "ignored" / IGNORED * "nothing is sent here; readers skip any bytes",
+    "ignored" / Ignored * "nothing is sent here; readers skip any bytes",
 )
 
 READ_REQUEST = Struct(

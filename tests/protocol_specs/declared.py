@@ -6,12 +6,12 @@ from typing import Any
 import construct
 from hypothesis import strategies as st
 
-from protocol_specs import codecs, tails
+from protocol_specs import codecs
 from protocol_specs.codecs import Codec
 from protocol_specs.entry import v1
 from protocol_specs.entry import v2 as entry_v2
 from protocol_specs.forms import LengthFirst
-from protocol_specs.wire import framing, v2
+from protocol_specs.wire import framing, tails, v2
 
 
 def _structs(*modules: ModuleType) -> dict[str, construct.Struct]:

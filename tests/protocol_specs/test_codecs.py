@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol_specs import codecs, fields, tails
+from protocol_specs import codecs, fields
 from protocol_specs.codecs import Codec, Malformed, UnsupportedForm, derive, record_offsets
 from protocol_specs.forms import LengthFirst
-from protocol_specs.wire import v2
+from protocol_specs.wire import tails, v2
 from tests.protocol_specs import declared
 
 every_codec = pytest.mark.parametrize("codec", declared.CODECS, ids=lambda codec: codec.name)
@@ -60,7 +60,7 @@ def test_pack_gives_the_bytes_that_were_read(codec: Codec, data: st.DataObject) 
     values = codec.unpack_from(message)
     packed = codec.pack(*values)
     assert message.startswith(packed)
-    if codec.tail not in (tails.IGNORED, tails.KeyIfFencing):
+    if codec.tail not in (tails.Ignored, tails.KeyIfFencing):
         assert packed == message
 
 
@@ -241,8 +241,8 @@ def test_other_forms_are_errors_at_import(struct: construct.Struct) -> None:
 
 
 def test_documented_fields_are_fields() -> None:
-    codec = derive("message", construct.Struct("a" / (fields.ledger_id * "whose it is"), "b" / (tails.REST * "more")))
-    assert (codec.fields, codec.tail) == (("a",), tails.REST)
+    codec = derive("message", construct.Struct("a" / (fields.ledger_id * "whose it is"), "b" / (tails.Rest * "more")))
+    assert (codec.fields, codec.tail) == (("a",), tails.Rest)
     assert codec.unpack_from(bytes(8) + b"x") == (0, b"x")
 
 

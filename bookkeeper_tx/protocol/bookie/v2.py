@@ -29,11 +29,11 @@ from bookkeeper_tx.protocol.v2_frames import (
 )
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
-from protocol_specs.tails import KeyIfFencing
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag, Operation
 from protocol_specs.wire.status import Status
+from protocol_specs.wire.tails import KeyIfFencing
 
 # Combining members of an enum takes ten times as long as combining numbers.
 _FENCING, _HIGH_PRIORITY, _RECOVERY_ADD = int(Flag.FENCING), int(Flag.HIGH_PRIORITY), int(Flag.RECOVERY_ADD)

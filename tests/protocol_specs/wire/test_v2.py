@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from protocol_specs import codecs, tails, vectors
-from protocol_specs.wire import v2
+from protocol_specs import codecs, vectors
+from protocol_specs.wire import tails, v2
 
 
 def _messages() -> list[Any]:
@@ -32,7 +32,7 @@ def _plain(value: Any) -> Any:
 def test_vector(data: bytes, spec: str, decoded: dict[str, Any]) -> None:
     declaration = getattr(v2, spec.removeprefix("wire/v2."))
     codec = codecs.derive(spec, declaration)
-    names = codec.fields if codec.tail in (None, tails.IGNORED) else (*codec.fields, codec.tail_name)
+    names = codec.fields if codec.tail in (None, tails.Ignored) else (*codec.fields, codec.tail_name)
     values = codec.unpack_from(data)
     assert dict(zip(names, map(_plain, values), strict=False)) == decoded
     read = declaration.parse(data)

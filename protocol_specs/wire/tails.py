@@ -88,7 +88,7 @@ class IgnoredTail(Construct):  # type: ignore[misc]
 
 KeyIfFencing = KeyIfFencingTail()
 Records = RecordsTail()
-IGNORED = IgnoredTail()
-REST = GreedyBytes
+Ignored = IgnoredTail()
+Rest = GreedyBytes
 
-TAILS = (REST, KeyIfFencing, Records, IGNORED)
+TAILS = (Rest, KeyIfFencing, Records, Ignored)

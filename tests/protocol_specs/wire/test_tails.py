@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol_specs import fields, tails
+from protocol_specs import fields
+from protocol_specs.wire import tails
 
 KEYED = construct.Struct("header" / fields.packet_header, "key" / tails.KeyIfFencing)
 KEY = bytes(range(20))
@@ -73,5 +74,5 @@ def test_a_key_is_built_when_there_is_one(header: int, key: bytes | None, built:
 
 @pytest.mark.parametrize("value", [None, b"", b"x"])
 def test_an_ignored_tail_is_never_built_nor_read(value: Any) -> None:
-    assert tails.IGNORED.build(value) == b""
-    assert tails.IGNORED.parse(b"anything") is None
+    assert tails.Ignored.build(value) == b""
+    assert tails.Ignored.parse(b"anything") is None
