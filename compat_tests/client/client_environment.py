@@ -26,7 +26,7 @@ from compat_tests.judge.result import TargetInfo
 from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
 from compat_tests.targets.cluster import new_session, parse_uri
-from compat_tests.targets.driver_process import JavaError
+from compat_tests.targets.java.driver_process import JavaError
 from compat_tests.targets.lifetime import CleanupFailed
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper

@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from compat_tests.judge.result import TargetInfo
-from compat_tests.targets.driver_process import java_driver_command
+from compat_tests.targets.java.driver_process import java_driver_command
 from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.target import BadTarget
 

@@ -12,7 +12,7 @@ import attrs
 from compat_tests.client.driver_output import DriverOutput, as_text, number, numbers, octets
 from compat_tests.judge.attempt import Attempt
 from compat_tests.judge.verdict import Mismatch, Unsupported
-from compat_tests.targets.driver_process import DriverEnded, JavaError, Reply
+from compat_tests.targets.java.driver_process import DriverEnded, JavaError, Reply
 from protocol_specs.wire import entry_list
 
 UNSUPPORTED = "Unsupported"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat_tests.judge.verdict import Mismatch
-from compat_tests.targets.driver_process import Reply
+from compat_tests.targets.java.driver_process import Reply
 
 
 class DriverOutput(dict[str, str]):

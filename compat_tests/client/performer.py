@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from compat_tests.targets.driver_process import LineDriver, Reply
+from compat_tests.targets.java.driver_process import LineDriver, Reply
 from compat_tests.targets.process import StartFailed
 
 

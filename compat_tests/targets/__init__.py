@@ -4,7 +4,7 @@ Nothing but Python packages and Maven Central is presupposed: the JVM is the ``j
 pyspark's jars, the jars of each BookKeeper release are locked by sha256 and kept in the user's cache.
 
     from compat_tests.targets.zookeeper import ZooKeeper
-    from compat_tests.targets.java_targets import JavaTargets, new_cluster
+    from compat_tests.targets.java.targets import JavaTargets, new_cluster
 
     with ZooKeeper(folder / "zookeeper") as zookeeper, JavaTargets(new_cluster(zookeeper), folder / "java") as java:
         bookie = java.bookie("4.18.0")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_instance import JavaInstance
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.instance import JavaInstance
 from compat_tests.targets.jvm import find_jvm
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.started_target import Recipe, StartedTarget

@@ -6,7 +6,7 @@ import threading
 from functools import partial
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_targets import new_cluster
+from compat_tests.targets.java.targets import new_cluster
 from compat_tests.targets.lifetime import Lifetime
 from compat_tests.targets.zookeeper import ZooKeeper
 

@@ -22,9 +22,9 @@ from collections.abc import Callable, Generator, Iterator
 import pytest
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.spark.spark_session import spark as spark
 

@@ -27,7 +27,7 @@ from bookkeeper_tx.cli.run import everything_stopped_on_signals
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from compat_tests.targets.java_targets import new_cluster
+from compat_tests.targets.java.targets import new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
 
 RUNS = 3

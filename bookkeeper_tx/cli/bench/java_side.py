@@ -8,10 +8,10 @@ from typing import Final
 import click
 
 from bookkeeper_tx.cli.bench.comparison import Side
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_driver import driver_class_path
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.driver_classes import driver_class_path
+from compat_tests.targets.java.targets import new_cluster
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.java_targets import new_cluster
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
 from compat_tests.targets.lockfile import RELEASES, release_number
 from compat_tests.targets.unavailable import Unavailable

@@ -10,14 +10,14 @@ from typing import Any
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.entry.frame_runs import consecutive_frames, equal_frames
+from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames, equal_frames
 from bookkeeper_tx.errors import BookKeeperError, RequestTimedOut
 from bookkeeper_tx.protocol.client.completion import Completion
 from bookkeeper_tx.protocol.client.correlation import Correlation
 from bookkeeper_tx.protocol.client.range_reads import RangeReads
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code, good_replies, uneven_replies
 from bookkeeper_tx.protocol.client.v2_bulk_adds import BulkAdds
-from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, ADD_REPLY_HEAD, BATCH_READ_REPLY, READ_REPLY, RUN_MIN
+from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, ADD_REPLY_HEAD, BATCH_READ_REPLY, READ_REPLY
 from protocol_specs.codecs import Malformed, record_offsets
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses

@@ -10,7 +10,7 @@ from compat_tests.targets import guardian
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.docker.daemon import Daemon
 from compat_tests.targets.docker.image import Image
-from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.process import ServerProcess
 
 

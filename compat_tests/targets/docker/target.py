@@ -14,7 +14,7 @@ from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.docker.bookie import ContainerBookie
 from compat_tests.targets.docker.daemon import Daemon, find_daemon
 from compat_tests.targets.docker.image import Image, find_image
-from compat_tests.targets.java_instance import JavaInstance
+from compat_tests.targets.java.instance import JavaInstance
 from compat_tests.targets.shared_zookeeper import SharedZooKeeper
 from compat_tests.targets.sites import Instance
 from compat_tests.targets.started_target import Recipe, StartedTarget

@@ -6,7 +6,7 @@ import pytest
 
 from compat_tests.client.driven_client import Client, ClientError, Entries
 from compat_tests.judge.verdict import Interrupted, Mismatch, Unsupported
-from compat_tests.targets.driver_process import DriverEnded, JavaError
+from compat_tests.targets.java.driver_process import DriverEnded, JavaError
 
 
 class Stage:

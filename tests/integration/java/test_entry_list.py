@@ -8,9 +8,9 @@ import pytest
 
 from bookkeeper_tx.entry.entry_list import EntryList, encode
 from bookkeeper_tx.quorums.quorum import Quorum
-from compat_tests.targets.driver_process import DriverProcess
-from compat_tests.targets.java_entry_list import Answer, Question, decode
-from compat_tests.targets.java_entry_list import encode as java_encode
+from compat_tests.targets.java.driver_process import DriverProcess
+from compat_tests.targets.java.entry_list import Answer, Question, decode
+from compat_tests.targets.java.entry_list import encode as java_encode
 
 pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.14")]
 

@@ -10,8 +10,8 @@ import pytest
 from attrs import frozen
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from tests.integration.java import (
     read_only_table,

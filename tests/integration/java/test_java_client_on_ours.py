@@ -7,8 +7,8 @@ from attrs import frozen
 
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_client import JavaClient, JavaError
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.client import JavaClient, JavaError
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration.support.our_client import poll
 

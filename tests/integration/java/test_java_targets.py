@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.targets.java_client import JavaError
+from compat_tests.targets.java.client import JavaError
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from compat_tests.targets.zookeeper import ZooKeeper

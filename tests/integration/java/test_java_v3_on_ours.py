@@ -11,8 +11,8 @@ from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_client import JavaClient, JavaError
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.client import JavaClient, JavaError
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import pattern, patterns
 from tests.certificates import Authority
 from tests.integration.support import raw_requests

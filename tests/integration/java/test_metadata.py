@@ -15,7 +15,7 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_targets import JavaTargets
+from compat_tests.targets.java.targets import JavaTargets
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.reactor_thread import run_in_reactor
 

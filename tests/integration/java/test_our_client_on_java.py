@@ -8,9 +8,9 @@ from attrs import frozen
 from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.errors import BatchReadNotSupported, LedgerFenced, Unauthorized
 from bookkeeper_tx.model import DigestType, LedgerState
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for

@@ -11,9 +11,9 @@ from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import BatchReadNotSupported, BookieUnavailable, LedgerFenced, NoSuchLedger, Unauthorized
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import pattern, patterns
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for

@@ -6,8 +6,8 @@ import pytest
 
 from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.model import DigestType
-from compat_tests.targets.java_client import JavaClient, JavaError
-from compat_tests.targets.java_ledger import parse_append_result
+from compat_tests.targets.java.client import JavaClient, JavaError
+from compat_tests.targets.java.ledger import parse_append_result
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from tests.integration.support.mixed_cluster import MixedCluster, mixed_cluster
 from tests.integration.support.our_client import OurClient, append, poll, read, wait_for

@@ -20,9 +20,9 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.driver_process import JavaError
 from compat_tests.targets.jars import class_path
-from compat_tests.targets.java_targets import JavaTargets
+from compat_tests.targets.java.driver_process import JavaError
+from compat_tests.targets.java.targets import JavaTargets
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.zookeeper import ZooKeeper

@@ -15,9 +15,9 @@ from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, NotEnoug
 from bookkeeper_tx.security.sasl import SaslClient, SaslLogin
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient, JavaError
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient, JavaError
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import hash_of, patterns
 from tests.integration.support import blocking_client
 from tests.integration.support.our_client import OurClient, append, poll, read

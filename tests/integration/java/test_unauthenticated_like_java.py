@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from tests.integration.java.comparison import differences
 from tests.integration.java.talk import Outcome, Talk

@@ -20,7 +20,7 @@ from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import patterns
 from tests.integration.support.adding_channel import AddingChannel

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.cluster import session
-from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.spark.spark_session import spark  # noqa: F401
 from tests.integration.support.mixed_cluster import mixed_cluster

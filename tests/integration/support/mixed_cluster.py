@@ -8,9 +8,9 @@ from attrs import frozen
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient
-from compat_tests.targets.java_targets import JavaTargets, new_cluster
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient
+from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.support.our_client import OurClient
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from compat_tests.targets.driver_process import DriverProcess
+from compat_tests.targets.java.driver_process import DriverProcess
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from compat_tests.targets.java_entry_list import Answer, Question, decode, encode
+from compat_tests.targets.java.entry_list import Answer, Question, decode, encode
 
 
 class Driver:

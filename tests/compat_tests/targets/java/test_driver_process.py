@@ -2,8 +2,8 @@
 
 import pytest
 
-from compat_tests.targets.driver_process import JavaError, parse_reply, render_request
-from compat_tests.targets.java_client import parse_metadata
+from compat_tests.targets.java.client import parse_metadata
+from compat_tests.targets.java.driver_process import JavaError, parse_reply, render_request
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 
 

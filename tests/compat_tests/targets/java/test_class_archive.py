@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.targets.class_archive import ClassArchive
+from compat_tests.targets.java.class_archive import ClassArchive
 from compat_tests.targets.jvm import Jvm
 
 DUMPS = 'for word; do case "$word" in -XX:SharedArchiveFile=*) echo classes > "${word#*=}";; esac; done\n'

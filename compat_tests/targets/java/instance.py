@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat_tests.targets.java_bookie import JavaBookie
+from compat_tests.targets.java.bookie import JavaBookie
 
 
 class JavaInstance:

@@ -12,7 +12,7 @@ from compat_tests.targets.cache import exclusive
 from compat_tests.targets.jars import class_path, ecj
 from compat_tests.targets.jvm import find_jvm
 
-SOURCES = Path(__file__).parent / "java"
+SOURCES = Path(__file__).parent
 
 MAIN_CLASS = "driver.Main"
 

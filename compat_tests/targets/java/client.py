@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.driver_process import DriverEnded, DriverProcess, JavaError, Reply
-from compat_tests.targets.java_ledger import JavaLedger
+from compat_tests.targets.java.driver_process import DriverEnded, DriverProcess, JavaError, Reply
+from compat_tests.targets.java.ledger import JavaLedger
 
 __all__ = ["DriverEnded", "JavaClient", "JavaError", "JavaLedger", "JavaLedgerMetadata"]
 

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.java_bookie import JavaBookie
-from compat_tests.targets.java_client import JavaClient
+from compat_tests.targets.java.bookie import JavaBookie
+from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.zookeeper import ZooKeeper
 
 _roots = itertools.count(1)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import attrs
 
-from compat_tests.targets.class_archive import class_archive
-from compat_tests.targets.java_driver import MAIN_CLASS, driver_class_path
+from compat_tests.targets.java.class_archive import class_archive
+from compat_tests.targets.java.driver_classes import MAIN_CLASS, driver_class_path
 from compat_tests.targets.java_logging import logging_flags
 from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
 from compat_tests.targets.process import register, tail_of

@@ -10,7 +10,7 @@ import attrs
 
 
 class DriverCalls(Protocol):
-    """The calls of a Java client's driver; :class:`compat_tests.targets.java_client.JavaClient` makes them."""
+    """The calls of a Java client's driver; :class:`compat_tests.targets.java.client.JavaClient` makes them."""
 
     timeout_s: float
 

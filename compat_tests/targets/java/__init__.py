@@ -1,0 +1,1 @@
+"""Java bookies and clients as JVM processes, and the Java programs that drive the clients."""
