@@ -47,7 +47,7 @@ def bookie() -> None:
 @options.metadata
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a bookie.")
 def list_bookies(metadata_uri: str, as_json: bool) -> None:
-    """List the bookies that are registered now, where they listen, and what they publish that they can besides.
+    """List the registered bookies, with their addresses and the capabilities that they publish.
 
     \b
     bktx bookie list --metadata sqlite:///tmp/cluster.db

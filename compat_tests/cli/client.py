@@ -32,7 +32,7 @@ def client(
     """Judge a client.
 
     DRIVER is the command of a small program that makes the client do what it reads on standard input;
-    docs/conformance/driver.md says how, and has examples.  It stands behind two dashes:
+    docs/conformance/driver.md says how, and has examples.  It stands after two dashes:
 
     \b
       bookkeeper-conformance client --html report.html -- ./my-driver --its-own-option

@@ -104,7 +104,7 @@ def _stream_events(
         read = end
     if read < len(data):
         place, event = stream.event_at(len(data))
-        title = f"{_bytes(len(data) - read)} behind what can be read"
+        title = f"{_bytes(len(data) - read)} after the last field that can be read"
         yield place, AnnotatedEvent(event.time_s, event.line, event.sender, title, dump(data[read:]))
 
 

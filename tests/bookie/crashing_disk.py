@@ -151,7 +151,7 @@ class CrashingDisk(Disk):
                 raise Crashed
 
     def admit_write(self, offset: int, size: int, grown: int) -> int:
-        """Return how many of ``size`` bytes are written, ``grown`` of them behind the end of the file."""
+        """Return how many of ``size`` bytes are written, ``grown`` of them past the end of the file."""
         if self._failing_writes:
             self._failing_writes -= 1
             end = offset + self.random.randrange(size)

@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.registration: what clients are told follows what the bookie takes."""
+"""bookkeeper_tx.bookie.registration: the registration follows the bookie's readiness for adds."""
 
 from collections.abc import Callable
 from typing import Any

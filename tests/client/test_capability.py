@@ -77,6 +77,6 @@ def test_each_row(row: Transition) -> None:
     EVENTS[row.event](known)
     assert known.capability.name == row.next
     ended = row.state == "PROBED" and row.next != "PROBED"
-    assert len(known.told) == ended, "who waits is told when the probe has ended, and only then"
+    assert len(known.told) == ended, "requests that wait go on when the probe has ended, and only then"
     if ended:
         assert (known.told[0] is None) == (row.next != "UNKNOWN")

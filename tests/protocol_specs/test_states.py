@@ -143,7 +143,7 @@ class Factory:
 
 
 class Gate:
-    """A connection behind a gate, and what came out of it."""
+    """A connection with a gate, and its requests and replies."""
 
     def __init__(self) -> None:
         self.factory = Factory()
@@ -192,7 +192,7 @@ def _brought_to(row: Transition) -> Gate:
 
 
 def _state_of(gate: Gate, read: bytes) -> str:
-    """Find out by asking: a read is EUA behind the gate, served beyond it, and nothing on a closed connection."""
+    """Find out by asking: a read is EUA before the gate, served after it, and nothing on a closed connection."""
     if any(isinstance(event, ConnectionBroken) for event in gate.events):
         return "CLOSED"
     event = (*gate.connection.receive(read), None)[0]

@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, MixedReadRequests
 
 LOADS_MAX = 16
-"""Ledgers of one request that are loaded at a time: other clients' reads from the disk wait behind them."""
+"""Ledgers of one request that are loaded at a time: other clients' reads from the disk wait for them."""
 
 Serve: TypeAlias = Callable[[Any, Connection], None]
 

@@ -114,7 +114,7 @@ class ListEntries:
 
 
 class _Stretches:
-    """Ascending stretches of entries, first id and id behind the last one after another."""
+    """Ascending stretches of entries: of each the first id, then the id after its last."""
 
     def __init__(self) -> None:
         self._bounds = array("q")

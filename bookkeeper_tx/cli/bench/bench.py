@@ -223,7 +223,7 @@ def _refuse_options_before(context: click.Context, name: str) -> None:
     """Raise UsageError for an option that would change nothing: it stands before the name of another bench."""
     for parameter in context.command.params:
         if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{parameter.opts[0]} stands before {name!r}: its options come behind it")
+            raise click.UsageError(f"{parameter.opts[0]} stands before {name!r}: its options come after it")
 
 
 def _refuse_contradictions(

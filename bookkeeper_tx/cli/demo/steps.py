@@ -120,7 +120,7 @@ async def read_back(reader: LedgerReader, path: Path, count: int, batch: bool, a
             size += len(data)
             advance(len(entries))
         if count == reader.last_add_confirmed + 1 and file.read(1):
-            raise DemoFailed(f"the file goes on behind the last entry, {reader.last_add_confirmed}")
+            raise DemoFailed(f"the file goes on after the last entry, {reader.last_add_confirmed}")
     return Pace(count, size, seconds, digest.hexdigest())
 
 

@@ -68,7 +68,7 @@ def read(
 @options.password
 @options.protocol
 @which.ledger
-@click.option("--first", type=click.IntRange(0), help="First entry; default: the one behind what is confirmed now.")
+@click.option("--first", type=click.IntRange(0), help="First entry; default: the first that is not confirmed yet.")
 @click.option("--newline", is_flag=True, help="End each payload with a newline that is not in the entry.")
 def tail(
     metadata_uri: str,

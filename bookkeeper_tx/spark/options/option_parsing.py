@@ -76,7 +76,7 @@ def _unknown(key: str, name: str | None, known: list[str]) -> InvalidConfig:
 def _value(name: str, option: Option, value: Any) -> Any:
     if option.prefix:
         if "" in value:
-            raise InvalidConfig(f"option {name} = {value['']!r}: a key is missing behind the dot, as in {name}<key>")
+            raise InvalidConfig(f"option {name} = {value['']!r}: a key is missing after the dot, as in {name}<key>")
         return {key: _value(name + key, _without_prefix(option), each) for key, each in value.items()}
     if value is None:
         raise InvalidConfig(f"option {name} has no value: leave it out, or write {option.kind.form}")

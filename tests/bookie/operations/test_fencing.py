@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.fencing: nobody hears of a fence that is not durable."""
+"""bookkeeper_tx.bookie.operations.fencing: no reply confirms a fence that is not durable."""
 
 from typing import Any
 
@@ -114,8 +114,8 @@ def test_a_fence_ends_the_waits_for_the_last_add_confirmed_and_a_second_one_does
         assert ended == [None]
 
 
-def test_who_waited_finds_the_fence_on_its_way() -> None:
-    """Asked from there, a second fence would otherwise be told of one that the journal has not heard of."""
+def test_a_poll_that_waited_finds_the_fence_on_its_way() -> None:
+    """Otherwise a second fence, asked for by the poll, would be confirmed before the journal has the first."""
     bench, client = Bench(), Client()
     outcomes: list[Any] = []
     poller: Any = client
@@ -155,7 +155,7 @@ def test_a_client_that_cannot_be_answered_keeps_no_other_from_its_answer() -> No
 
 
 class FencesAndAdds(RuleBasedStateMachine):
-    """Whatever the order of adds, fences, syncs and failures: what was told is in the journal, as replay reads it."""
+    """Adds, fences, syncs and failures in any order: the replies agree with the journal, as replay reads it."""
 
     def __init__(self) -> None:
         super().__init__()

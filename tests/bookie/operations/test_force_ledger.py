@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.force_ledger: a force comes back behind everything that was queued before it."""
+"""bookkeeper_tx.bookie.operations.force_ledger: a force is answered after everything that was queued before it."""
 
 from typing import Any
 

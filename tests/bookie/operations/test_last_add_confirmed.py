@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.operations.last_add_confirmed: kept whole, behind the key, told after the sync."""
+"""bookkeeper_tx.bookie.operations.last_add_confirmed: kept whole, after the key, acknowledged after the sync."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def case(number: int, area: str = "READ", **fields: Any) -> dict[str, Any]:
         "since": "4.0",
         "until": None,
         "provenance": "BK#3783",
-        "sends": "A read of an entry behind the last.",
+        "sends": "A read of an entry after the last.",
         "accepts": "ENOENTRY, and nothing else.",
         "dialects": ["V2", "V3"],
         "needs": [],

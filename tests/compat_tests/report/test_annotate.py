@@ -72,7 +72,7 @@ def test_what_comes_behind_a_broken_frame_is_shown_too() -> None:
     unknown = bytes.fromhex("00000004 02630000")
     shown = annotate([sent(unknown + READ)], "bookie")
     assert "unknown operation 99" in shown[0].broken
-    assert shown[1].title == "24 bytes behind what can be read"
+    assert shown[1].title == "24 bytes after the last field that can be read"
 
 
 def test_the_bytes_of_a_field_are_shown_once() -> None:

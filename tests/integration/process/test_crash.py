@@ -153,7 +153,7 @@ def survive(ordeal: Ordeal, kills: int) -> None:
     logs = {path.name for path in Path(ordeal.bookie.directory).rglob("current/*.log")}
     journals = {path.name for path in Path(ordeal.bookie.directory).rglob("current/*.txn")}
     assert len(logs) > kills / 2, "entry logs were not rolled between the kills"
-    assert len(journals) < kills, "journals behind the mark were not removed"
+    assert len(journals) < kills, "journals before the mark were not removed"
     ordeal.check(sorted(ordeal.acknowledged))
     ordeal.check_fences(ordeal.fenced)
     assert sum(ordeal.acknowledged.values()) >= kills * ACKNOWLEDGED_MIN

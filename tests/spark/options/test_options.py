@@ -97,7 +97,7 @@ WRONG = [
     ({"ledger": "1", "batchrows": "2000000"}, "option batchRows = '2000000': write a whole number from 1 to 1000000"),
     ({"ledger": "1", "maxbytesperpartition": "9999999999g"}, "more than anything can hold; write bytes"),
     ({"ledger": "1", "readtimeoutms": "604800001"}, "write a whole number from 1 to 604800000"),
-    ({"ledgermetadata.": "me"}, "option ledgerMetadata. = 'me': a key is missing behind the dot"),
+    ({"ledgermetadata.": "me"}, "option ledgerMetadata. = 'me': a key is missing after the dot"),
     ({"ledger": "1", "readmode": "all"}, "write one of `lac`, `closed`"),
     ({"ledger": "1", "batch": "yes"}, "option batch = 'yes': write `true` or `false`"),
     ({"ledger": "1", "startingoffsets": "begin"}, "neither a word that is known nor JSON; write `earliest`"),
