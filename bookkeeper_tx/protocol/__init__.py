@@ -1,1 +1,1 @@
-"""Both dialects of the protocol, without IO: bytes and times in, bytes and events out."""
+"""Both versions of the protocol, without IO: bytes and times in, bytes and events out."""

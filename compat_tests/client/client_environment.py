@@ -82,7 +82,7 @@ class ClientEnvironment:
         self._ended.close()
 
     def probe(self, seed: int, stop: threading.Event) -> Mapping[str, str]:
-        """Start everything; find out which dialects the client speaks.  Raises Unavailable."""
+        """Start everything; find out the protocol versions that the client speaks.  Raises Unavailable."""
         self._begin()
         found = {}
         for dialect in Dialect:

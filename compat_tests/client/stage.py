@@ -164,7 +164,7 @@ class Stage(Attempt):
         return self._client is not None
 
     def fresh_client(self, **settings: object) -> Client:
-        """Another client, of the case's dialect; settings as ``read_timeout_ms``, see docs/conformance/driver.md."""
+        """Another client, in the same version; settings as ``read_timeout_ms``, see docs/conformance/driver.md."""
         name = self._performer.new_name()
         client = Client(self, name, self._performer.submit)
         self._clients.append(client)

@@ -2,7 +2,7 @@
 
 :func:`is_whole` and :data:`EXPLICIT_LAC_SIZE_MAX` are looked at before a ledger is opened, so that a request without
 sense makes no ledger.  The rest is looked at by the ledger storage, after the key and the fence.  The readers of both
-dialects give an add that is not whole a run of its own: its refusal must not take others with it.
+protocol versions give an add that is not whole a run of its own: its refusal must not take others with it.
 """
 
 from operator import sub

@@ -71,7 +71,7 @@ RUNS_QUICK = 1
     type=click.Choice([each.value for each in WireProtocol]),
     default=WireProtocol.V2.value,
     show_default=True,
-    help="The dialect of adds and reads; Java has batch reads in V2 only.",
+    help="The protocol version of adds and reads; Java has batch reads in V2 only.",
 )
 @click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} run: Java is not warm then.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")

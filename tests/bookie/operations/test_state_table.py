@@ -1,4 +1,4 @@
-"""What a request is answered in which state, for both dialects: version, read-only, key, fence, in this order.
+"""What a request is answered in which state, for both protocol versions: version, read-only, key, fence, in this order.
 
 The table is `expected_*` below; it is gone through row by row, and in any sequence against a model of one ledger.
 """
@@ -182,7 +182,7 @@ def test_v2_adds_to_a_read_only_bookie(version: int) -> None:
 
 
 class Sequences(RuleBasedStateMachine):
-    """Requests of both dialects in any order."""
+    """Requests of both protocol versions in any order."""
 
     @initialize(read_only=st.booleans())
     def start(self, read_only: bool) -> None:

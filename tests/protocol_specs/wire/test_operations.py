@@ -1,4 +1,4 @@
-"""Operation and flag numbers of both dialects."""
+"""Operation and flag numbers of both protocol versions."""
 
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag, Operation, V3Operation
