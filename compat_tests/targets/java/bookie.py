@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from compat_tests.targets.java.class_archive import ClassArchive, class_archive
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
+from compat_tests.targets.java.class_archive import ClassArchive, class_archive
 from compat_tests.targets.java_logging import logging_flags
 from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
 from compat_tests.targets.lockfile import release_number
