@@ -29,9 +29,6 @@ from protocol_specs.wire.status import Status
 HELD_SIZE_MIN = 32 * 1024
 """Bytes of replies that are worth a system call of their own; a higher limit would delay the client's first replies."""
 
-REQUEST_BYTES = 512
-"""Memory of a request that waits for a slow client, more or less: the request itself may have 24 bytes."""
-
 Serve = Callable[[Request, "BookieProtocol"], None]
 
 
@@ -151,6 +148,8 @@ class BookieProtocol(SecuredProtocol):
         finally:
             self._serving = False
             self._send_held()
+            if self._turns.slow and self.connected_to_client:
+                self._count_waiting()  # a request that was being served when the client got slow may have left a rest
 
     def _handle(self, event: ConnectionEvent) -> None:
         if isinstance(event, Answered):
@@ -234,10 +233,13 @@ class BookieProtocol(SecuredProtocol):
 
     def pauseProducing(self) -> None:
         """Stop taking requests, so that no replies come; the transport asks at every write until it has room."""
-        self._account.has_unsent(eager_send.unsent_bytes(self.transport) + REQUEST_BYTES * len(self._turns))
+        self._count_waiting()
         if not self._turns.slow:
             self._turns.slow = True
             self.stop_reading()
+
+    def _count_waiting(self) -> None:
+        self._account.has_unsent(eager_send.unsent_bytes(self.transport) + self._turns.kept_bytes)
 
     def resumeProducing(self) -> None:
         """Go on: the client has taken its replies."""

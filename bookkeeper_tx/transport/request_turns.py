@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from bookkeeper_tx.protocol.bookie.requests import Continuation, Request
+from bookkeeper_tx.protocol.bookie.requests import REQUEST_BYTES, Continuation, Request, kept_bytes
 
 
 class RequestTurns:
@@ -13,7 +13,7 @@ class RequestTurns:
     only ends of requests have.
     """
 
-    __slots__ = ("_ends", "_read", "_rests", "pauses", "slow")
+    __slots__ = ("_ends", "_read", "_read_bytes", "_rests", "pauses", "slow")
 
     def __init__(self) -> None:
         self.pauses = 0
@@ -23,13 +23,20 @@ class RequestTurns:
         self._ends: deque[Continuation] = deque()
         self._rests: deque[Continuation] = deque()
         self._read: deque[Request] = deque()
+        self._read_bytes: int | None = 0
+        """Memory of the requests that were read; None: not known since one has come or gone."""
 
-    def __len__(self) -> int:
-        return len(self._ends) + len(self._rests) + len(self._read)
+    @property
+    def kept_bytes(self) -> int:
+        """Memory in bytes of all that waits, more or less."""
+        if self._read_bytes is None:
+            self._read_bytes = sum(map(kept_bytes, self._read))
+        return self._read_bytes + REQUEST_BYTES * (len(self._ends) + len(self._rests))
 
     def add(self, requests: Iterable[Request]) -> None:
         """Let ``requests``, just read, wait after all others."""
         self._read.extend(requests)
+        self._read_bytes = None
 
     def add_rest(self, request: Request) -> None:
         """Let the rest of a request wait, before all that came after it."""
@@ -37,6 +44,7 @@ class RequestTurns:
             self._rests.append(request)
         else:
             self._read.appendleft(request)
+            self._read_bytes = None
 
     def add_end(self, end: Callable[[], None]) -> None:
         """Let the end of a request wait."""
@@ -52,11 +60,15 @@ class RequestTurns:
             return None
         if self._rests:
             return self._rests.popleft()
-        return self._read.popleft() if self._read else None
+        if not self._read:
+            return None
+        self._read_bytes = None
+        return self._read.popleft()
 
     def clear(self) -> list[Continuation]:
         """Forget all of them; returns the ends of requests."""
         ends = list(self._ends)
         for each in (self._ends, self._rests, self._read):
             each.clear()
+        self._read_bytes = 0
         return ends

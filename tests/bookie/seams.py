@@ -186,23 +186,31 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.records: list[bytes] = []
         self.waiting: list[tuple[list[bytes], Callable[[BaseException | None], None]]] = []
+        self.waiter_bytes: list[int] = []
         self.on_group_done: Callable[[], None] = lambda: None
 
     @property
     def queued_bytes(self) -> int:
-        return sum(len(record) for records, _ in self.waiting for record in records)
+        return sum(len(record) for records, _ in self.waiting for record in records) + sum(self.waiter_bytes)
 
     @property
     def queued_count(self) -> int:
         return len(self.waiting)
 
-    def append(self, records: Sequence[bytes | memoryview], done: Callable[[BaseException | None], None]) -> None:
+    def append(
+        self,
+        records: Sequence[bytes | memoryview],
+        done: Callable[[BaseException | None], None],
+        waiter_bytes: int = 0,
+    ) -> None:
         self.waiting.append(([bytes(record) for record in records], done))
+        self.waiter_bytes.append(waiter_bytes)
 
     def sync(self, count: int | None = None, error: BaseException | None = None) -> None:
         """Finish the oldest ``count`` appends, all by default, as one group, with ``error``."""
         for _ in range(len(self.waiting) if count is None else count):
             records, done = self.waiting.pop(0)
+            self.waiter_bytes.pop(0)
             if error is None:
                 self.records += records
             done(error)
@@ -295,6 +303,10 @@ class Add:
     recovery: bool = False
     high_priority: bool = False
     deferred_sync: bool = False
+
+    @property
+    def content_bytes(self) -> int:
+        return len(self.entries.buffer)
 
     def replies(self, status: Status) -> Status:
         return status

@@ -9,11 +9,11 @@ from twisted.internet.testing import StringTransport
 
 from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.requests import Continuation
+from bookkeeper_tx.protocol.bookie.requests import MIXED_READ_BYTES, REQUEST_BYTES, Continuation
 from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
-from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, REQUEST_BYTES, BookieProtocol
+from bookkeeper_tx.transport.bookie_protocol import HELD_SIZE_MIN, BookieProtocol
 from bookkeeper_tx.transport.bookie_security import Security
 from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 from protocol_specs import fields
@@ -218,9 +218,37 @@ def test_the_requests_of_a_slow_client_count_with_its_replies() -> None:
     protocol.pause()
     protocol.dataReceived(AUTH * 3)
     protocol.pauseProducing()
-    assert budget.replies_bytes == 3 * REQUEST_BYTES
+    answers = ServerConnection().receive(AUTH * 3)
+    assert budget.replies_bytes == 3 * REQUEST_BYTES + sum(len(each.reply) for each in answers)  # type: ignore[union-attr]
     protocol.resumeProducing()
     assert budget.replies_bytes == 0
+
+
+MIXED_READS = b"".join(READ[:8] + i.to_bytes(8, "big") + READ[16:] for i in range(100))
+"""Reads of a hundred ledgers, which are one request."""
+
+
+def test_reads_of_many_ledgers_that_wait_for_a_slow_client_count_each() -> None:
+    budget = ClientBudget()
+    protocol = BookieFactory(ServerConnection, lambda *_: None, budget=budget).buildProtocol(None)
+    protocol.makeConnection(Transport())
+    protocol.pause()
+    protocol.dataReceived(MIXED_READS)
+    protocol.pauseProducing()
+    assert budget.replies_bytes == REQUEST_BYTES + 100 * MIXED_READ_BYTES
+
+
+def test_the_rest_of_the_request_that_makes_a_client_slow_counts_too() -> None:
+    budget = ClientBudget()
+
+    def serve(request: Any, protocol: BookieProtocol) -> None:
+        protocol.pauseProducing()
+        protocol.serve_next(request.rest(40))
+
+    protocol = BookieFactory(ServerConnection, serve, budget=budget).buildProtocol(None)
+    protocol.makeConnection(Transport())
+    protocol.dataReceived(MIXED_READS)
+    assert budget.replies_bytes == REQUEST_BYTES + 60 * MIXED_READ_BYTES
 
 
 def test_a_client_that_does_not_complete_its_frame_is_closed_in_time() -> None:

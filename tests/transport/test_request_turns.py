@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bookkeeper_tx.protocol.bookie.requests import Continuation
+from bookkeeper_tx.protocol.bookie.requests import REQUEST_BYTES, Answered, Continuation
 from bookkeeper_tx.transport.request_turns import RequestTurns
 
 
@@ -44,3 +44,21 @@ def test_only_ends_are_left_of_what_is_cleared() -> None:
     turns, expected = filled()
     assert turns.clear() == expected[:1]
     assert turns.take() is None
+
+
+def test_the_memory_of_all_that_waits() -> None:
+    turns = RequestTurns()
+    assert turns.kept_bytes == 0
+    turns.add([Answered(bytes(100)), Answered(bytes(20))])
+    turns.add_rest(Continuation(nothing))
+    turns.add_end(nothing)
+    assert turns.kept_bytes == 4 * REQUEST_BYTES + 120
+    turns.add_rest(Answered(bytes(3)))
+    assert turns.kept_bytes == 5 * REQUEST_BYTES + 123
+    for expected in (4, 3):
+        turns.take()
+        assert turns.kept_bytes == expected * REQUEST_BYTES + 123
+    turns.take()
+    assert turns.kept_bytes == 2 * REQUEST_BYTES + 120
+    turns.clear()
+    assert turns.kept_bytes == 0

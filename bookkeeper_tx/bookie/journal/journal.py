@@ -49,12 +49,13 @@ class State(Enum):
 class _Group:
     """Records that are synced together, and the callbacks that wait for them."""
 
-    __slots__ = ("buffers", "dones", "size")
+    __slots__ = ("buffers", "dones", "size", "waiter_bytes")
 
     def __init__(self) -> None:
         self.buffers: list[Buffer] = []
         self.dones: list[Done] = []
         self.size = 0
+        self.waiter_bytes = 0
 
 
 class Journal:
@@ -82,7 +83,7 @@ class Journal:
         """All records before it are on the disk.  It is safe as lastMark once the storage has made durable all entries
         that were added to it before the mark was sampled.  BEGINNING until started."""
         self.queued_bytes = 0
-        """Bytes of records that wait to be written and synced."""
+        """Bytes of records that wait to be written and synced, and of what waits for them."""
         self.queued_count = 0
         """How many appends they came with."""
         self.on_group_done: Callable[[], None] = lambda: None
@@ -107,12 +108,12 @@ class Journal:
         self.state = State.OPENING
         return self._threads.run(self._writer.open_next).addCallbacks(self._opened, self._not_opened)
 
-    def append(self, records: Sequence[Buffer], done: Done) -> None:
+    def append(self, records: Sequence[Buffer], done: Done, waiter_bytes: int = 0) -> None:
         """Write ``records``, buffers that each hold whole ``[length][body]`` records of one ledger.
 
         ``done(None)`` is called when they are on the disk, ``done(error)`` when they were refused (after StorageFailed
         they may or may not be on the disk).  Calls of ``done`` come in the order of the appends.  After a failed sync
-        or a stop, ``done(error)`` is called before this returns.
+        or a stop, ``done(error)`` is called before this returns.  ``waiter_bytes`` is the memory of what waits for it.
         """
         state = self.state
         if state is State.FAILED or state is State.STOPPED or self._stopped:
@@ -126,7 +127,8 @@ class Journal:
         group.dones.append(done)
         size = sum(map(len, records))
         group.size += size
-        self.queued_bytes += size
+        group.waiter_bytes += waiter_bytes
+        self.queued_bytes += size + waiter_bytes
         self.queued_count += 1
         if state is State.IDLE:
             self._write_next()
@@ -188,7 +190,7 @@ class Journal:
             self._on_fatal(_error(failure))
 
     def _finish(self, group: _Group, error: BaseException | None) -> None:
-        self.queued_bytes -= group.size
+        self.queued_bytes -= group.size + group.waiter_bytes
         self.queued_count -= len(group.dones)
         for done in group.dones:
             try:

@@ -18,7 +18,7 @@ from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, status_of
-from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, OneAdd
+from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES, AddRequests, MixedAddRequests, OneAdd
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 
@@ -70,7 +70,8 @@ class AddEntry:
         if request.deferred_sync:
             self._defer(request, connection, records)
         else:
-            self._journal.append(records, partial(self._synced, request, connection))
+            waiter_bytes = request.content_bytes - len(run.buffer)
+            self._journal.append(records, partial(self._synced, request, connection), waiter_bytes)
         if self._watched and run.ledger_id in self._watched:
             self._watch.advanced(ledger)
         return statuses.EOK
@@ -116,7 +117,8 @@ class AddEntry:
         if not taken:
             return
         records += [adds[index][4] for index in taken]
-        self._journal.append(records, partial(self._mixed_synced, request, taken, connection))
+        waiter_bytes = MIXED_ADD_BYTES * len(taken)
+        self._journal.append(records, partial(self._mixed_synced, request, taken, connection), waiter_bytes)
         if self._watched:
             for ledger_id in {adds[index][0] for index in taken} & self._watched.keys():
                 advanced = self._storage.ledger(ledger_id)

@@ -69,11 +69,10 @@ class Dispatch:
         cold = ColdLedgers(storage)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch)
-        add = _braked(self._brake, cold.before_adds(adding.serve), lambda request: len(request.entries.buffer))
-        adding_mixed = cold.before_mixed_adds(adding.serve_mixed)
-        add_mixed = _braked(self._brake, adding_mixed, lambda request: sum(len(each[-1]) for each in request.adds))
+        add = _braked(self._brake, cold.before_adds(adding.serve))
+        add_mixed = _braked(self._brake, cold.before_mixed_adds(adding.serve_mixed))
         writing_lac = cold.before(WriteLac(storage, journal, keys, availability, watch).serve)
-        write_lac = _braked(self._journal_brake, writing_lac, lambda request: len(request.body))
+        write_lac = _braked(self._journal_brake, writing_lac)
         reading = ReadEntry(storage, runs, fencing)
         read, read_mixed = cold.before(reading.serve), cold.before_mixed_reads(reading.serve_mixed)
         # A batch larger than the frame limit would end the connection of the client that asked for it.
@@ -132,12 +131,12 @@ class Dispatch:
         self._brake.look_again()
 
 
-def _braked(brake: Brake, serve: Serve, size_of: Callable[[Any], int]) -> Serve:
-    """Return ``serve`` with ``brake`` before it; ``size_of(request)`` are the bytes that a held request takes."""
+def _braked(brake: Brake, serve: Serve) -> Serve:
+    """Return ``serve`` with ``brake`` before it."""
 
     def serve_or_hold(request: Any, connection: Connection) -> None:
         if brake.holds(connection):
-            brake.hold(connection, size_of(request), partial(serve, request, connection))
+            brake.hold(connection, request.content_bytes, partial(serve, request, connection))
         else:
             serve(request, connection)
 

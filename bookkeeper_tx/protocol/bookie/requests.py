@@ -7,7 +7,7 @@ single adds or reads of all of them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from attrs import frozen
 
@@ -15,6 +15,19 @@ from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.wire.status import Status
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+
+REQUEST_BYTES: Final = 512
+"""Memory of a request besides its content, more or less: the request itself may have 24 bytes."""
+
+ID_BYTES: Final = 40
+"""Memory of a number in a list."""
+
+MIXED_ADD_BYTES: Final = 400
+"""Memory of one of many adds besides key and record: its ids, objects, and what its reply echoes.  V2's take a quarter
+less."""
+
+MIXED_READ_BYTES: Final = 160
+"""Memory of one of many reads: its ids, and what its reply echoes.  V2's take a fifth less."""
 
 
 class AddRequests(Protocol):
@@ -29,6 +42,10 @@ class AddRequests(Protocol):
     high_priority: bool
     deferred_sync: bool
     """Whether the reply need not wait for the journal's sync (V3)."""
+
+    @property
+    def content_bytes(self) -> int:
+        """Memory of what came in the frames, more or less, as of every request that may have more than a few bytes."""
 
     def replies(self, status: Status) -> bytes:
         """Encode one reply for each entry of the run."""
@@ -50,6 +67,9 @@ class MixedAddRequests(Protocol):
     recovery: bool
     high_priority: bool
 
+    @property
+    def content_bytes(self) -> int: ...
+
     def replies(self, indexes: Sequence[int], status: Status) -> bytes:
         """Encode the replies to some of :attr:`adds`, in the order of ``indexes``."""
 
@@ -67,6 +87,9 @@ class ReadRequests(Protocol):
     """The key of a fencing read; None when the request brought none."""
     high_priority: bool
 
+    @property
+    def content_bytes(self) -> int: ...
+
     def replies(self, answers: Sequence[Buffer | Status], last_add_confirmed: int) -> Sequence[Buffer]:
         """Encode the first replies: ``answers[i]`` is entry ``entry_ids[i]`` as stored, or its error status."""
 
@@ -80,6 +103,9 @@ class MixedReadRequests(Protocol):
     @property
     def reads(self) -> Sequence[tuple[int, int]]:
         """Ledger id and entry id of each."""
+
+    @property
+    def content_bytes(self) -> int: ...
 
     def part(self, index: int) -> ReadRequests:
         """Return the request for one of :attr:`reads`."""
@@ -162,6 +188,9 @@ class WriteLacRequest(Protocol):
     master_key: bytes
     body: bytes
 
+    @property
+    def content_bytes(self) -> int: ...
+
     def reply(self, status: Status) -> bytes: ...
 
 
@@ -196,6 +225,10 @@ class Answered:
 
     reply: bytes
 
+    @property
+    def content_bytes(self) -> int:
+        return len(self.reply)
+
 
 @frozen
 class StartTls:
@@ -214,6 +247,10 @@ class InContext:
 
     request: Any
     context: str
+
+    @property
+    def content_bytes(self) -> int:
+        return kept_bytes(self.request) + len(self.context)
 
 
 @frozen
@@ -254,3 +291,13 @@ Request: TypeAlias = (
 
 Replied: TypeAlias = Callable[[Request, Status, int], None]
 """Called with a request that is being answered, the status of the reply, and its size in bytes."""
+
+
+def kept_bytes(request: Request) -> int:
+    """Return how many bytes of memory a request keeps, more or less."""
+    return REQUEST_BYTES + int(getattr(request, "content_bytes", 0))
+
+
+def content_bytes_of(adds: Sequence[OneAdd]) -> int:
+    """Return how many bytes of memory ``adds`` keep, more or less."""
+    return sum(len(key) + len(record) for _, _, _, key, record in adds) + MIXED_ADD_BYTES * len(adds)

@@ -12,7 +12,7 @@ from bookkeeper_tx.entry.frame_runs import (
     numbered,
     numbered_heads,
 )
-from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import ID_BYTES, Answered, Buffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
     ADD_OVERHEAD,
@@ -57,6 +57,10 @@ class AddRequests:
         self.recovery = bool(flags & _RECOVERY_ADD)
         self.high_priority = bool(flags & _HIGH_PRIORITY)
 
+    @property
+    def content_bytes(self) -> int:
+        return len(self.entries.buffer)
+
     def replies(self, status: Status) -> bytes:
         run = self.entries
         reply = ADD_REPLY.pack_fixed(
@@ -80,6 +84,10 @@ class ReadRequests:
         self.fencing = bool(flags & _FENCING)
         self.master_key = master_key
         self.high_priority = bool(flags & (_HIGH_PRIORITY | _FENCING))
+
+    @property
+    def content_bytes(self) -> int:
+        return 0 if type(self.entry_ids) is range else ID_BYTES * len(self.entry_ids)
 
     def rest(self, answered: int) -> "ReadRequests":
         return ReadRequests(self.header, self.ledger_id, self.entry_ids[answered:], self.master_key)

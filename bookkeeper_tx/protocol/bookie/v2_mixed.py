@@ -12,7 +12,7 @@ from operator import eq
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
 from bookkeeper_tx.entry.frame_runs import RUN_MIN, equal_frames
 from bookkeeper_tx.protocol.bookie import v2
-from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
+from bookkeeper_tx.protocol.bookie.requests import MIXED_READ_BYTES, Buffer, OneAdd, content_bytes_of
 from bookkeeper_tx.protocol.frame_buffer import FRAME_START
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_LENGTH_MIN,
@@ -54,6 +54,10 @@ class MixedAddRequests:
         self.recovery = bool(flags & _RECOVERY_ADD)
         self.high_priority = bool(flags & _HIGH_PRIORITY)
 
+    @property
+    def content_bytes(self) -> int:
+        return content_bytes_of(self.adds)
+
     def replies(self, indexes: Sequence[int], status: Status) -> bytes:
         head = ADD_REPLY_HEAD.pack_fixed(REPLY_LENGTH, framing.reply_header(self._header), status.v2)
         ids = self._ids
@@ -70,6 +74,10 @@ class MixedReadRequests:
     def __init__(self, header: int, reads: Sequence[tuple[int, int]]) -> None:
         self._header = header
         self.reads = reads
+
+    @property
+    def content_bytes(self) -> int:
+        return MIXED_READ_BYTES * len(self.reads)
 
     def part(self, index: int) -> v2.ReadRequests:
         ledger_id, entry_id = self.reads[index]

@@ -27,6 +27,9 @@ _OPERATION, _VERSION = int(V3Operation.ADD_ENTRY), int(v3.VERSION)
 _RECOVERY_ADD, _DEFERRED_SYNC = int(AddRequest.RECOVERY_ADD), int(v3.WriteFlag.DEFERRED_SYNC)
 _ENTRY_SIZE_MIN, _SCOPED_ENTRY_SIZE_MIN = fields.ENTRY_SIZE_MIN, V2.entry_size_min
 
+ECHOED_BYTES = 200
+"""Memory of one add of a run besides its entry: objects, and what its reply echoes."""
+
 
 class AddRequests:
     """A run of add requests."""
@@ -68,6 +71,11 @@ class AddRequests:
         if self._scope_id or self._write_flags or self._first_entry_id < 0:
             return (), ()
         return self._bodies, self._echoed
+
+    @property
+    def content_bytes(self) -> int:
+        content = len(self.master_key) + ECHOED_BYTES * len(self._echoed)
+        return content + (sum(map(len, self._bodies)) if self._entries is None else len(self._entries.buffer))
 
     @property
     def entries(self) -> EntryRun:

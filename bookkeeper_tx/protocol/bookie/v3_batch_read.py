@@ -59,6 +59,10 @@ class BatchReadRequest:
         self.previous_last_add_confirmed = request.previous_lac if polls else None
         self.timeout_ms = request.time_out
 
+    @property
+    def content_bytes(self) -> int:
+        return len(self.master_key or b"")
+
     def reply(
         self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
     ) -> list[Buffer]:

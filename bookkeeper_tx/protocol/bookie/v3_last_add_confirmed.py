@@ -52,6 +52,10 @@ class WriteLacRequest:
         self.body = request.body
         self.ledger_id, self.last_add_confirmed = named
 
+    @property
+    def content_bytes(self) -> int:
+        return len(self.master_key) + len(self.body)
+
     def reply(self, status: Status) -> bytes:
         return _write_lac_reply(self._txn_id, status, self._ledger_id, self._scope_id)
 

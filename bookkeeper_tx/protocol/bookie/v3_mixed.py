@@ -6,7 +6,7 @@ from typing import TypeAlias
 from bookkeeper_tx.entry.entry_format import ENTRY_HEAD
 from bookkeeper_tx.entry.frame_runs import RUN_MIN
 from bookkeeper_tx.protocol.bookie import v3_add_entry, v3_read_entry, v3_replies
-from bookkeeper_tx.protocol.bookie.requests import Buffer, OneAdd
+from bookkeeper_tx.protocol.bookie.requests import MIXED_READ_BYTES, Buffer, OneAdd, content_bytes_of
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, fields
 from protocol_specs.fields import NO_ENTRY
@@ -36,6 +36,10 @@ class MixedAddRequests:
         """The ids of the last entry, and how many of its ledger came one after another."""
         for body, echoed in zip(*run.plain_adds, strict=True):
             self._add(body, run.master_key, echoed)
+
+    @property
+    def content_bytes(self) -> int:
+        return content_bytes_of(self.adds)
 
     def take(self, message: Decoded) -> bool:
         """Take one more request if it is like the others, unless it makes a run of one ledger with the last ones."""
@@ -87,6 +91,10 @@ class MixedReadRequests:
         self.high_priority = high_priority
         self._ledger_id, self._run_count = self.reads[-1][0], len(self.reads)
         """The ledger of the last read, and how many of its reads came one after another."""
+
+    @property
+    def content_bytes(self) -> int:
+        return MIXED_READ_BYTES * len(self.reads)
 
     def take(self, message: Decoded) -> bool:
         """Take one more request if it is like the others, unless it makes a run of one ledger with the last ones."""

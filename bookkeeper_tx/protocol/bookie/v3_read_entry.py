@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import ID_BYTES, Answered, Buffer
 from bookkeeper_tx.protocol.bookie.v3_long_poll import LongPollRequest
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
 from protocol_specs import codecs, ledger_id
@@ -81,6 +81,11 @@ class ReadRequests:
             if ids[-1] == ascending[-1] and ids == list(ascending):
                 self._entry_ids = ascending
         return self._entry_ids
+
+    @property
+    def content_bytes(self) -> int:
+        ids = ID_BYTES * (len(self._txn_ids) + len(self._entry_ids))
+        return ids if self._message is None else ids + int(self._message.ByteSize())
 
     def take_following(self, buffer: bytes, position: int) -> int:
         """Take the requests at ``position`` whose ids grow as before; return where the next frame starts.

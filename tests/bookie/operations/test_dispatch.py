@@ -9,9 +9,12 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.brake import WAITER_BYTES
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
+from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
 from tests.bookie.operations.served import Bookie, config_of
-from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, run_of
+from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, entry, run_of
 from tests.bookie.workers import InlineWorker
 
 READ_0 = bytes.fromhex("0000001402020000") + LEDGER.to_bytes(8, "big") + bytes(8)
@@ -154,6 +157,31 @@ def test_what_waits_is_told_with_its_limits() -> None:
         "held_fences": (WAITER_BYTES, 7),
         "reads": (0, 9),
     }
+
+
+def mixed_adds(count: int) -> MixedAddRequests:
+    """Make adds of one small entry to each of ``count`` new ledgers, as one request."""
+    frames = b"".join(add_frame(entry(0, 41, 100 + index)) for index in range(count))
+    [adds] = ServerConnection().receive(frames)
+    assert isinstance(adds, MixedAddRequests)
+    return adds
+
+
+def test_adds_of_many_ledgers_that_are_held_count_each() -> None:
+    braked, adds = Braked(), mixed_adds(50)
+    braked.storage.full = True
+    braked.serve(adds)
+    held, _ = braked.dispatch.memory()["held_adds"]
+    assert held == adds.content_bytes + WAITER_BYTES > 50 * (41 + MIXED_ADD_BYTES)
+
+
+def test_adds_of_many_ledgers_that_wait_for_the_journal_count_each(tmp_path: Path) -> None:
+    bookie, adds = Bookie(tmp_path), mixed_adds(50)
+    bookie.dispatch.serve(adds, bookie.client)
+    queued, _ = bookie.dispatch.memory()["queued"]
+    assert queued >= adds.content_bytes - 50 * len(KEY) + WAITER_BYTES
+    bookie.sync()
+    assert bookie.dispatch.memory()["queued"][0] == 0
 
 
 def test_while_flushes_fail_adds_are_not_held_back_but_refused() -> None:
