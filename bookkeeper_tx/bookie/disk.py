@@ -128,6 +128,20 @@ class File:
             self._descriptor = -1
 
 
+class Directory:
+    """An open directory: its names can be made durable also when no more files can be opened."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def sync(self) -> None:
+        """Return when the names in the directory are on the disk."""
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
 class Disk:
     """The file system of this machine."""
 
@@ -180,11 +194,12 @@ class Disk:
 
     def sync_directory(self, path: str) -> None:
         """Return when the names in the directory are on the disk."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with contextlib.closing(self.open_directory(path)) as directory:
+            directory.sync()
+
+    def open_directory(self, path: str) -> Directory:
+        """Open a directory; raises FileNotFoundError."""
+        return Directory(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def sync_group(self, directory: str) -> SyncGroup:
         """Return what makes many files below ``directory`` durable together; to be closed."""

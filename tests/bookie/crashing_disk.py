@@ -3,8 +3,8 @@
 Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
 its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own;
 what is below a directory whose name is lost is lost, too.  A sync that returned holds.  A write that fails has written
-whole sectors of its bytes, or none.  ``fail_writes`` and ``fail_syncs`` let calls fail, ``crash_at`` ends the process
-in the middle of one; ``syncs_lie`` makes syncs do nothing.
+whole sectors of its bytes, or none.  ``fail_writes``, ``fail_syncs`` and ``fail_opens`` let calls fail, ``crash_at``
+ends the process in the middle of one; ``syncs_lie`` makes syncs do nothing.
 """
 
 import errno
@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from random import Random
 
-from bookkeeper_tx.bookie.disk import Buffer, Disk, File
+from bookkeeper_tx.bookie.disk import Buffer, Directory, Disk, File
 from bookkeeper_tx.bookie.sync_group import SyncGroup
 from tests.bookie.crashing_node import SECTOR_SIZE, Node
 
@@ -73,12 +73,23 @@ class CrashingFile(File):
         self._node.change(size, None)
         self._disk.step()
 
-    def close(self) -> None:
-        pass
+    def close(self) -> None: ...
 
     def _check(self) -> None:
         if self._life != self._disk.life or self._disk.crashed:
             raise Crashed
+
+
+class CrashingDirectory(Directory):
+    """An open directory of a CrashingDisk."""
+
+    def __init__(self, path: str, disk: "CrashingDisk") -> None:
+        self._path, self._disk = path, disk
+
+    def sync(self) -> None:
+        self._disk.sync_directory(self._path)
+
+    def close(self) -> None: ...
 
 
 class CrashingDisk(Disk):
@@ -96,8 +107,7 @@ class CrashingDisk(Disk):
         self.write_errno = errno.ENOSPC
         self.capacity: int | None = None
         """Bytes that files may still grow by; None for no limit."""
-        self._failing_writes = 0
-        self._failing_syncs = 0
+        self._failing_writes = self._failing_syncs = self._failing_opens = 0
         self._names: dict[str, Node] = {}
         self._durable_names: dict[str, Node] = {}
         self._name_changes: list[tuple[str, dict[str, Node | None]]] = []
@@ -114,6 +124,10 @@ class CrashingDisk(Disk):
 
     def fail_syncs(self, count: int) -> None:
         self._failing_syncs = count
+
+    def fail_opens(self, count: int) -> None:
+        """Let the next ``count`` files and directories not be opened, for want of a descriptor."""
+        self._failing_opens = count
 
     def crash(self) -> None:
         """Lose the power now: what was not synced is kept or lost as the seed wills; open files are dead."""
@@ -138,7 +152,7 @@ class CrashingDisk(Disk):
         self.life += 1
         self.crashed = False
         self.crash_at = None
-        self._failing_writes = self._failing_syncs = 0
+        self._failing_writes = self._failing_syncs = self._failing_opens = 0
 
     def step(self) -> None:
         """Count a disk operation; the power may fail in it."""
@@ -168,10 +182,16 @@ class CrashingDisk(Disk):
             self._failing_syncs -= 1
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
+    def admit_open(self) -> None:
+        if self._failing_opens:
+            self._failing_opens -= 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
     # The interface of Disk --------------------------------------------------------------------------------------
 
     def create(self, path: str) -> File:
         self.step()
+        self.admit_open()
         if path in self._names:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         if os.path.dirname(path) not in self._directories:
@@ -181,6 +201,7 @@ class CrashingDisk(Disk):
         return CrashingFile(path, self, node)
 
     def open(self, path: str, writable: bool = False) -> File:
+        self.admit_open()
         return CrashingFile(path, self, self._node(path))
 
     def lock(self, path: str) -> File:
@@ -194,6 +215,7 @@ class CrashingDisk(Disk):
         return path in self._names or path in self._directories
 
     def list_directory(self, path: str) -> list[str]:
+        self.admit_open()
         if path in self._names:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         if path not in self._directories:
@@ -230,6 +252,10 @@ class CrashingDisk(Disk):
                 self._put_names(self._durable_names, names)
         self._name_changes = [each for each in self._name_changes if each[0] != path]
         self._new_directories = {each for each in self._new_directories if os.path.dirname(each) != path}
+
+    def open_directory(self, path: str) -> Directory:
+        self.admit_open()
+        return CrashingDirectory(path, self)
 
     def sync_group(self, directory: str) -> SyncGroup:
         return SyncGroup(directory, self.sync_directory, whole=False, threads_max=1)

@@ -147,6 +147,8 @@ class _History:
             self.disk.fail_writes(1)
         elif action < 94:
             self.disk.fail_syncs(1)
+        elif action < 95:
+            self.disk.fail_opens(self.random.randrange(1, 6))
         elif action < 97:
             self.disk.capacity = self.random.choice((None, None, 0, 3000, 9000))
         else:

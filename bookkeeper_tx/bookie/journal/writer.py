@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import crc32c
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Buffer, Disk, File, out_of_descriptors
+from bookkeeper_tx.bookie.disk import Buffer, Directory, Disk, File, out_of_descriptors
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.journal.records import file_start, seal_pad
@@ -78,12 +78,23 @@ class JournalWriter:
         self._zeroed_end = 0
         self._dirty_end = 0
         """The end of the bytes that a group whose write failed may have left; 0 if there are none."""
+        self._half_made = ""
+        """The path of a new file that could not be written and is not yet removed for good; empty if there is none."""
 
     def open_next(self, version: int = journal.VERSION) -> LogMark:
         """Start a new file of this version, durably, and return the position of its first group.
 
         Raises StorageFailed, then the old file stays in use, or SyncFailed.
         """
+        try:
+            # First: a file whose name could not be synced, because there is no descriptor for it, must not come to be.
+            directory = self._disk.open_directory(self._directory)
+        except OSError as error:
+            raise _failed(f"cannot open journal directory {self._directory}", error) from error
+        with contextlib.closing(directory):
+            return self._open_next(directory, version)
+
+    def _open_next(self, directory: Directory, version: int) -> LogMark:
         try:
             ids = list_journals(self._disk, self._directory)
         except OSError as error:
@@ -100,14 +111,12 @@ class JournalWriter:
             file.write(start, 0)
             zeroed_end = self._write_zeros(file, len(start), len(start) + 1)
         except OSError as error:
-            self._drop(file)
+            file.close()
+            self._half_made = path
+            self._remove_half_made()
             raise _failed(f"cannot write journal file {path}", error) from error
         self._sync(file)
-        try:
-            self._sync_directory()
-        except OutOfDescriptors:
-            self._drop(file)
-            raise
+        self._sync_directory(directory)
         self.close()
         self._file, self._journal_id, self._version, self._salt = file, journal_id, version, salt
         self._position, self._zeroed_end, self._dirty_end = len(start), zeroed_end, 0
@@ -122,6 +131,8 @@ class JournalWriter:
         """
         data = b"".join(buffers)
         self._erase_failed_group()
+        if self._half_made:
+            self._remove_half_made()
         is_full = self._position > self._size_max
         if is_full or self._version < journal.SCOPED_VERSION:
             version = journal.SCOPED_VERSION if _has_scoped(buffers) else journal.VERSION
@@ -146,15 +157,24 @@ class JournalWriter:
         try:
             self.open_next(version)
         except OutOfDescriptors as error:
-            if version > self._version:
+            if version > self._version or self._half_made:
                 raise
             log.warn("the journal goes on in a file that is full: {error}", error=error)
 
-    def _drop(self, file: File) -> None:
-        """Close and remove a new file that is not used."""
-        file.close()
-        with contextlib.suppress(OSError):
-            self._disk.remove(file.path)
+    def _remove_half_made(self) -> None:
+        """Remove a new file that is not used, durably, before the old file gets longer.
+
+        If a crash brought it back, a torn last group of the old file would look like damage: we begin a file only
+        when there is none.  Raises StorageFailed, then it is to be tried again, or SyncFailed.
+        """
+        try:
+            with contextlib.closing(self._disk.open_directory(self._directory)) as directory:
+                with contextlib.suppress(FileNotFoundError):
+                    self._disk.remove(self._half_made)
+                self._sync_directory(directory)
+        except OSError as error:
+            raise _failed(f"cannot remove journal file {self._half_made}, which was not used", error) from error
+        self._half_made = ""
 
     def close(self) -> None:
         """Close the file; acknowledged records are on the disk already."""
@@ -198,12 +218,11 @@ class JournalWriter:
         except OSError as error:
             raise SyncFailed(f"cannot sync journal file {file.path}: {error}") from error
 
-    def _sync_directory(self) -> None:
+    def _sync_directory(self, directory: Directory) -> None:
         try:
-            self._disk.sync_directory(self._directory)
+            directory.sync()
         except OSError as error:
-            failed = OutOfDescriptors if out_of_descriptors(error) else SyncFailed  # that was before any sync
-            raise failed(f"cannot sync journal directory {self._directory}: {error}") from error
+            raise SyncFailed(f"cannot sync journal directory {self._directory}: {error}") from error
 
 
 def _failed(what: str, error: OSError) -> StorageFailed:

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.journal import journal as journals_module
 from bookkeeper_tx.bookie.journal.journal import Journal, State
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
-from bookkeeper_tx.bookie.journal.records import key_record
+from bookkeeper_tx.bookie.journal.records import file_start, key_record
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import journal as spec
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
-from tests.bookie.journal.journals import FIRST_ID, Config, entry, new_journal, path_of, read_as_java, replayed
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.journal.journals import FIRST_ID, SALT, Config, entry, new_journal, path_of, read_as_java, replayed
 from tests.bookie.seams import KEY, SCOPED
 from tests.bookie.workers import SteppedWorker
 
@@ -212,7 +213,7 @@ def test_a_failed_roll_is_tried_again(disk: CrashingDisk) -> None:
     assert replayed(disk)[0] == [(1, 0), (1, 2)]
 
 
-@pytest.mark.parametrize("call", ["list_directory", "create", "sync_directory"])
+@pytest.mark.parametrize("call", ["list_directory", "create", "open_directory"])
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
 def test_while_no_file_can_be_opened_the_journal_goes_on_in_the_old_one(
     disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch, call: str, error: int
@@ -231,6 +232,60 @@ def test_while_no_file_can_be_opened_the_journal_goes_on_in_the_old_one(
     assert len(disk.list_directory(DIRECTORY)) == 2
     assert (done, errors) == ([None] * 4, [])
     assert replayed(disk)[0] == [(1, entry_id) for entry_id in range(4)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("failing_call", [None, "open_directory", "remove"])
+def test_a_new_file_that_could_not_be_written_does_not_come_back_behind_a_torn_group(
+    monkeypatch: pytest.MonkeyPatch, failing_call: str | None, seed: int
+) -> None:
+    """It would make the group look like damage, and the bookie would refuse to start."""
+    disk = new_disk(seed)
+    errors: list[BaseException] = []
+    journal = new_journal(disk, errors)
+    journal.start()
+    done: list[Any] = []
+    create = disk.create
+    with monkeypatch.context() as patched:
+
+        def create_durably(path: str) -> File:
+            """Make a file whose name and start reach the disk by themselves, and which then cannot be written."""
+            file = create(path)
+            file.write(file_start(SALT, spec.SCOPED_VERSION), 0)
+            file.sync()
+            disk.sync_directory(DIRECTORY)
+            disk.fail_writes(1, errno.ENOSPC)
+            if failing_call is not None:
+                patched.setattr(disk, failing_call, failing(errno.EMFILE))
+            return file
+
+        patched.setattr(disk, "create", create_durably)
+        journal.append([entry(SCOPED, 0)], done.append)
+        if failing_call is not None:
+            journal.append([entry(1, 0)], done.append)
+    assert all(isinstance(error, StorageFailed) for error in done), (
+        "the old file gets no longer while there is a new one"
+    )
+    journal.append([entry(1, 1)], done.append)
+    assert (done[-1], errors, disk.list_directory(DIRECTORY)) == (None, [], [f"{FIRST_ID:x}.txn"])
+    disk.crash_at = 1  # the group is written and not synced
+    journal.append([entry(1, 2, 3000)], done.append)
+    disk.restart()
+    assert replayed(disk)[0][0] == (1, 1)
+
+
+def test_no_journal_file_is_made_while_its_name_could_not_be_synced(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = new_journal(disk, config=Config(journal_size_bytes_max=2 * spec.ALIGNMENT))
+    journal.start()
+    journal.append([entry(1, 0)], lambda _: None)
+    made: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "open_directory", failing(errno.EMFILE))
+        patched.setattr(disk, "create", made.append)
+        journal.append([entry(1, 1)], lambda _: None)
+    assert made == []
 
 
 def test_a_directory_that_cannot_be_read_refuses_the_group_only(
