@@ -69,6 +69,8 @@ class MemoryLoader:
 
     def load(self, ledger_id: int) -> Deferred[None]:
         loading: Deferred[None] = Deferred()
+        if ledger_id not in self.cold:
+            return succeed(None)
         self.loads.append((loading, ledger_id))
         return loading
 

@@ -63,25 +63,28 @@ class BatchRead:
         """Read once the last add confirmed has passed ``previous``, or the time that the client gives is over."""
         ledger, status = known_ledger(self._storage, request.ledger_id)
 
-        def read(updated_at_ms: int | None) -> None:
-            self._read(request, connection, statuses.EOK, updated_at_ms)
-
         if ledger is None:
             _refuse(request, connection, status)
-        elif request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
+            return
+        # With the ledger that the wait holds: looked up again, it might have to be read from the disk.
+        read = partial(self._begin, request, connection, ledger)
+        if request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
             read(None)
         elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, read):
             _refuse(request, connection, statuses.ETOOMANYREQUESTS)
 
-    def _read(
-        self, request: BatchReadRequest, connection: Connection, fenced: Status, updated_at_ms: int | None = None
-    ) -> None:
+    def _read(self, request: BatchReadRequest, connection: Connection, fenced: Status) -> None:
         ledger, status = None, fenced
         if fenced is statuses.EOK:
             ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
             _refuse(request, connection, status)
-            return
+        else:
+            self._begin(request, connection, ledger, None)
+
+    def _begin(
+        self, request: BatchReadRequest, connection: Connection, ledger: Ledger, updated_at_ms: int | None
+    ) -> None:
         batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max)
         batch.updated_at_ms = updated_at_ms
         batch.go_on()

@@ -1,9 +1,11 @@
 """Requests about ledgers that are not in memory wait for the disk, without the reactor.
 
 The connection pauses meanwhile: what it has sent keeps its order, and there is one such request of each client at most.
+What was loaded is held until the request is served: the ledgers of other clients must not drive it out of memory.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -13,7 +15,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.protocol.bookie.requests import AddRequests, MixedAddRequests, MixedReadRequests
+from bookkeeper_tx.protocol.bookie.requests import AddRequests, Continuation, MixedAddRequests, MixedReadRequests
 
 LOADS_MAX = 16
 """Ledgers of one request that are loaded at a time: other clients' reads from the disk wait for them."""
@@ -67,12 +69,12 @@ class ColdLedgers:
                 for add in request.adds
                 if (ledger := in_memory(add[0])) is None or add[1] <= ledger.last_indexed_id
             ]
-            missing = [span for span in doubtful if not is_ready(*span)] if doubtful else doubtful
-            if missing:
-                loads = (Deferred.fromCoroutine(load(*span)) for span in missing if not is_ready(*span))
-                _wait(_few_at_a_time(loads), serve, request, connection)
-            else:
+            if all(is_ready(*span) for span in doubtful):
                 serve(request, connection)
+            else:
+                held = [in_memory(add[0]) for add in request.adds]
+                loads = (Deferred.fromCoroutine(load(*span)) for span in doubtful)
+                _wait(_few_at_a_time(loads, held), serve, request, connection)
 
         return serve_when_ready
 
@@ -82,22 +84,26 @@ class ColdLedgers:
 
         def serve_when_known(request: MixedReadRequests, connection: Connection) -> None:
             doubtful = {read[0] for read in request.reads if in_memory(read[0]) is None}
-            missing = [ledger_id for ledger_id in doubtful if not knows(ledger_id)] if doubtful else ()
-            if missing:
-                _wait(_few_at_a_time(load(ledger_id) for ledger_id in missing), serve, request, connection)
-            else:
+            if all(map(knows, doubtful)):
                 serve(request, connection)
+            else:
+                held = [in_memory(read[0]) for read in request.reads]
+                _wait(_few_at_a_time(map(load, doubtful), held), serve, request, connection)
 
         return serve_when_known
 
 
-def _few_at_a_time(loads: Iterable[Deferred[Any]]) -> Deferred[None]:
-    """Fire when all ``loads`` have; they are begun as they are taken from the iterable, few at a time."""
+def _few_at_a_time(loads: Iterable[Deferred[Any]], held: list[Any]) -> Deferred[Any]:
+    """Fire when all ``loads`` have; they are begun as they are taken from the iterable, few at a time.
 
-    async def load() -> None:
+    Fires with ``held`` and all that they have brought.
+    """
+
+    async def load() -> list[Any]:
         remaining = iter(loads)
         while begun := list(islice(remaining, LOADS_MAX)):
-            await gatherResults(begun)
+            held.extend(await gatherResults(begun))
+        return held
 
     return Deferred.fromCoroutine(load())
 
@@ -108,8 +114,18 @@ def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connec
         if connection.connected_to_client:
             connection.end_next(failure.raiseException)
 
+    def loaded(held: Any) -> None:
+        if connection.connected_to_client:
+            # When the client takes its replies; what makes it fail, it fails there, and that ends the connection.
+            connection.serve_next(Continuation(partial(_serve, serve, request, connection, held)))
+
     connection.pause()
-    loading.addCallback(lambda _: serve(request, connection) if connection.connected_to_client else None)
+    loading.addCallback(loaded)
     loading.addErrback(failed)
     # Only now: what the client has sent since then comes later.
     loading.addCallback(lambda _: connection.resume())
+
+
+def _serve(serve: Serve, request: Any, connection: Connection, held: Any) -> None:
+    """Serve a request while ``held`` is in memory."""
+    serve(request, connection)

@@ -68,11 +68,16 @@ class ListEntries:
         if len(self._turns.waiting) >= LISTS_WAITING_MAX:
             _reply(request, connection, statuses.ETOOMANYREQUESTS, None)
             return
-        serving: Deferred[None] = self._turns.run(lambda: Deferred.fromCoroutine(self._serve(request, connection)))
+        # Now, and held: when its turn comes, it might have to be read from the disk again.
+        known = known_ledger(self._storage, request.ledger_id)
+        serving: Deferred[None] = self._turns.run(
+            lambda: Deferred.fromCoroutine(self._serve(request, connection, *known))
+        )
         serving.addErrback(lambda failure: log.failure("a list of entries was not answered", failure))
 
-    async def _serve(self, request: ListEntriesRequest, connection: Connection) -> None:
-        ledger, status = known_ledger(self._storage, request.ledger_id)
+    async def _serve(
+        self, request: ListEntriesRequest, connection: Connection, ledger: Ledger | None, status: Status
+    ) -> None:
         availability = None
         if ledger is not None:
             try:

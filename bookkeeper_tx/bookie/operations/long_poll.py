@@ -37,17 +37,16 @@ class LongPoll:
             _refuse(request, connection, status)
             return
         assert ledger is not None
-        answer = partial(self._answer, request, connection)
+        answer = partial(self._answer, request, connection, ledger)
         if request.timeout_ms <= 0 or ledger.last_add_confirmed > previous:
             answer(None)
         elif not self._watch.wait(request.ledger_id, previous, request.timeout_ms, connection, answer):
             _refuse(request, connection, statuses.ETOOMANYREQUESTS)
 
-    def _answer(self, request: LongPollRequest, connection: Connection, updated_at_ms: int | None) -> None:
-        ledger, status = known_ledger(self._storage, request.ledger_id)
-        if ledger is None:
-            _refuse(request, connection, status)
-            return
+    def _answer(
+        self, request: LongPollRequest, connection: Connection, ledger: Ledger, updated_at_ms: int | None
+    ) -> None:
+        # The ledger that the wait has held: looked up again, it might have to be read from the disk.
         entry_id = _wanted(request, ledger)
         if isinstance(entry_id, Status):
             _reply(request, connection, ledger, fields.NO_ENTRY, None, entry_id)

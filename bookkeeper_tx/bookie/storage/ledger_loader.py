@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -20,7 +20,10 @@ log = Logger()
 
 
 class LedgerLoader:
-    """Reads handles of ledgers, and index pages.  After the wait they are in memory, or their error is."""
+    """Reads handles of ledgers, and index pages.  After the wait they are in memory, or their error is.
+
+    A ledger, or its error, stays for as long as what the wait has brought is held, whatever else is loaded meanwhile.
+    """
 
     def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
         self.knows = table.knows
@@ -31,12 +34,14 @@ class LedgerLoader:
         self._indexes = indexes
         self._pages = pages
         self._worker = worker
-        self._loading: dict[int, list[Deferred[None]]] = {}
+        self._loading: dict[int, list[Deferred[object]]] = {}
         """The Deferreds of those that wait, by ledger."""
 
-    def load(self, ledger_id: int) -> Deferred[None]:
-        """Fire once the table has the ledger, or the error of its index."""
-        loaded: Deferred[None] = Deferred()
+    def load(self, ledger_id: int) -> Deferred[object]:
+        """Fire once the table has the ledger, or the error of its index, with what is to be held."""
+        if self._table.knows(ledger_id):
+            return succeed(self._table.find(ledger_id))
+        loaded: Deferred[object] = Deferred()
         waiting = self._loading.setdefault(ledger_id, [])
         waiting.append(loaded)
         if len(waiting) == 1:
@@ -49,13 +54,18 @@ class LedgerLoader:
         """Tell whether memory has the ledger, and the pages that tell which of these entries the index has."""
         return self._table.knows(ledger_id) and not self._missing(ledger_id, first_entry_id, last_entry_id)
 
-    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
-        """Return once memory has what :meth:`is_ready_for_add` asks for, or the error of the ledger's index."""
-        if not self._table.knows(ledger_id):
-            await self.load(ledger_id)
+    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> object:
+        """Return once memory has what :meth:`is_ready_for_add` asks for, or the error of the ledger's index.
+
+        Returns what is to be held of the ledger.  Pages are not held, for they have 8 KiB each.
+        """
+        held = await self.load(ledger_id)
+        if self._table.knows(ledger_id):
+            await self._load_pages(ledger_id, first_entry_id, last_entry_id)
+        return held
+
+    async def _load_pages(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
         for _ in range(ATTEMPTS_MAX):
-            if not self._table.knows(ledger_id):
-                return
             missing = self._missing(ledger_id, first_entry_id, last_entry_id)
             if not missing:
                 return
@@ -79,11 +89,12 @@ class LedgerLoader:
     def _read_pages(self, ledger_id: int, numbers: Sequence[int]) -> list[Page]:
         return [self._indexes.read_page(ledger_id, number) for number in numbers]
 
-    def _unreadable(self, failure: Failure, ledger_id: int) -> None:
-        error = failure.value
-        log.error("cannot read from ledger storage: {error}", error=error)
-        self._table.keep_error(ledger_id, error if isinstance(error, StorageFailed) else StorageFailed(repr(error)))
+    def _unreadable(self, failure: Failure, ledger_id: int) -> StorageFailed:
+        log.error("cannot read from ledger storage: {error}", error=failure.value)
+        error = StorageFailed(str(failure.value) if isinstance(failure.value, StorageFailed) else repr(failure.value))
+        self._table.keep_error(ledger_id, error)
+        return error
 
-    def _wake(self, _: None, ledger_id: int) -> None:
+    def _wake(self, held: object, ledger_id: int) -> None:
         for loaded in self._loading.pop(ledger_id):
-            loaded.callback(None)
+            loaded.callback(held)

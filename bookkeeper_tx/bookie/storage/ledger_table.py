@@ -19,9 +19,6 @@ from protocol_specs.fields import NO_ENTRY
 LEDGERS_MAX = 100_000
 """How many handles are kept of ledgers that do not need one (clean, no entries in the write caches): about 50 MB."""
 
-UNREADABLE_MAX = 1000
-"""How many errors of ledgers are kept; each is raised once at least, by the request that has waited for the read."""
-
 log = Logger()
 
 
@@ -47,8 +44,8 @@ class LedgerTable:
         self.in_memory: Callable[[int], Ledger | None] = self._recent.get
         """Gives a ledger that was used lately; the cheapest question."""
         self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
-        self._unreadable: OrderedDict[int, StorageFailed] = OrderedDict()
-        """Why ledgers could not be read the last time, of some of them."""
+        self._unreadable: WeakValueDictionary[int, StorageFailed] = WeakValueDictionary()
+        """Why ledgers could not be read the last time, of those whose requests still hold the error."""
         self.replaying = True
         """Whether the journal is still being replayed: it may have bytes that a crash has kept from an index file."""
 
@@ -68,7 +65,8 @@ class LedgerTable:
     def find(self, ledger_id: int) -> Ledger | None:
         """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read.
 
-        Blocks if it is not known (:meth:`knows`), except that the failure of the last :meth:`keep_error` is raised.
+        Blocks if it is not known (:meth:`knows`), except that the error of the last :meth:`keep_error` is raised while
+        somebody holds it.
         """
         ledger = self._recent.get(ledger_id)
         if ledger is not None:
@@ -78,8 +76,9 @@ class LedgerTable:
             return None
         ledger = self._alive.get(ledger_id)
         if ledger is None:
-            if ledger_id in self._unreadable:
-                raise self._unreadable[ledger_id]
+            error = self._unreadable.get(ledger_id)
+            if error is not None:
+                raise StorageFailed(*error.args)  # the traceback of the first would hold what holds it
             ledger = self.read(ledger_id)
             if ledger is None:
                 return None
@@ -98,18 +97,20 @@ class LedgerTable:
             raise StorageFailed(f"the index of ledger {ledger_name(ledger_id)} has vanished")
         return self._load(ledger_id, header)
 
-    def keep(self, ledger: Ledger) -> None:
-        """Keep a handle that was read, unless there is one meanwhile."""
+    def keep(self, ledger: Ledger) -> Ledger:
+        """Keep a handle that was read, unless there is one meanwhile; return the one that is kept.
+
+        Who holds it finds it here, however many others come.
+        """
         self._unreadable.pop(ledger.ledger_id, None)
-        if ledger.ledger_id not in self._alive:
-            self._keep(ledger)
+        kept = self._alive.get(ledger.ledger_id)
+        if kept is None:
+            self._keep(kept := ledger)
+        return kept
 
     def keep_error(self, ledger_id: int, error: StorageFailed) -> None:
-        """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds."""
+        """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds or nobody holds the error."""
         self._unreadable[ledger_id] = error
-        self._unreadable.move_to_end(ledger_id)
-        if len(self._unreadable) > UNREADABLE_MAX:
-            self._unreadable.popitem(last=False)
 
     def indexed(self, ledger_id: int, last_entry_id: int) -> None:
         """Note that a ledger in memory has an index file, with locations of entries up to ``last_entry_id``."""

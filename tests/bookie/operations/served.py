@@ -63,7 +63,8 @@ class Bookie:
         self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)
         self.journal.start()
         self.journal_worker.step()
-        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), Clock(), reading)
+        self.clock = Clock()
+        self.dispatch = Dispatch(config, disk, storage, self.journal, Availability(), self.clock, reading)
         self.connection, self.client = ServerConnection(), CheckedClient()
 
     def receive(self, data: bytes) -> bytes:

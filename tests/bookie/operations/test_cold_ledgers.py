@@ -10,6 +10,9 @@ from attrs import define
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.operations.cold_ledgers import ColdLedgers
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.requests import Continuation
+from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -20,6 +23,8 @@ from tests.bookie.seams import KEY, LEDGER, Add, Client, MemoryStorage, Read, Sl
 from tests.bookie.storage.storages import MARK
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import result_of
+from tests.protocol.bookie.v2_frames import read_frame
+from tests.transport.test_bookie_protocol import Transport
 
 
 class Served:
@@ -113,6 +118,26 @@ def test_a_request_that_cannot_be_served_is_left_to_its_connection(served: Serve
     [end] = client.next
     with pytest.raises(RuntimeError):
         end()
+
+
+def test_the_connection_ends_of_a_request_that_fails_after_its_wait() -> None:
+    storage: Any = MemoryStorage()
+    storage.loader.cold.add(1)
+
+    def fail(request: Any, connection: Any) -> None:
+        raise RuntimeError("a defect")
+
+    wait_and_fail = ColdLedgers(storage).before(fail)
+
+    def serve(request: Any, connection: Any) -> None:
+        request.go_on() if isinstance(request, Continuation) else wait_and_fail(request, connection)
+
+    protocol, transport = BookieFactory(ServerConnection, serve).buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(read_frame(1, 0))
+    assert not transport.aborted
+    storage.loader.load_next()
+    assert transport.aborted
 
 
 class OffReactor(Disk):

@@ -2,7 +2,6 @@ import gc
 
 import pytest
 
-from bookkeeper_tx.bookie.storage import ledger_table
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
@@ -121,7 +120,8 @@ def test_a_ledger_that_was_read_elsewhere_is_the_one_unless_there_is_one_already
 
 
 def test_an_error_is_raised_without_the_disk_until_a_read_succeeds(table: Table) -> None:
-    table.keep_error(5, StorageFailed("bad sector"))
+    error = StorageFailed("bad sector")
+    table.keep_error(5, error)
     assert not table.knows(5), "the next request looks again"
     for _ in range(2):
         with pytest.raises(StorageFailed, match="bad sector"):
@@ -132,11 +132,14 @@ def test_an_error_is_raised_without_the_disk_until_a_read_succeeds(table: Table)
     assert table.find(5) is ledger
 
 
-def test_only_so_many_errors_are_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_table, "UNREADABLE_MAX", 2)
-    for ledger_id in (1, 2, 1, 3):
-        table.keep_error(ledger_id, StorageFailed("bad sector"))
-    for ledger_id in (1, 3):
+def test_an_error_is_kept_as_long_as_somebody_holds_it(table: Table) -> None:
+    held, error = StorageFailed("bad sector"), StorageFailed("bad sector")
+    table.keep_error(1, held)
+    table.keep_error(2, error)
+    for ledger_id in (1, 2):
         with pytest.raises(StorageFailed):
             table.find(ledger_id)
+    del error
+    with pytest.raises(StorageFailed):
+        table.find(1)
     assert table.find(2) is not None

@@ -1,0 +1,140 @@
+"""Ledgers that requests wait for stay in memory, however many others come, and are not read on the reactor thread."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
+from protocol_specs.wire import status as statuses
+from protocol_specs.wire import v3_pb2
+from tests.bookie.operations.served import statuses_in
+from tests.bookie.operations.test_cold_ledgers import POLL, ColdBookie
+from tests.bookie.operations.test_dispatch import add_frame
+from tests.bookie.operations.test_dispatch_v3 import BATCH, LIST, READ, V3Bookie
+from tests.bookie.seams import KEY, LEDGER, SlowClient, entry
+from tests.bookie.storage.storages import MARK
+from tests.conftest import result_of
+from tests.protocol.bookie.v2_frames import read_frame
+from tests.protocol.bookie.v3_frames import frame_of
+
+CROWD = range(20, 38)
+"""Ledgers that drive each other out of memory."""
+
+
+class CrowdedBookie(ColdBookie):
+    """The same with more ledgers, of one entry each, and room for the handle of one ledger."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(exist_ok=True)
+        before = V3Bookie(directory)
+        for ledger_id in CROWD:
+            before.add(0, ledger_id=ledger_id, body=entry(0, 41, ledger_id))
+        result_of(before.storage.flush(lambda: MARK))
+        result_of(before.storage.stop())
+        super().__init__(directory)
+        self.table = self.storage._ledgers
+        self.table._count_max = 1
+        self._read, self.table.read = self.table.read, self.read  # type: ignore[method-assign]
+
+    def read(self, ledger_id: int) -> Any:
+        assert self.disk.allowed, f"ledger {ledger_id} was read on the reactor thread"
+        return self._read(ledger_id)
+
+    def crowd(self) -> None:
+        """Drive out of memory what nobody holds."""
+        for ledger_id in list(self.table._recent):
+            if not self.table._in_use(ledger_id):
+                del self.table._recent[ledger_id]
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> CrowdedBookie:
+    return CrowdedBookie(tmp_path)
+
+
+def reads_of_crowd() -> bytes:
+    return b"".join(read_frame(ledger_id, 0) for ledger_id in CROWD)
+
+
+def test_ledgers_of_mixed_reads_stay_until_all_are_there(crowded: CrowdedBookie) -> None:
+    crowded.connection = ServerConnection()
+    assert statuses_in(crowded.receive(reads_of_crowd())) == [statuses.EOK] * len(CROWD)
+
+
+def test_ledgers_of_mixed_adds_stay_until_all_are_there(crowded: CrowdedBookie) -> None:
+    adds = b"".join(add_frame(entry(1, 41, ledger_id)) for ledger_id in CROWD)
+    crowded.connection = ServerConnection()
+    assert statuses_in(crowded.receive(adds) + crowded.sync()) == [statuses.EOK] * len(CROWD)
+
+
+def test_a_ledger_that_cannot_be_read_is_not_read_again_for_who_has_waited(crowded: CrowdedBookie) -> None:
+    for ledger_id in CROWD:
+        Path(crowded.storage._indexes.path(ledger_id)).write_bytes(bytes(1024))
+    crowded.connection = ServerConnection()
+    assert statuses_in(crowded.receive(reads_of_crowd())) == [statuses.EIO] * len(CROWD)
+
+
+def test_a_ledger_stays_until_its_client_takes_replies(crowded: CrowdedBookie) -> None:
+    slow: Any = SlowClient()
+    crowded.dispatch.serve(ReadRequests(0x02020000, LEDGER, (4,)), slow)
+    crowded.reading.run_all()
+    crowded.crowd()
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    assert slow.replies[-1] == entry(4)
+
+
+def test_a_ledger_stays_while_its_fence_is_held_back(crowded: CrowdedBookie) -> None:
+    brake = crowded.dispatch._journal_brake
+    fencing: Any = ReadRequests(0x02020001, LEDGER, (0,), KEY)
+    slow: Any = SlowClient()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(brake, "_overloaded", lambda _: True)
+        crowded.dispatch.serve(fencing, slow)
+        crowded.reading.run_all()
+        slow.take_replies()
+        crowded.crowd()
+    with crowded.disk.forbidden():
+        brake.look_again()
+        slow.take_replies()
+    crowded.journal_worker.step()
+    result_of(crowded.storage.flush(lambda: MARK))
+    crowded.crowd()
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    crowded.reading.run_all()
+    slow.take_replies()
+    assert slow.replies[-1] == entry(0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "part"),
+    [
+        (READ, POLL | {"previous_lac": 8}),
+        (BATCH, {"start_entry_id": 9, "max_count": 1, "max_size": 999, "previous_lac": 8, "time_out": 1000}),
+    ],
+    ids=["long poll", "batch read"],
+)
+def test_a_ledger_stays_while_somebody_polls_it(crowded: CrowdedBookie, operation: int, part: dict[str, Any]) -> None:
+    assert crowded.ask(operation, **part) is None
+    crowded.crowd()
+    with crowded.disk.forbidden():
+        crowded.clock.advance(2)
+    replies = crowded.receive(b"")
+    assert crowded.answer(operation, replies).status == v3_pb2.EOK
+
+
+def test_a_ledger_stays_while_others_are_listed(crowded: CrowdedBookie) -> None:
+    client: Any = crowded.client
+    for ledger_id in CROWD:
+        frame = frame_of(LIST, get_list_of_entries_of_ledger_request={"ledger_id": ledger_id})
+        for request in crowded.connection.receive(len(frame).to_bytes(4, "big") + frame):
+            crowded.dispatch.serve(request, client)
+    while crowded.reading.jobs:
+        crowded.crowd()
+        crowded.reading.execute()
+        with crowded.disk.forbidden():
+            crowded.reading.deliver()
+    assert statuses_in(crowded.receive(b"")) == [statuses.EOK] * len(CROWD)
