@@ -52,9 +52,14 @@ class ZooKeeperRegistrations:
         """Make the node, or move it between writable and read-only: the new node comes before the old one goes."""
         await self._lock.acquire()
         try:
-            await self._register(bookie_id, wanted)
+            while True:
+                session_id = self._requests.session.session_id
+                await self._register(bookie_id, wanted)
+                if session_id == self._requests.session.session_id:
+                    break
+                # It has ended meanwhile, and the node with it; the new one did not know yet what to register again.
             self._wanted[bookie_id] = wanted
-            self._session_id = self._requests.session.session_id
+            self._session_id = session_id
         finally:
             self._lock.release()
 

@@ -1,5 +1,7 @@
 """Registrations and cookies on a ZooKeeper in memory: lost answers, lost sessions."""
 
+from typing import Any
+
 import pytest
 
 from bookkeeper_tx.errors import BookieIdInUse
@@ -30,6 +32,30 @@ def test_a_new_session_registers_again(world: World, read_only: bool) -> None:
     expected = frozenset({"a:1"})
     assert result_of(store.read_only_bookies() if read_only else store.writable_bookies()) == expected
     assert result_of(store.bookie_info("a:1")) == INFO
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("last", ["create", "exists"])
+def test_a_session_that_ends_during_the_first_registration(
+    world: World, monkeypatch: pytest.MonkeyPatch, last: str, read_only: bool
+) -> None:
+    store, session = world.open()
+    submit, left = session.submit, ["exists", "exists", "create", "exists"]
+
+    def submit_and_expire(name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        answer = submit(name, path, *args, **kwargs)
+        if left and path.endswith("a:1"):
+            assert left.pop(0) == name
+            if name == last and "create" not in left:
+                left.clear()
+                session.expire()
+        return answer
+
+    monkeypatch.setattr(session, "submit", submit_and_expire)
+    result_of(store.register_bookie("a:1", INFO, read_only=read_only))
+    assert left == []
+    world.wait(600)
+    assert result_of(store.read_only_bookies() if read_only else store.writable_bookies()) == frozenset({"a:1"})
 
 
 def test_an_id_that_was_taken_meanwhile_is_reported_lost(world: World) -> None:
