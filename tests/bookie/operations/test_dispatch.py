@@ -13,9 +13,11 @@ from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
+from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from tests.bookie.operations.served import Bookie, config_of
 from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, Client, MemoryJournal, MemoryStorage, entry, run_of
 from tests.bookie.workers import InlineWorker
+from tests.transport.test_bookie_protocol import Transport
 
 READ_0 = bytes.fromhex("0000001402020000") + LEDGER.to_bytes(8, "big") + bytes(8)
 BATCH_LIMITS = bytes.fromhex("0000000a00000000000003e8")
@@ -55,6 +57,29 @@ def test_a_reply_to_a_fencing_read_waits_for_the_sync(tmp_path: Path) -> None:
     assert bookie.receive(fencing) == b""
     assert bookie.sync()[8:12] == bytes.fromhex("00000002")
     assert bookie.receive(add_frame(run_of(0, 41).entry(0)))[8:12] == bytes.fromhex("00000068")
+
+
+class FullTransport(Transport):
+    """The connection of a client that reads nothing: it is full with the first bytes."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        self.producer.pauseProducing()  # type: ignore[union-attr]
+
+
+def test_fencing_batch_reads_that_wait_for_one_sync_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """A hundred requests of 64 bytes ask for 300 MB; they wait for one fence, and are answered one after the other."""
+    bookie, size = Bookie(tmp_path), 1_000_000
+    bookie.receive(b"".join(add_frame(entry(at, size)) for at in range(3)))
+    bookie.sync()
+    protocol, transport = BookieFactory(ServerConnection, bookie.dispatch.serve).buildProtocol(None), FullTransport()
+    protocol.makeConnection(transport)
+    limits = (0).to_bytes(4, "big") + (5 << 20).to_bytes(8, "big")
+    fencing = bytes.fromhex("0000003c02070001") + LEDGER.to_bytes(8, "big") + bytes(16) + limits + KEY
+    protocol.dataReceived(fencing * 100)
+    assert transport.value() == b""
+    bookie.journal_worker.step()
+    assert 3 * size < len(transport.value()) < 4 * size
 
 
 class Braked:
