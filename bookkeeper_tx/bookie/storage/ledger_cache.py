@@ -3,6 +3,9 @@
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable
+from weakref import WeakValueDictionary
+
+from bookkeeper_tx.errors import StorageFailed
 
 PageKey = tuple[int, int]
 """Ledger id and number of the page."""
@@ -14,6 +17,8 @@ class LedgerCache:
     def __init__(self, pages_max: int) -> None:
         self._pages_max = pages_max
         self._pages: OrderedDict[PageKey, array[int]] = OrderedDict()
+        self._unreadable: WeakValueDictionary[PageKey, StorageFailed] = WeakValueDictionary()
+        """Why pages could not be read the last time, as long as somebody holds the error."""
         self.generation = 0
         """Counts flushes: a page read from a file before a flush may be out of date after it."""
 
@@ -27,10 +32,22 @@ class LedgerCache:
         """Keep a page whose reading began in ``generation``, unless it may be out of date."""
         if generation != self.generation:
             return
+        self._unreadable.pop(key, None)
         self._pages[key] = page
         self._pages.move_to_end(key)
         if len(self._pages) > self._pages_max:
             self._pages.popitem(last=False)
+
+    def keep_error(self, keys: Iterable[PageKey], error: StorageFailed) -> None:
+        """Have :meth:`check` raise the error of a read of pages, as long as somebody holds it."""
+        for key in keys:
+            self._unreadable[key] = error
+
+    def check(self, key: PageKey) -> None:
+        """Raise StorageFailed if the page could not be read by who still waits for it."""
+        error = self._unreadable.get(key)
+        if error is not None:
+            raise StorageFailed(*error.args)
 
     def changed(self, keys: Iterable[PageKey]) -> None:
         """Forget pages that a flush has written."""

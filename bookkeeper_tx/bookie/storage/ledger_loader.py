@@ -57,26 +57,30 @@ class LedgerLoader:
     async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> object:
         """Return once memory has what :meth:`is_ready_for_add` asks for, or the error of the ledger's index.
 
-        Returns what is to be held of the ledger.  Pages are not held, for they have 8 KiB each.
+        Returns what is to be held: the ledger, and the error of its pages.  Pages are not, for they have 8 KiB each.
         """
         held = await self.load(ledger_id)
-        if self._table.knows(ledger_id):
-            await self._load_pages(ledger_id, first_entry_id, last_entry_id)
-        return held
+        if not self._table.knows(ledger_id):
+            return held
+        return held, await self._load_pages(ledger_id, first_entry_id, last_entry_id)
 
-    async def _load_pages(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
+    async def _load_pages(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> StorageFailed | None:
+        """Load what is missing; return the error if it cannot be read."""
         for _ in range(ATTEMPTS_MAX):
             missing = self._missing(ledger_id, first_entry_id, last_entry_id)
             if not missing:
-                return
+                return None
             generation = self._pages.generation
             try:
                 pages = await self._worker.run(self._read_pages, ledger_id, missing)
             except StorageFailed as error:
                 log.error("cannot read from ledger storage: {error}", error=error)
-                return
+                kept = StorageFailed(str(error))
+                self._pages.keep_error([(ledger_id, number) for number in missing], kept)
+                return kept
             for number, page in zip(missing, pages, strict=True):
                 self._pages.put((ledger_id, number), page, generation)
+        return None
 
     def _missing(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> list[int]:
         ledger = self._table.find(ledger_id)

@@ -75,6 +75,7 @@ class RunLoader:
         number = page_of(entry_id)
         page = self._pages.get((ledger_id, number))
         if page is None:
+            self._pages.check((ledger_id, number))
             page = self._indexes.read_page(ledger_id, number)
             self._pages.put((ledger_id, number), page, self._pages.generation)
         return page[entry_id % PAGE_COUNT]

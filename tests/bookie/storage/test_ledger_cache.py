@@ -1,6 +1,9 @@
 from array import array
 
+import pytest
+
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.errors import StorageFailed
 
 PAGE = array("Q", [1, 2])
 
@@ -33,3 +36,14 @@ def test_a_page_read_before_a_flush_is_not_kept_after_it() -> None:
     assert cache.get((1, 0)) is None
     cache.put((1, 0), PAGE, cache.generation)
     assert cache.get((1, 0)) is PAGE
+
+
+def test_an_error_is_raised_as_long_as_it_is_held_or_until_the_page_is_there() -> None:
+    cache, error = LedgerCache(2), StorageFailed("bad sector")
+    cache.keep_error([(1, 0), (1, 1)], error)
+    cache.put((1, 1), PAGE, 0)
+    cache.check((1, 1))
+    with pytest.raises(StorageFailed, match="bad sector"):
+        cache.check((1, 0))
+    del error
+    cache.check((1, 0))

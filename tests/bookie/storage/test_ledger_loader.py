@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_an_add_of_new_entries_needs_the_ledger_only(cold: Restarted) -> None:
     outcome = cold.load_for_add(5001, 5005)
     assert len(cold.worker.jobs) == 1
     cold.worker.run_all()
-    assert outcome == [cold.storage.ledger(7)]
+    assert outcome == [(cold.storage.ledger(7), None)]
     assert cold.loader.is_ready_for_add(7, 5001, 5005)
     assert cold.loader.is_ready_for_add(8, 0, 5)
     assert cold.loader.is_ready_for_add(7, -3, 5), "this is refused whatever is there"
@@ -86,7 +87,7 @@ def test_an_add_of_earlier_entries_needs_the_pages_of_the_index(cold: Restarted)
     assert not cold.loader.is_ready_for_add(7, 1000, 6000)
     assert outcome == []
     cold.worker.run_all()
-    assert outcome == [cold.storage.ledger(7)]
+    assert outcome == [(cold.storage.ledger(7), None)]
     assert cold.loader.is_ready_for_add(7, 1000, 6000)
     assert cold.loader.is_ready_for_add(7, 0, 1023), "the same page"
 
@@ -99,7 +100,7 @@ def test_pages_that_a_flush_may_have_changed_are_read_again(cold: Restarted) -> 
     cold.worker.deliver()
     assert outcome == []
     cold.worker.run_all()
-    assert outcome == [cold.storage.ledger(7)]
+    assert outcome == [(cold.storage.ledger(7), None)]
     assert cold.loader.is_ready_for_add(7, 3, 3)
 
 
@@ -113,16 +114,23 @@ def test_an_add_does_not_wait_for_ever_for_pages_that_are_not_kept() -> None:
     cold = Restarted(index_pages_max=2)
     outcome = cold.load_for_add(0, 5000)
     cold.worker.run_all()
-    assert outcome == [cold.storage.ledger(7)]
+    assert outcome == [(cold.storage.ledger(7), None)]
     assert not cold.loader.is_ready_for_add(7, 0, 5000)
 
 
-def test_an_add_does_not_wait_for_pages_that_cannot_be_read(cold: Restarted) -> None:
+def test_an_add_learns_of_pages_that_cannot_be_read_without_the_disk(
+    cold: Restarted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcome = cold.load_for_add(3, 3)
     cold.worker.step()
     cold.disk.remove(f"{DIRECTORY}/0/7/7.idx")
     cold.storage._indexes.replaced(7)
     cold.worker.run_all()
-    assert outcome == [cold.storage.ledger(7)]
-    with pytest.raises(StorageFailed):
-        add(cold.storage, run_of(3, 50))
+    [(ledger, error)] = outcome
+    assert ledger is cold.storage.ledger(7)
+    assert isinstance(error, StorageFailed)
+    with monkeypatch.context() as patched:
+        patched.setattr(cold.storage._indexes, "read_page", lambda *_: pytest.fail("it blocks"))
+        with pytest.raises(StorageFailed, match=re.escape(str(error))):
+            add(cold.storage, run_of(3, 50))
+    assert not cold.loader.is_ready_for_add(7, 3, 3), "the next add looks again"
