@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.storage.write_cache import Held
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.requests import Buffer, MixedReadRequests, ReadRequests
@@ -25,8 +23,6 @@ VIEWED_SIZE_MIN = 512
 
 VIEWED_COUNT_MIN = 4
 """Of so few entries a view of the run is not worth it."""
-
-NO_RUN: tuple[Any, None] = (None, None)
 
 
 class ReadEntry:
@@ -47,45 +43,15 @@ class ReadEntry:
 
     def serve_mixed(self, request: MixedReadRequests, connection: Connection) -> None:
         """Answer the reads of entries in memory with one reply, and each other one by itself."""
-        runs: dict[int, tuple[Ledger, EntryRun]] = {}
-        indexes: list[int] = []
-        entries: list[bytes] = []
-        confirmed: list[int] = []
-        others: list[int] = []
-        size = 0
-        for index, (ledger_id, entry_id) in enumerate(request.reads):
-            if size >= PART_SIZE_MIN:
-                connection.serve_next(request.rest(index))
-                break
-            ledger, run = runs.get(ledger_id, NO_RUN)
-            if run is not None and 0 <= (at := entry_id - run.first_entry_id) < len(run.offsets) - 1:
-                entry = run.buffer[run.offsets[at] + RECORD_LENGTH_SIZE : run.offsets[at + 1]]
-            else:
-                ledger, held = self._cached(ledger_id, entry_id)
-                if ledger is None or held is None:
-                    others.append(index)
-                    continue
-                if isinstance(held, bytes):
-                    entry = held[RECORD_LENGTH_SIZE:]
-                else:
-                    runs[ledger_id] = ledger, held
-                    entry = held.entry(entry_id)
-            indexes.append(index)
-            entries.append(entry)
-            confirmed.append(ledger.last_add_confirmed)
-            size += len(entry)
-        if entries:
-            connection.reply(request, statuses.EOK, request.replies(indexes, entries, confirmed))
-        for index in others:
+        reads = request.reads
+        found = self._storage.find_reads(reads, PART_SIZE_MIN)
+        if found.end < len(reads):
+            connection.serve_next(request.rest(found.end))
+        if found.entries:
+            replies = request.replies(found.indexes, found.entries, found.confirmed)
+            connection.reply(request, statuses.EOK, replies)
+        for index in found.others:
             self._read(request.part(index), connection, statuses.EOK)
-
-    def _cached(self, ledger_id: int, entry_id: int) -> tuple[Ledger | None, Held | None]:
-        """Return a ledger and what holds an entry of it, None for what is not in memory or cannot be had."""
-        try:
-            ledger = self._storage.ledger(ledger_id)
-        except BookKeeperError:
-            return None, None
-        return ledger, None if ledger is None or entry_id < 0 else self._storage.cached(ledger_id, entry_id)
 
     def _read(self, request: ReadRequests, connection: Connection, fenced: Status) -> None:
         ledger, status = None, fenced

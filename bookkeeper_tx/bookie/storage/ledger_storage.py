@@ -24,10 +24,11 @@ from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
-from bookkeeper_tx.bookie.storage.write_cache import Held, absent_parts, run_of_records
+from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
 from bookkeeper_tx.errors import NoSuchLedger, Unauthorized
@@ -71,6 +72,10 @@ class LedgerStorage:
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
         self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
+        self.find_reads = MemoryReads(
+            self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find
+        ).find
+        """Finds the entries of single reads that are in memory (:class:`MemoryReads`)."""
         self.loader = LedgerLoader(self._ledgers, self._indexes, self._pages, read_worker)
         """Brings ledgers into memory; without it the methods here read them from the disk themselves."""
         flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
@@ -211,19 +216,6 @@ class LedgerStorage:
         """Return a run that holds the entry, if one is in memory."""
         run = self._unflushed.find(ledger_id, entry_id)
         return self._loader.find(ledger_id, entry_id) if run is None else run
-
-    def cached(self, ledger_id: int, entry_id: int) -> Held | None:
-        """Return a run that holds the entry, or the entry's record, if it is in memory.
-
-        Of each entry of the run this is the copy to read: where another may be in the write cache, it is no run.
-        """
-        if not self._unflushed.has_entries(ledger_id):
-            return self._loader.find(ledger_id, entry_id)
-        held = self._unflushed.find_held(ledger_id, entry_id)
-        if held is not None:
-            return held
-        run = self._loader.find(ledger_id, entry_id)
-        return None if run is None else bytes(run.records(entry_id, 1))
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries that are not in the index yet; some of them may be in it already."""

@@ -43,6 +43,8 @@ class LedgerTable:
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
         self.in_memory: Callable[[int], Ledger | None] = self._recent.get
         """Gives a ledger that was used lately; the cheapest question."""
+        self.used: Callable[[int], None] = self._recent.move_to_end
+        """Is told of a ledger in memory that was used without :meth:`find`."""
         self._alive: WeakValueDictionary[int, Ledger] = WeakValueDictionary()
         self._unreadable: WeakValueDictionary[int, StorageFailed] = WeakValueDictionary()
         """Why ledgers could not be read the last time, of those whose requests still hold the error."""

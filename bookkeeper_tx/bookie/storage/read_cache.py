@@ -28,7 +28,7 @@ class ReadCache:
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         """Return a run that holds this entry, if there is one."""
         latest = self._latest.get(ledger_id)
-        if latest is not None and entry_id in latest:
+        if latest is not None and 0 <= entry_id - latest.first_entry_id < len(latest.offsets) - 1:
             return latest
         firsts = self._firsts.get(ledger_id)
         if firsts is None:

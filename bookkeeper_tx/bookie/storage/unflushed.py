@@ -1,13 +1,13 @@
 """What is in memory and journal only: the changes since the last snapshot, and what is left of a snapshot's flush."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
-from bookkeeper_tx.bookie.storage.write_cache import Held, WriteCache
+from bookkeeper_tx.bookie.storage.write_cache import LedgerRuns, WriteCache
 from bookkeeper_tx.entry.entry_run import EntryRun
 
 
@@ -88,12 +88,12 @@ class Unflushed:
             run = self.snapshot.entries.find(ledger_id, entry_id)
         return run
 
-    def find_held(self, ledger_id: int, entry_id: int) -> Held | None:
-        """Return the run, or the record, that holds this entry, if it is here."""
-        held = self.active.find_held(ledger_id, entry_id)
-        if held is None and self.snapshot is not None:
-            held = self.snapshot.entries.find_held(ledger_id, entry_id)
-        return held
+    @property
+    def finders(self) -> Sequence[Callable[[int], LedgerRuns | None]]:
+        """What gives the entries here of a ledger, the latest first."""
+        if self.snapshot is None:
+            return (self.active.find_ledger,)
+        return self.active.find_ledger, self.snapshot.entries.find_ledger
 
     def has_entries(self, ledger_id: int) -> bool:
         """Tell whether entries of this ledger are here."""

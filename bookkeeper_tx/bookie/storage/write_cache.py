@@ -193,6 +193,8 @@ class WriteCache:
         self.size_bytes = 0
         """Memory held, overhead included."""
         self._ledgers: dict[int, LedgerRuns] = {}
+        self.find_ledger: Callable[[int], LedgerRuns | None] = self._ledgers.get
+        """Gives what there is of a ledger; the cheapest question."""
 
     def add(self, run: EntryRun) -> None:
         """Take a run none of whose entries is here."""
@@ -212,11 +214,6 @@ class WriteCache:
         """Return a run that holds this entry, if it is here."""
         runs = self._ledgers.get(ledger_id)
         return None if runs is None else runs.find(entry_id)
-
-    def find_held(self, ledger_id: int, entry_id: int) -> Held | None:
-        """Return the run, or the record, that holds this entry, if it is here."""
-        runs = self._ledgers.get(ledger_id)
-        return None if runs is None else runs.find_held(entry_id)
 
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here, ascending."""

@@ -74,12 +74,14 @@ def test_single_records_and_runs_are_found_alike(order: list[int], kinds: list[t
         else:
             cache.add(run_of(first, *[size] * count))
     assert sum(map(len, cache.ranges(7))) == len(sizes)
+    of_ledger = cache.find_ledger(7)
+    assert of_ledger is not None
     for entry_id in range(-1, 40):
         run = cache.find(7, entry_id)
         assert (None if run is None else run.entry(entry_id)) == (
             entry(entry_id, sizes[entry_id]) if entry_id in sizes else None
         )
-        held = cache.find_held(7, entry_id)
+        held = of_ledger.find_held(entry_id)
         assert (held is None) is (run is None)
         if isinstance(held, bytes):
             assert held == record_of(entry_id, sizes[entry_id])
