@@ -73,8 +73,13 @@ def everything_stopped_on_signals() -> Iterator[None]:
     """Make SIGTERM and a closed terminal end the block as Ctrl-C does, so that it stops the processes it started."""
 
     def interrupt(*_: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
+        # A shell's background ignores SIGINT, and a reactor that runs takes SIGTERM, but loses what is raised in it.
+        heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) not in deaf]
+        if not heeded:
+            raise KeyboardInterrupt
+        signal.raise_signal(heeded[0])
 
+    deaf = (signal.SIG_IGN, interrupt)
     before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

@@ -15,7 +15,7 @@ from twisted.internet import defer, task
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
 
 # Signal handlers as in a terminal: in tests run in the background they may be ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGINT, signal.CTRL_C)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 async def returns(reactor):
@@ -56,9 +56,26 @@ with everything_stopped_on_signals():
 """
 
 
-def outcome(operation, sent=signal.SIGINT):
-    """Run an operation of PROGRAM; return its output, and its error output."""
-    program = PROGRAM.replace("OPERATION", operation).replace("NUMBER", str(int(sent)))
+BEFORE_THE_REACTOR = """
+import os, signal
+from bookkeeper_tx.cli.run import everything_stopped_on_signals
+
+signal.signal(signal.SIGINT, signal.CTRL_C)
+try:
+    with everything_stopped_on_signals():
+        os.kill(os.getpid(), NUMBER)
+        print("not reached")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+IN_A_TERMINAL, IN_THE_BACKGROUND = "default_int_handler", "SIG_IGN"
+"""What Ctrl-C does: a shell has its background ignore it."""
+
+
+def outcome(operation, sent=signal.SIGINT, ctrl_c=IN_A_TERMINAL, program=PROGRAM):
+    """Run an operation of a program; return its output, and its error output."""
+    program = program.replace("OPERATION", operation).replace("NUMBER", str(int(sent))).replace("CTRL_C", ctrl_c)
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment(), capture_output=True, timeout=30, text=True
     )
@@ -72,6 +89,13 @@ def test_the_result_is_returned():
 
 def test_the_error_is_raised():
     assert outcome("raises") == ("raised wrong\n", "")
+
+
+@pytest.mark.parametrize("ctrl_c", [IN_A_TERMINAL, IN_THE_BACKGROUND])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_block_in_the_background_as_well(sent, ctrl_c):
+    assert outcome("waits", sent, ctrl_c) == ("cleaned up\naborted\n", "")
+    assert outcome("", sent, ctrl_c, BEFORE_THE_REACTOR) == ("interrupted\n", "")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -51,13 +51,18 @@ def test_a_file_survives_the_death_of_a_bookie(small_file, tmp_path):
     assert not bookies_of(directory)
 
 
+def as_in_the_foreground() -> None:
+    """Take Ctrl-C, though a shell may have started the tests in its background, where SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_stops_its_bookies(sent, tmp_path):
     directory = tmp_path / "cluster"
     large = tmp_path / "large"
     large.write_bytes(b"a line\n" * 5_000_000)  # so that the demo does not end first, however fast the machine is
     command = [*COMMAND, "demo", "--file", str(large), "--directory", str(directory)]
-    with subprocess.Popen(command, env=environment()) as demo:
+    with subprocess.Popen(command, env=environment(), preexec_fn=as_in_the_foreground) as demo:
         deadline = time.monotonic() + TIMEOUT_S
         while len(bookies_of(directory)) < 5 and time.monotonic() < deadline:  # four bookies and the demo itself
             time.sleep(0.05)
