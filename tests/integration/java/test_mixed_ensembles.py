@@ -83,7 +83,7 @@ def _known(ours, mixed):
 def test_ensembles_change_between_the_two_kinds(java_release, zookeeper, tmp_path):
     """Three bookies of ours and one of Java's: one is killed during each write, and the fourth takes its place."""
     with mixed_cluster(zookeeper, java_release, tmp_path, our_count=3) as mixed:
-        our_writer, java_writer = mixed.ours.create_ledger(3, 3, 2), mixed.java.create_ledger(3, 3, 2)
+        our_writer, java_writer = mixed.ours.create_ledger(3, 3, 3), mixed.java.create_ledger(3, 3, 3)
         append(our_writer, patterns(100, 50))
         java_writer.append_many(100, 50)
         # One of ours that both ledgers have: of three bookies out of four each, they share two at least.
