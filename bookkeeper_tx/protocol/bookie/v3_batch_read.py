@@ -54,7 +54,7 @@ class BatchReadRequest:
         self.max_count = request.max_count
         self.max_size = request.max_size
         self.fencing = request.HasField("flag") and request.flag == BatchReadPart.FENCE_LEDGER
-        self.master_key = request.master_key if request.HasField("master_key") else None
+        self.master_key = request.master_key if self.fencing and request.HasField("master_key") else None
         polls = request.HasField("previous_lac") and not self.fencing
         self.previous_last_add_confirmed = request.previous_lac if polls else None
         self.timeout_ms = request.time_out

@@ -41,7 +41,10 @@ class ReadRequests:
 
     def __init__(self, message: Decoded) -> None:
         header, request = message.header, message.read_request
-        self._message = message
+        self.fencing = is_fencing(request)
+        is_followed = not self.fencing and message.ByteSize() <= FOLLOWED_SIZE_MAX
+        self._message = message if is_followed else None
+        """The message that foresees the requests that follow; a large one is not kept while the request waits."""
         self._steps = (1, 1)
         """The last growth of transaction id and entry id."""
         self._is_regular = True
@@ -51,8 +54,7 @@ class ReadRequests:
         self._scope_id = request.ledger_scope_id
         self.ledger_id = ledger_id.join(self._scope_id, self._ledger_id)
         self._entry_ids: Sequence[int] = [request.entry_id]
-        self.fencing = is_fencing(request)
-        self.master_key = request.master_key if request.HasField("master_key") else None
+        self.master_key = request.master_key if self.fencing and request.HasField("master_key") else None
         self.high_priority = self.fencing or header.priority > 0
 
     @classmethod
@@ -84,7 +86,7 @@ class ReadRequests:
 
     @property
     def content_bytes(self) -> int:
-        ids = ID_BYTES * (len(self._txn_ids) + len(self._entry_ids))
+        ids = ID_BYTES * (len(self._txn_ids) + len(self._entry_ids)) + len(self.master_key or b"")
         return ids if self._message is None else ids + int(self._message.ByteSize())
 
     def take_following(self, buffer: bytes, position: int) -> int:
@@ -93,9 +95,7 @@ class ReadRequests:
         The expected request is encoded and compared with the bytes: that takes a quarter of the time of decoding them.
         """
         message = self._message
-        if position == len(buffer) or not self._is_regular or self.fencing:
-            return position
-        if message.ByteSize() > FOLLOWED_SIZE_MAX or not message.HasField("read_request"):
+        if position == len(buffer) or not self._is_regular or message is None or not message.HasField("read_request"):
             return position
         header, part, encode = message.header, message.read_request, message.SerializeToString
         txn_ids, entry_ids, (txn_step, entry_step) = self._txn_ids, self._entry_ids, self._steps

@@ -3,6 +3,7 @@
 import gc
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -66,18 +67,21 @@ def test_reads_of_one_ledger_in_no_order() -> None:
     assert 0.75 * traced < counted < 1.5 * traced
 
 
+def read_with_long_key(**fields: Any) -> bytes:
+    return frame(frame_of(1, read_request={"ledger_id": 1, "entry_id": 2, "master_key": bytes(10_000), **fields}))
+
+
+def batch_read_with_long_key(**fields: Any) -> bytes:
+    limits = {"start_entry_id": 2, "max_count": 1, "max_size": 1}
+    part = {"ledger_id": 1, "master_key": bytes(10_000), **limits, **fields}
+    return frame(frame_of(12, batch_read_request=part))
+
+
 @pytest.mark.parametrize(
     "sent",
     [
-        frame(frame_of(1, read_request=v3_pb2.ReadRequest(ledger_id=1, entry_id=2, master_key=bytes(10_000)))),
-        frame(
-            frame_of(
-                12,
-                batch_read_request=v3_pb2.BatchReadRequest(
-                    ledger_id=1, start_entry_id=2, max_count=1, max_size=1, master_key=bytes(10_000)
-                ),
-            )
-        ),
+        read_with_long_key(flag=v3_pb2.ReadRequest.FENCE_LEDGER),
+        batch_read_with_long_key(flag=v3_pb2.BatchReadRequest.FENCE_LEDGER),
         frame(
             frame_of(
                 6, write_lac_request=v3_pb2.WriteLacRequest(ledger_id=1, lac=2, master_key=KEY, body=bytes(10_000))
@@ -89,6 +93,25 @@ def test_reads_of_one_ledger_in_no_order() -> None:
 def test_long_fields_count(sent: bytes) -> None:
     [request] = ServerConnection().receive(sent)
     assert kept_bytes(request) > 10_000
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [read_with_long_key(), batch_read_with_long_key(), batch_read_with_long_key(previous_lac=5, time_out=1000)],
+    ids=["read", "batch read", "batch read that polls"],
+)
+def test_a_key_that_fences_nothing_is_not_kept(sent: bytes) -> None:
+    """Thousands of reads may wait, for the disk or for the last add confirmed, and none is counted by its key."""
+    [request] = ServerConnection().receive(sent)
+    assert kept_bytes(request) < 2 * REQUEST_BYTES
+    assert getattr(request, "master_key", None) is None
+
+
+def test_a_fencing_read_does_not_keep_the_other_parts_of_its_message() -> None:
+    fence = {"ledger_id": 1, "entry_id": 2, "master_key": KEY, "flag": v3_pb2.ReadRequest.FENCE_LEDGER}
+    body = v3_pb2.AddRequest(ledger_id=1, entry_id=2, master_key=KEY, body=bytes(10_000))
+    [request] = ServerConnection().receive(frame(frame_of(1, read_request=fence, add_request=body)))
+    assert kept_bytes(request) < 2 * REQUEST_BYTES
 
 
 def test_an_answer_and_a_context_count() -> None:
