@@ -70,7 +70,7 @@ class Fencing:
             then(status_of(error))
             return
         fence = partial(self._fence, ledger_id, master_key, connection, then)
-        self._brake.hold(connection, 0, partial(_while_held, ledger, fence))
+        self._brake.hold(connection, len(master_key), partial(_while_held, ledger, fence))
 
     def _fence(self, ledger_id: int, master_key: bytes, connection: Connection, then: Fenced) -> None:
         try:

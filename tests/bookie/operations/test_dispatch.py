@@ -179,9 +179,19 @@ def test_what_waits_is_told_with_its_limits() -> None:
     assert braked.dispatch.memory() == {
         "queued": (len(run_of(1, 41).buffer) + WAITER_BYTES, WAITER_BYTES),
         "held_adds": (held, 7),
-        "held_fences": (WAITER_BYTES, 7),
+        "held_fences": (WAITER_BYTES + len(KEY), 7),
         "reads": (0, 9),
     }
+
+
+def test_the_key_of_a_fence_that_is_held_back_counts() -> None:
+    """It is as long as its client makes it, and only looked at when the fence is made."""
+    braked = Braked(connection_requests_bytes_max=WAITER_BYTES)
+    braked.add(0)
+    braked.serve(ReadRequests(0x02020001, LEDGER, (0,), bytes(100_000)))
+    assert braked.dispatch.memory()["held_fences"][0] == WAITER_BYTES + 100_000
+    braked.journal.sync()
+    assert braked.dispatch.memory()["held_fences"][0] == 0
 
 
 def mixed_adds(count: int) -> MixedAddRequests:
