@@ -78,15 +78,17 @@ class AddEntry:
 
     def _defer(self, request: AddRequests, connection: Connection, records: list[bytes | memoryview]) -> None:
         """Journal the run and reply without waiting for the sync, unless the journal refuses it at once."""
+        ledger_id = request.entries.ledger_id
         refused = False
         acknowledged = False
 
         def synced(error: BaseException | None) -> None:
             nonlocal refused
+            # Without the request, which the journal would keep until then and not count.
             if error is None:
-                self._keys.recorded(request.entries.ledger_id)
+                self._keys.recorded(ledger_id)
             elif acknowledged:
-                self._force.lost(request.entries.ledger_id)
+                self._force.lost(ledger_id)
             else:
                 refused = True
 

@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.operations.add_entry: order of the checks, of the records, and of reply and sync."""
 
+import weakref
 from typing import Any
 
 import pytest
@@ -180,6 +181,19 @@ def test_a_deferred_add_is_acknowledged_before_the_sync_and_journaled_all_the_sa
     bench.journal.sync()
     assert bench.client.take() == []
     assert bench.journal.records == [KEY_RECORD, run.buffer]
+
+
+def test_a_deferred_add_does_not_keep_its_request_until_the_sync() -> None:
+    """Nothing counts it: its reply is sent, and the journal counts the records."""
+    bench = Bench()
+    request: Any = Add(run_of(0, 41), deferred_sync=True)
+    kept = weakref.ref(request)
+    client: Any = bench.client
+    bench.add_entry.serve(request, client)
+    assert client.take() == [statuses.EOK]
+    del request
+    assert kept() is None
+    bench.journal.sync()
 
 
 def test_force_waits_for_the_deferred_adds_before_it() -> None:
