@@ -13,7 +13,7 @@ class RequestTurns:
     only ends of requests have.
     """
 
-    __slots__ = ("_ends", "_read", "_read_bytes", "_rests", "pauses", "slow")
+    __slots__ = ("_ends", "_read", "_read_bytes", "_rests", "_rests_bytes", "pauses", "slow")
 
     def __init__(self) -> None:
         self.pauses = 0
@@ -22,6 +22,8 @@ class RequestTurns:
         """Whether the client does not take its replies."""
         self._ends: deque[Continuation] = deque()
         self._rests: deque[Continuation] = deque()
+        self._rests_bytes = 0
+        """Memory of these rests; they may be thousands, so it is not summed up again and again."""
         self._read: deque[Request] = deque()
         self._read_bytes: int | None = 0
         """Memory of the requests that were read; None: not known since one has come or gone."""
@@ -31,7 +33,7 @@ class RequestTurns:
         """Memory in bytes of all that waits, more or less."""
         if self._read_bytes is None:
             self._read_bytes = sum(map(kept_bytes, self._read))
-        return self._read_bytes + REQUEST_BYTES * (len(self._ends) + len(self._rests))
+        return self._read_bytes + self._rests_bytes + REQUEST_BYTES * len(self._ends)
 
     def add(self, requests: Iterable[Request]) -> None:
         """Let ``requests``, just read, wait after all others."""
@@ -42,6 +44,7 @@ class RequestTurns:
         """Let the rest of a request wait, before all that came after it."""
         if type(request) is Continuation:
             self._rests.append(request)
+            self._rests_bytes += kept_bytes(request)
         else:
             self._read.appendleft(request)
             self._read_bytes = None
@@ -59,7 +62,9 @@ class RequestTurns:
         if self.pauses:
             return None
         if self._rests:
-            return self._rests.popleft()
+            rest = self._rests.popleft()
+            self._rests_bytes -= kept_bytes(rest)
+            return rest
         if not self._read:
             return None
         self._read_bytes = None
@@ -70,5 +75,5 @@ class RequestTurns:
         ends = list(self._ends)
         for each in (self._ends, self._rests, self._read):
             each.clear()
-        self._read_bytes = 0
+        self._read_bytes = self._rests_bytes = 0
         return ends

@@ -62,3 +62,15 @@ def test_the_memory_of_all_that_waits() -> None:
     assert turns.kept_bytes == 2 * REQUEST_BYTES + 120
     turns.clear()
     assert turns.kept_bytes == 0
+
+
+def test_the_memory_of_a_request_that_goes_on_later() -> None:
+    turns = RequestTurns()
+    turns.add_rest(Continuation(nothing, 1000))
+    turns.add_rest(Continuation(nothing))
+    assert turns.kept_bytes == 2 * REQUEST_BYTES + 1000
+    turns.take()
+    assert turns.kept_bytes == REQUEST_BYTES
+    turns.add_rest(Continuation(nothing, 1000))
+    turns.clear()
+    assert turns.kept_bytes == 0

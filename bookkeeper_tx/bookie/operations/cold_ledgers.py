@@ -15,7 +15,13 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.protocol.bookie.requests import AddRequests, Continuation, MixedAddRequests, MixedReadRequests
+from bookkeeper_tx.protocol.bookie.requests import (
+    AddRequests,
+    Continuation,
+    MixedAddRequests,
+    MixedReadRequests,
+    kept_bytes,
+)
 
 LOADS_MAX = 16
 """Ledgers of one request that are loaded at a time: other clients' reads from the disk wait for them."""
@@ -117,7 +123,8 @@ def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connec
     def loaded(held: Any) -> None:
         if connection.connected_to_client:
             # When the client takes its replies; what makes it fail, it fails there, and that ends the connection.
-            connection.serve_next(Continuation(partial(_serve, serve, request, connection, held)))
+            go_on = partial(_serve, serve, request, connection, held)
+            connection.serve_next(Continuation(go_on, kept_bytes(request)))
 
     connection.pause()
     loading.addCallback(loaded)

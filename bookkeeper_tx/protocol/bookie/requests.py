@@ -258,6 +258,8 @@ class Continuation:
     """The rest of a request that has waited."""
 
     go_on: Callable[[], None]
+    content_bytes: int = 0
+    """Memory of the request, if nothing else counts it while it waits for its turn."""
 
 
 @frozen

@@ -7,6 +7,7 @@ import pytest
 
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
+from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from tests.bookie.operations.served import statuses_in
@@ -18,6 +19,7 @@ from tests.bookie.storage.storages import MARK
 from tests.conftest import result_of
 from tests.protocol.bookie.v2_frames import read_frame
 from tests.protocol.bookie.v3_frames import frame_of
+from tests.transport.test_bookie_protocol import Transport
 
 CROWD = range(20, 38)
 """Ledgers that drive each other out of memory."""
@@ -84,6 +86,20 @@ def test_a_ledger_stays_until_its_client_takes_replies(crowded: CrowdedBookie) -
     with crowded.disk.forbidden():
         slow.take_replies()
     assert slow.replies[-1] == entry(4)
+
+
+def test_a_request_that_has_waited_for_its_ledger_counts_while_its_client_takes_no_replies(
+    crowded: CrowdedBookie,
+) -> None:
+    protocol, transport = BookieFactory(ServerConnection, crowded.dispatch.serve).buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(add_frame(entry(10, 100_000)))
+    protocol.pauseProducing()
+    crowded.reading.run_all()
+    assert protocol._account.unsent_bytes > 100_000
+    protocol.resumeProducing()
+    crowded.journal_worker.step()
+    assert statuses_in(transport.value()) == [statuses.EOK]
 
 
 def test_a_ledger_stays_while_its_fence_is_held_back(crowded: CrowdedBookie) -> None:
