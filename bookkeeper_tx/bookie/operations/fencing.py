@@ -121,5 +121,5 @@ class Fencing:
 
 
 def _while_held(ledger: Ledger | None, function: Callable[..., None], *arguments: Status) -> None:
-    """Call ``function``; it finds ``ledger`` in memory, for whoever waits for this call has held it."""
+    """Call ``function``; it finds ``ledger`` in memory, since the wait for this call has held it."""
     function(*arguments)

@@ -18,7 +18,7 @@ class LedgerCache:
         self._pages_max = pages_max
         self._pages: OrderedDict[PageKey, array[int]] = OrderedDict()
         self._unreadable: WeakValueDictionary[PageKey, StorageFailed] = WeakValueDictionary()
-        """Why pages could not be read the last time, as long as somebody holds the error."""
+        """Why pages could not be read the last time, as long as a request holds the error."""
         self.generation = 0
         """Counts flushes: a page read from a file before a flush may be out of date after it."""
 
@@ -39,12 +39,12 @@ class LedgerCache:
             self._pages.popitem(last=False)
 
     def keep_error(self, keys: Iterable[PageKey], error: StorageFailed) -> None:
-        """Have :meth:`check` raise the error of a read of pages, as long as somebody holds it."""
+        """Have :meth:`check` raise the error of a read of pages, as long as a request holds it."""
         for key in keys:
             self._unreadable[key] = error
 
     def check(self, key: PageKey) -> None:
-        """Raise StorageFailed if the page could not be read by who still waits for it."""
+        """Raise StorageFailed if the page could not be read, and a request still holds the error of that."""
         error = self._unreadable.get(key)
         if error is not None:
             raise StorageFailed(*error.args)

@@ -68,7 +68,7 @@ class LedgerTable:
         """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read.
 
         Blocks if it is not known (:meth:`knows`), except that the error of the last :meth:`keep_error` is raised while
-        somebody holds it.
+        a request holds it.
         """
         ledger = self._recent.get(ledger_id)
         if ledger is not None:
@@ -102,7 +102,7 @@ class LedgerTable:
     def keep(self, ledger: Ledger) -> Ledger:
         """Keep a handle that was read, unless there is one meanwhile; return the one that is kept.
 
-        Who holds it finds it here, however many others come.
+        A ledger that a request holds is found here, however many others come.
         """
         self._unreadable.pop(ledger.ledger_id, None)
         kept = self._alive.get(ledger.ledger_id)
@@ -111,7 +111,7 @@ class LedgerTable:
         return kept
 
     def keep_error(self, ledger_id: int, error: StorageFailed) -> None:
-        """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds or nobody holds the error."""
+        """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds or no request holds it."""
         self._unreadable[ledger_id] = error
 
     def indexed(self, ledger_id: int, last_entry_id: int) -> None:
