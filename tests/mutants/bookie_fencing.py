@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.write_cache import LedgerRuns
-from bookkeeper_tx.protocol.bookie import v2, v3
+from bookkeeper_tx.protocol.bookie import v2, v3, v3_read_entry
 from protocol_specs.wire import status
 from tests.mutants.mutant import BOOKIE, Defects, instead_of
 
@@ -193,6 +193,12 @@ def the_key_is_forgotten_by_a_clean_stop() -> None:
 @defect("READ", "STATE")
 def a_plain_read_wants_the_key() -> None:
     """A plain read that brings a wrong key is refused, though reads need none."""
+
+    @instead_of(v3_read_entry.ReadRequests, "__init__")
+    def keep_the_key(original: Any, self: Any, message: Any) -> None:
+        original(self, message)
+        if message.read_request.HasField("master_key"):
+            self.master_key = message.read_request.master_key
 
     @instead_of(ReadEntry, "serve")
     def serve(original: Any, self: Any, request: Any, connection: Any) -> None:
