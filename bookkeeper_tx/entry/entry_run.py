@@ -94,15 +94,17 @@ class EntryRun:
 
     def by_itself(self) -> "EntryRun":
         """Return this run in a buffer of its own, unless it takes at least half of the one that it is in."""
-        start, size = self.offsets[0], self.size
-        if len(self.buffer) <= 2 * size:
-            return self
+        return self if len(self.buffer) <= 2 * self.size else self.copied()
+
+    def copied(self) -> "EntryRun":
+        """Return this run in a buffer of its own."""
+        start, end = self.offsets[0], self.offsets[-1]
         offsets: Sequence[int]
-        if isinstance(self.offsets, range):
-            offsets = range(0, size + 1, self.offsets.step)
+        if type(self.offsets) is range:
+            offsets = range(0, end - start + 1, self.offsets.step)
         else:
             offsets = array("Q", [offset - start for offset in self.offsets])
-        return EntryRun(self.ledger_id, self.first_entry_id, self.buffer[start : start + size], offsets, self.prefix)
+        return EntryRun(self.ledger_id, self.first_entry_id, bytes(self.buffer[start:end]), offsets, self.prefix)
 
     def records(self, first_entry_id: int, count: int) -> bytes | memoryview:
         """Return the records of ``count`` entries from ``first_entry_id`` on, length words included, as one slice."""

@@ -43,19 +43,12 @@ def compacted(run: EntryRun) -> EntryRun:
     Offsets become an array (a list of ints takes four times as much), and records get a buffer of their own if theirs
     has other bytes in it, more than a quarter of their size.
     """
-    offsets, buffer = run.offsets, run.buffer
-    start, end = offsets[0], offsets[-1]
-    if len(buffer) - (end - start) > (end - start) >> 2:
-        buffer = bytes(buffer[start:end])
-        if type(offsets) is range:
-            offsets = range(0, end - start + 1, offsets.step)
-        else:
-            offsets = array("Q", [offset - start for offset in offsets])
-    elif type(offsets) is range or type(offsets) is array:
+    offsets, size = run.offsets, run.size
+    if len(run.buffer) - size > size >> 2:
+        return run.copied()
+    if type(offsets) is range or type(offsets) is array:
         return run
-    else:
-        offsets = array("Q", offsets)
-    return EntryRun(run.ledger_id, run.first_entry_id, buffer, offsets)
+    return EntryRun(run.ledger_id, run.first_entry_id, run.buffer, array("Q", offsets))
 
 
 def part_of(run: EntryRun, first_entry_id: int, count: int) -> EntryRun:
