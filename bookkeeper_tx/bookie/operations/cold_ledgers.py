@@ -14,6 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.protocol.bookie.requests import (
     AddRequests,
@@ -123,7 +124,7 @@ def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connec
     def loaded(held: Any) -> None:
         if connection.connected_to_client:
             # When the client takes its replies; what makes it fail, it fails there, and that ends the connection.
-            go_on = partial(_serve, serve, request, connection, held)
+            go_on = partial(while_held, held, serve, request, connection)
             connection.serve_next(Continuation(go_on, kept_bytes(request)))
 
     connection.pause()
@@ -131,8 +132,3 @@ def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connec
     loading.addErrback(failed)
     # Only now: what the client has sent since then comes later.
     loading.addCallback(lambda _: connection.resume())
-
-
-def _serve(serve: Serve, request: Any, connection: Connection, held: Any) -> None:
-    """Serve a request while ``held`` is in memory."""
-    serve(request, connection)

@@ -17,7 +17,8 @@ from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
-from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger import while_held
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.requests import Continuation
 from protocol_specs.wire import status as statuses
@@ -70,7 +71,7 @@ class Fencing:
             then(status_of(error))
             return
         fence = partial(self._fence, ledger_id, master_key, connection, then)
-        self._brake.hold(connection, len(master_key), partial(_while_held, ledger, fence))
+        self._brake.hold(connection, len(master_key), partial(while_held, ledger, fence))
 
     def _fence(self, ledger_id: int, master_key: bytes, connection: Connection, then: Fenced) -> None:
         try:
@@ -79,7 +80,7 @@ class Fencing:
         except BookKeeperError as error:
             then(status_of(error))
             return
-        then = partial(_while_held, ledger, then)
+        then = partial(while_held, ledger, then)
         if ledger_id in self._waiting:
             self._wait(ledger_id, connection, then)
         elif is_new or ledger_id in self._unrecorded:
@@ -118,8 +119,3 @@ class Fencing:
             connection.resume()
         if not self._counts[connection]:
             del self._counts[connection]
-
-
-def _while_held(ledger: Ledger | None, function: Callable[..., None], *arguments: Status) -> None:
-    """Call ``function``; it finds ``ledger`` in memory, since the wait for this call has held it."""
-    function(*arguments)

@@ -1,5 +1,8 @@
 """The state of one ledger on a bookie."""
 
+from collections.abc import Callable
+from typing import Any
+
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.fields import NO_ENTRY
@@ -51,3 +54,8 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger {ledger_name(self.ledger_id)}{' fenced' * self.fenced} last entry {self.last_entry_id}>"
+
+
+def while_held(held: object, function: Callable[..., None], *arguments: Any) -> None:
+    """Call ``function``; it finds ledgers, or errors, in memory, since the wait for this call has ``held`` them."""
+    function(*arguments)
