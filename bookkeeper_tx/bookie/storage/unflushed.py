@@ -63,8 +63,8 @@ class Unflushed:
         snapshot = self.snapshot
         return (
             ledger_id in self._changed
-            or self.has_entries(ledger_id)
-            or (snapshot is not None and ledger_id in snapshot.headers)
+            or ledger_id in self.active
+            or (snapshot is not None and (ledger_id in snapshot.entries or ledger_id in snapshot.headers))
         )
 
     def add(self, run: EntryRun) -> None:
@@ -94,10 +94,6 @@ class Unflushed:
         if self.snapshot is None:
             return (self.active.find_ledger,)
         return self.active.find_ledger, self.snapshot.entries.find_ledger
-
-    def has_entries(self, ledger_id: int) -> bool:
-        """Tell whether entries of this ledger are here."""
-        return ledger_id in self.active or (self.snapshot is not None and ledger_id in self.snapshot.entries)
 
     def ranges(self, ledger_id: int) -> list[range]:
         """Return the ids of the entries of a ledger here."""
