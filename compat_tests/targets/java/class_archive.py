@@ -33,12 +33,15 @@ class ClassArchive:
         self._java_name = f"java-{_hash(of_jvm)}.jsa"
         self._name = f"{name}-{_hash(of_jvm, *map(str, jars))}.jsa"
         self._left: Path | None = None
+        self._makes_none = False
+        """Whether the JVM was found to make no archive: that is not tried at each start."""
 
     def flags(self) -> list[str]:
         """The flags with which a JVM maps the archives that there are."""
         with exclusive("classes") as folder:
             java, whole = folder / self._java_name, folder / self._name
-            if not java.exists() and not self._dump(java):
+            if not java.exists() and (self._makes_none or not self._dump(java)):
+                self._makes_none = True
                 return []
             there = [java, whole] if whole.exists() else [java]
         return [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, there))}"]

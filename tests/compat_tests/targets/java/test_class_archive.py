@@ -88,3 +88,5 @@ def test_a_jvm_that_makes_no_archive_goes_without(jvm):
     archive = _archive(jvm(FAILS))
     assert archive.flags() == []
     assert archive.recording_flags() == []
+    jvm(DUMPS)
+    assert archive.flags() == [], "it is not asked at each start"
