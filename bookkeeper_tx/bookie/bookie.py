@@ -1,6 +1,7 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from attrs import frozen
@@ -72,6 +73,10 @@ class Bookie:
         self._storage.on_drained = self.dispatch.look_again
         self._storage.on_flush_failed_changed = self._flush_failed_changed
         self._started = False
+
+    def answer_within(self, turn: AbstractContextManager[None]) -> None:
+        """Enter ``turn`` whenever adds are answered, all those that became durable together."""
+        self._journal.answering = turn
 
     async def start(self) -> None:
         """Replay the journal, and get ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""

@@ -144,6 +144,7 @@ class BookieService(Service):
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
         budget = ClientBudget(ClientLimits.of(config), self._reactor)
         factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
+        bookie.answer_within(factory.sending)
         self._show_budgets(bookie, budget)
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))

@@ -9,6 +9,7 @@ from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.transport.bookie_protocol import BookieProtocol, Serve
 from bookkeeper_tx.transport.bookie_security import OPEN, Security
 from bookkeeper_tx.transport.client_budget import ClientBudget
+from bookkeeper_tx.transport.sending_turn import SendingTurn
 
 
 class BookieFactory(Factory):
@@ -27,6 +28,8 @@ class BookieFactory(Factory):
         self._serve = serve
         self._security = security
         self._budget = budget or ClientBudget()
+        self.sending = SendingTurn()
+        """To be entered where many requests are answered at once."""
         self._protocols: set[BookieProtocol] = set()
         self._paused = False
 
@@ -47,7 +50,8 @@ class BookieFactory(Factory):
             self._protocols.discard(protocol)
             self._budget.left(host)
 
-        protocol = BookieProtocol(self._make_connection(), self._serve, forget, self._security, self._budget)
+        connection = self._make_connection()
+        protocol = BookieProtocol(connection, self._serve, forget, self._security, self._budget, self.sending)
         protocol.factory = self
         self._protocols.add(protocol)
         if self._paused:

@@ -24,13 +24,16 @@ from bookkeeper_tx.transport.client_budget import ClientBudget
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE_MIN
 from bookkeeper_tx.transport.request_turns import RequestTurns
 from bookkeeper_tx.transport.secured_protocol import SecuredProtocol
+from bookkeeper_tx.transport.sending_turn import SendingTurn
 from protocol_specs.wire.status import Status
 
 HELD_SIZE_MIN = 32 * 1024
 """Bytes of replies that are worth a system call of their own; a higher limit would delay the client's first replies."""
 
-Serve = Callable[[Request, "BookieProtocol"], None]
+AT_ONCE = 1
+"""Bytes of replies that are sent at once where no more follow in the same turn of the reactor."""
 
+Serve = Callable[[Request, "BookieProtocol"], None]
 
 _CONNECTION_EVENTS = (Answered, StartTls, ConnectionBroken)
 """The classes of :data:`ConnectionEvent` in a tuple: ``isinstance``, called for every request, is slower on a union."""
@@ -51,8 +54,10 @@ class BookieProtocol(SecuredProtocol):
         forget: Callable[["BookieProtocol"], None],
         security: Security = OPEN,
         budget: ClientBudget | None = None,
+        sending: SendingTurn | None = None,
     ) -> None:
         super().__init__(connection, security)
+        self._sending = sending or SendingTurn()
         self._serve = serve
         self._forget = forget
         self._account = (budget or ClientBudget()).open(self)
@@ -88,7 +93,7 @@ class BookieProtocol(SecuredProtocol):
             size = self._connection.frame[1]
             if size > RECEIVE_SIZE_MIN or self._account.wanted:
                 self._account.wants(size)
-            self._serve_waiting()
+            self._serve_waiting(AT_ONCE)
 
     @property
     def frame(self) -> tuple[int, int, int]:
@@ -130,7 +135,7 @@ class BookieProtocol(SecuredProtocol):
             except Exception:
                 self.log.failure("a request of a lost client was not ended")
 
-    def _serve_waiting(self) -> None:
+    def _serve_waiting(self, send_size_min: int = eager_send.EAGER_SIZE_MIN) -> None:
         if self._serving:
             return
         self._serving = True
@@ -147,7 +152,7 @@ class BookieProtocol(SecuredProtocol):
             self._abort()
         finally:
             self._serving = False
-            self._send_held()
+            self._send_held(send_size_min)
             if self._turns.slow and self.connected_to_client:
                 self._count_waiting()  # a request that was being served when the client got slow may have left a rest
 
@@ -176,6 +181,10 @@ class BookieProtocol(SecuredProtocol):
                 replied(request, status, sum(map(len, reply)))
         if self._serving:
             self._hold(reply)
+        elif self._sending.is_open:
+            if not self._held:
+                self._sending.at_end(self._send_rest)
+            self._hold(reply)
         else:
             self._send(reply)
 
@@ -186,16 +195,21 @@ class BookieProtocol(SecuredProtocol):
         if self._held_size >= HELD_SIZE_MIN:
             self._send_held()
 
-    def _send_held(self) -> None:
+    def _send_held(self, send_size_min: int = eager_send.EAGER_SIZE_MIN) -> None:
         held, self._held, self._held_size = self._held, [], 0
         if held:
-            self._send(held)
+            self._send(held, send_size_min)
 
-    def _send(self, parts: Sequence[Buffer]) -> None:
+    def _send_rest(self) -> None:
+        """Send the replies of a turn of :class:`SendingTurn` that have not been sent."""
+        if not self._serving:
+            self._send_held(AT_ONCE)
+
+    def _send(self, parts: Sequence[Buffer], size_min: int = eager_send.EAGER_SIZE_MIN) -> None:
         if self._securing:
             self._held += parts
         elif self.connected_to_client:
-            self.sent_bytes += eager_send.send(self.transport, parts)
+            self.sent_bytes += eager_send.send(self.transport, parts, size_min)
 
     def call_when_lost(self, function: Callable[[], None]) -> None:
         """Call ``function`` when the connection is lost; at once if it is lost already."""

@@ -2,8 +2,8 @@
 
 A Twisted transport copies its bytes twice, and sends them a turn of the reactor later.  If nothing waits before it, a
 reply of many kilobytes is better handed to the socket as it is: for batches of 1 KiB entries that halves the CPU time
-of a bookie.  Small replies are left to the transport, which sends all those of a turn in one system call.  A client has
-the requests of a turn together already; it saves the transport's two calls to the poller and a turn of the reactor.
+of a bookie.  Small ones that others may follow are left to the transport, which sends all those of a turn in one system
+call.  Who has all bytes of a turn together saves the transport's two calls to the poller, and a turn of the reactor.
 """
 
 import contextlib

@@ -11,6 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import Final
 
@@ -86,6 +87,8 @@ class Journal:
         """Bytes of records that wait to be written and synced, and of what waits for them."""
         self.queued_count = 0
         """How many appends they came with."""
+        self.answering: AbstractContextManager[None] = nullcontext()
+        """Entered while the callbacks of a group are called."""
         self.on_group_done: Callable[[], None] = lambda: None
         """Called when the records of a group, synced or refused, do not wait any more, after all their callbacks."""
         self.state = State.CREATED
@@ -192,11 +195,12 @@ class Journal:
     def _finish(self, group: _Group, error: BaseException | None) -> None:
         self.queued_bytes -= group.size + group.waiter_bytes
         self.queued_count -= len(group.dones)
-        for done in group.dones:
-            try:
-                done(error)
-            except Exception:
-                self._log.failure("a callback of the journal failed")
+        with self.answering:
+            for done in group.dones:
+                try:
+                    done(error)
+                except Exception:
+                    self._log.failure("a callback of the journal failed")
         self.on_group_done()
 
     def _fail(self, error: BaseException) -> None:

@@ -1,6 +1,7 @@
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -129,6 +130,26 @@ def test_a_callback_that_fails_stops_nobody(journal: Journal, worker: SteppedWor
     journal.append([entry(1, 1)], done.append)
     worker.run_all()
     assert done == [None]
+
+
+def test_all_callbacks_of_a_group_are_called_within_one_turn(journal: Journal, worker: SteppedWorker) -> None:
+    order: list[str] = []
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        order.append("begin")
+        yield
+        order.append("end")
+
+    journal.on_group_done = lambda: order.append("done")
+    for name in "ab":
+        journal.answering = turn()
+        journal.append([entry(1, ord(name))], lambda _, name=name: order.append(name))
+        journal.append([], lambda _, name=name: order.append(name.upper()))
+    worker.step()
+    journal.answering = turn()
+    worker.step()
+    assert order == ["begin", "a", "end", "done", "begin", "A", "b", "B", "end", "done"]
 
 
 def test_a_full_file_is_followed_by_the_next(disk: CrashingDisk) -> None:
