@@ -44,15 +44,21 @@ class Watches:
 
         return end
 
-    def saw(self, stamps: Mapping[Key, Any]) -> None:
-        """Take the present stamps, and call the watchers of changed keys; keys that nobody watches are ignored."""
+    def saw(self, stamps: Mapping[Key, Any]) -> bool:
+        """Take the present stamps, and call the watchers of changed keys; keys that nobody watches are ignored.
+
+        Returns whether any has changed.
+        """
+        changed = False
         for key, stamp in stamps.items():
             if key not in self._callbacks:
                 continue
             before = self._stamps.get(key, _UNSEEN)
             self._stamps[key] = stamp
             if before is not _UNSEEN and before != stamp:
+                changed = True
                 self._call(key)
+        return changed
 
     def clear(self) -> None:
         """Forget all watchers."""

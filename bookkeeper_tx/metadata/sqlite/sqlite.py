@@ -5,20 +5,16 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, succeed
-from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.sqlite.errors import translated
+from bookkeeper_tx.metadata.sqlite.polling import Polling
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
 from bookkeeper_tx.metadata.watches import Watches
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 from bookkeeper_tx.threads.worker import Worker
-
-POLL_INTERVAL_S = 0.2
-"""Longest delay before a watcher is called for a change of another process, in seconds; a look takes some 10 µs, and a
-few system calls for each bookie."""
 
 _BOOKIES = "bookies"
 
@@ -46,8 +42,7 @@ class SqliteMetadataStore:
         self._records = SqliteRecords(path, draw_token=draw_token)
         self._tables = self._records.tables
         self._watches = Watches()
-        self._poll = LoopingCall(self._look)
-        self._poll.clock = reactor
+        self._polling = Polling(reactor, self._look)
 
     def start(self) -> Deferred[None]:
         self._worker = self._make_worker(self._reactor, "metadata")
@@ -170,15 +165,14 @@ class SqliteMetadataStore:
         return stop_watching
 
     def _poll_if_watched(self) -> None:
-        if self._watches.keys and not self._poll.running:
-            polling = self._poll.start(POLL_INTERVAL_S, now=False)
-            polling.addErrback(lambda failure: self._log.failure("polling the metadata store", failure))
-        elif not self._watches.keys and self._poll.running:
-            self._poll.stop()
+        if self._watches.keys:
+            self._polling.start()
+        else:
+            self._polling.stop()
 
     def _look(self, only_if_changed: bool = True) -> Deferred[None]:
         looked = self._run(self._observe, self._watches.keys, only_if_changed).addCallback(self._watches.saw)
-        return looked.addErrback(self._look_failed)
+        return looked.addCallbacks(self._polling.found, self._look_failed)
 
     def _look_failed(self, failure: Any) -> None:
         # The next look may succeed; a caller that needs the answer reads, and gets the error itself.

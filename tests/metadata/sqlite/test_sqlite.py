@@ -11,7 +11,8 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import BookieUnavailable, InvalidConfig, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.sqlite import tables as sqlite_tables
-from bookkeeper_tx.metadata.sqlite.sqlite import POLL_INTERVAL_S, SqliteMetadataStore
+from bookkeeper_tx.metadata.sqlite.polling import INTERVAL_S
+from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.model import LedgerId, Versioned
 from tests.bookie.workers import InlineWorker
@@ -42,7 +43,7 @@ class Stores:
         return store
 
     def poll(self) -> None:
-        self.clock.advance(POLL_INTERVAL_S)
+        self.clock.advance(INTERVAL_S)
 
 
 @pytest.fixture
