@@ -115,7 +115,7 @@ class BookieConfig:
     entry_log_bytes_max: int = field(default=LOG_SIZE_MAX, validator=[gt(0), le(LOG_SIZE_MAX)])
     """An entry log that passes this size is rotated (``logSizeLimit``).  A location has 32 bits for the offset."""
     index_pages_max: int = field(default=2048, validator=gt(0))
-    """Pages of 1024 entry locations kept in memory, 8 KiB each (``pageLimit``)."""
+    """Pages of 1024 entry locations, 8 KiB each, in whose memory locations are kept (``pageLimit``)."""
     open_index_files_max: int = field(default=512, validator=gt(0))
     """Index files kept open (``openFileLimit``)."""
     flush_interval_s: float = field(default=10.0, validator=gt(0))

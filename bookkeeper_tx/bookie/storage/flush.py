@@ -10,7 +10,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
-from bookkeeper_tx.bookie.storage.ledger_cache import PageKey
+from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
 from bookkeeper_tx.bookie.storage.unflushed import HeaderChange, Snapshot
 
 SLICE_COUNT: Final = 1024
@@ -22,8 +22,8 @@ class Flushed:
     """The changes of a slice of a flush; they are durable."""
 
     ledger_ids: Sequence[int]
-    pages: Sequence[PageKey]
-    """Index pages."""
+    pages: Sequence[PagePart]
+    """Locations that are new in the indexes, those of a ledger ascending."""
     pieces: Sequence[Piece]
     """Entries that are back to back in the entry logs."""
 
@@ -60,10 +60,10 @@ class StorageFlush:
         headers, placed = self._snapshot.headers, self._placed
         ledger_ids = list(islice(self.left, self._slice_count))
         changes = [_index_change(each, headers.get(each), placed.get(each, ())) for each in ledger_ids]
-        pages: list[PageKey] = []
+        pages: list[PagePart] = []
         pieces: list[Piece] = []
         for ledger_id, written in zip(ledger_ids, self._indexes.write(changes), strict=True):
-            pages.extend((ledger_id, number) for number in written.pages)
+            pages.extend(PagePart(ledger_id, *part) for part in written.parts)
             pieces.extend(written.pieces)
         for ledger_id in ledger_ids:
             placed.pop(ledger_id, None)

@@ -37,8 +37,8 @@ class IndexChange:
 class WrittenLocations:
     """The changes of a write to one index."""
 
-    pages: list[int]
-    """Numbers of pages."""
+    parts: "list[tuple[int, int, array[int]]]"
+    """Number of a page, the first slot in it, and the locations from there on."""
     pieces: list[Piece]
     """Entries back to back in a log, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
 
@@ -111,7 +111,7 @@ def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
 
     Only what is new is written: a page is 8 KiB, and with many ledgers most flushes have a few entries of each.
     """
-    numbers: list[int] = []
+    parts: list[tuple[int, int, array[int]]] = []
     pieces = PieceMaker()
     stretch = _Stretch(file)
     for each in change.placed:
@@ -121,18 +121,18 @@ def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
         at, count = 0, len(locations)
         while at < count:
             number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
-            if not numbers or number != numbers[-1]:
-                numbers.append(number)
+            if not parts or number != parts[-1][0]:
                 pieces.close()
             part = locations[at : at + spec.PAGE_COUNT - slot]
+            parts.append((number, slot, part))
             pieces.add(each, at, part)
             at += len(part)
     stretch.write()
-    if numbers:
-        end = spec.HEADER_SIZE + (numbers[-1] + 1) * spec.PAGE_SIZE
+    if parts:
+        end = spec.HEADER_SIZE + (parts[-1][0] + 1) * spec.PAGE_SIZE
         if change.is_new or file.size() < end:
             file.truncate(end)
-    return WrittenLocations(numbers, pieces.take())
+    return WrittenLocations(parts, pieces.take())
 
 
 class _Stretch:

@@ -22,14 +22,12 @@ from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 
 Page: TypeAlias = "array[int]"
-"""``PAGE_COUNT`` locations as ``array("Q")``."""
+"""The first locations of a page as ``array("Q")``, ``PAGE_COUNT`` or fewer; there are none behind them."""
 
 HEADERS_MAX: Final = 256
 """How many headers are kept in both forms: ledgers of one client have the same one until they are fenced."""
 
 _HEX_DIGITS = frozenset("0123456789abcdef")
-
-_EMPTY_PAGE = bytes(spec.PAGE_SIZE)
 
 
 @frozen
@@ -99,12 +97,14 @@ def page_of(entry_id: int) -> int:
     return entry_id // spec.PAGE_COUNT
 
 
+def locations_of(number: int, last_entry_id: int) -> int:
+    """Return how many locations a page has up to that of the last entry of its ledger."""
+    return min(last_entry_id + 1 - number * spec.PAGE_COUNT, spec.PAGE_COUNT)
+
+
 def unpack_page(data: bytes) -> Page:
-    """Return a page from the bytes of a file, which may end before the end of the page."""
-    if len(data) < spec.PAGE_SIZE:
-        data = data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE]
-        data += _EMPTY_PAGE[len(data) :]
-    page = array("Q", data)
+    """Return a page from the bytes of a file, which may end before the end of the page, even within a location."""
+    page = array("Q", data[: len(data) // spec.LOCATION_SIZE * spec.LOCATION_SIZE])
     _swap(page)
     return page
 
@@ -195,21 +195,24 @@ class LedgerIndexes:
             return None
         return IndexHeader.unpack(path, data)
 
-    def read_page(self, ledger_id: int, number: int) -> Page:
-        """Return one page of locations, 0 for entries without one; raises StorageFailed, also if there is no index."""
+    def read_page(self, ledger_id: int, number: int, count: int = spec.PAGE_COUNT) -> Page:
+        """Return the first ``count`` locations of a page, 0 for entries without one.
+
+        Raises StorageFailed, also if there is no index.
+        """
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
-                return unpack_page(file.read(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+                return unpack_page(file.read(count * spec.LOCATION_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
 
-    def read_page_at_once(self, ledger_id: int, number: int) -> "Page | None":
+    def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
         """Return the result of :meth:`read_page` if it need not wait, else None."""
         with self._files.borrow_open(self.path(ledger_id)) as file:
             data = None
             if file is not None:
-                data = file.read_cached(spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
+                data = file.read_cached(count * spec.LOCATION_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE)
         return None if data is None else unpack_page(data)
 
     def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:

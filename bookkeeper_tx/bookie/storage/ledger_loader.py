@@ -8,7 +8,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
@@ -71,8 +71,9 @@ class LedgerLoader:
             if not missing:
                 return None
             generation = self._pages.generation
+            last_id = self._table.last_indexed_id(ledger_id)
             try:
-                pages = await self._worker.run(self._read_pages, ledger_id, missing)
+                pages = await self._worker.run(self._read_pages, ledger_id, missing, last_id)
             except StorageFailed as error:
                 log.error("cannot read from ledger storage: {error}", error=error)
                 kept = StorageFailed(str(error))
@@ -90,8 +91,8 @@ class LedgerLoader:
         numbers = range(page_of(first_entry_id), last_page + 1)
         return [number for number in numbers if (ledger_id, number) not in self._pages]
 
-    def _read_pages(self, ledger_id: int, numbers: Sequence[int]) -> list[Page]:
-        return [self._indexes.read_page(ledger_id, number) for number in numbers]
+    def _read_pages(self, ledger_id: int, numbers: Sequence[int], last_id: int) -> list[Page]:
+        return [self._indexes.read_page(ledger_id, number, locations_of(number, last_id)) for number in numbers]
 
     def _unreadable(self, failure: Failure, ledger_id: int) -> StorageFailed:
         log.error("cannot read from ledger storage: {error}", error=failure.value)

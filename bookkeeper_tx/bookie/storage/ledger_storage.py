@@ -36,6 +36,7 @@ from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.disk.ledger_index import PAGE_SIZE
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -65,7 +66,7 @@ class LedgerStorage:
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
-        self._pages = LedgerCache(config.index_pages_max)
+        self._pages = LedgerCache(config.index_pages_max * PAGE_SIZE)
         self._loader = RunLoader(
             self._indexes, self._reader, self._pages, ReadCache(config.read_cache_bytes_max), read_worker
         )
@@ -293,7 +294,7 @@ class LedgerStorage:
     def _slice_flushed(self, flushed: Flushed) -> None:
         """Have the files answer for these ledgers from now on."""
         was_full = self.full
-        self._pages.changed(flushed.pages)
+        self._pages.flushed(flushed.pages, self._ledgers.last_indexed_id)
         self._pieces.add(flushed.pieces)
         for ledger_id in flushed.ledger_ids:
             self._ledgers.indexed(ledger_id, self._unflushed.last_flushing_id(ledger_id))
@@ -310,14 +311,9 @@ class LedgerStorage:
         return self._unflushed.find(ledger.ledger_id, entry_id) is not None or is_indexed(ledger, entry_id)
 
     def _is_indexed(self, ledger: Ledger, entry_id: int) -> bool:
-        return self._location(ledger, entry_id) != NO_LOCATION
+        return self._loader.location(ledger, entry_id) != NO_LOCATION
 
     def _has_written(self, ledger: Ledger, entry_id: int) -> bool:
         """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""
-        location = NO_LOCATION if entry_id > ledger.last_flushed_id else self._location(ledger, entry_id)
+        location = NO_LOCATION if entry_id > ledger.last_flushed_id else self._loader.location(ledger, entry_id)
         return location != NO_LOCATION and split_location(location)[0] >= self._logs.first_log_id
-
-    def _location(self, ledger: Ledger, entry_id: int) -> int:
-        if entry_id > ledger.last_indexed_id:
-            return NO_LOCATION
-        return self._loader.location(ledger.ledger_id, entry_id)

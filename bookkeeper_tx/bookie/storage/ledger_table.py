@@ -114,6 +114,10 @@ class LedgerTable:
         """Have :meth:`find` raise the error of a :meth:`read`, until another one succeeds or no request holds it."""
         self._unreadable[ledger_id] = error
 
+    def last_indexed_id(self, ledger_id: int) -> int:
+        """Return the highest id with a location in the index file of a ledger in memory, ``NO_ENTRY`` without any."""
+        return self._alive[ledger_id].last_indexed_id
+
     def indexed(self, ledger_id: int, last_entry_id: int) -> None:
         """Note that a ledger in memory has an index file, with locations of entries up to ``last_entry_id``."""
         ledger = self._alive[ledger_id]

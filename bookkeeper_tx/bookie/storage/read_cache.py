@@ -25,6 +25,11 @@ class ReadCache:
         self._latest: dict[int, EntryRun] = {}
         """The run of each ledger that was found last: the next read is mostly of the same one."""
 
+    @property
+    def ledger_share(self) -> int:
+        """Bytes that each ledger here can have so that runs that were read to their end push out no others."""
+        return self._size_max // (2 * (len(self._firsts) or 1))
+
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         """Return a run that holds this entry, if there is one."""
         latest = self._latest.get(ledger_id)

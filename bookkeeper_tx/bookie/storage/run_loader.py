@@ -1,7 +1,5 @@
 """Loading runs from the entry logs: at once if the system has them in memory, else off the reactor thread."""
 
-from array import array
-
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
@@ -9,7 +7,7 @@ from bookkeeper_tx.bookie.storage.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry
@@ -21,11 +19,14 @@ from protocol_specs.disk.ledger_index import PAGE_COUNT
 READ_AHEAD_BYTES_MIN = 16 * 1024
 """Bytes read at once for a reader that jumps: a little more than one entry takes hardly more time."""
 
+READ_AHEAD_BYTES_LEAST = 4 * 1024
+"""Bytes read at once however many ledgers are read by turns."""
+
 SCAN_BYTES_MIN = 64 * 1024
 """A reader for which so many bytes are read at once reads a ledger in order, and does not come back to earlier entries.
 """
 
-_Loaded = tuple["array[int]", EntryRun | None]
+_Loaded = tuple[Page, EntryRun | None]
 
 
 class RunLoader:
@@ -55,38 +56,42 @@ class RunLoader:
             waiting: Deferred[EntryRun] = Deferred()
             self._waiting[key].append((ledger, entry_id, waiting))
             return waiting
-        size = _read_ahead(ledger, entry_id)
-        page, generation = self._pages.get(key) or self._indexes.read_page_at_once(*key), self._pages.generation
+        size = min(_read_ahead(ledger, entry_id), max(self._runs.ledger_share, READ_AHEAD_BYTES_LEAST))
+        count, generation = locations_of(key[1], ledger.last_indexed_id), self._pages.generation
+        page = self._pages.get(key) or self._indexes.read_page_at_once(*key, count)
+        if page is not None and _location_in(page, entry_id) == NO_LOCATION:
+            return fail(_no_entry(ledger, entry_id))
         if page is not None:
             run = self._reader.read_run_at_once(ledger.ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
             if run is not None:
                 return succeed(self._loaded((page, run), ledger, entry_id, generation, size))
         self._waiting[key] = []
-        loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, size)
+        loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, count, size)
         loading.addCallback(self._loaded, ledger, entry_id, generation, size)
         loading.addBoth(self._wake, key)
         return loading
 
-    def location(self, ledger_id: int, entry_id: int) -> int:
+    def location(self, ledger: Ledger, entry_id: int) -> int:
         """Return the location of an entry, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
 
         Raises StorageFailed.
         """
-        number = page_of(entry_id)
+        if entry_id > ledger.last_indexed_id:
+            return NO_LOCATION
+        ledger_id, number = ledger.ledger_id, page_of(entry_id)
         page = self._pages.get((ledger_id, number))
         if page is None:
             self._pages.check((ledger_id, number))
-            page = self._indexes.read_page(ledger_id, number)
+            page = self._indexes.read_page(ledger_id, number, locations_of(number, ledger.last_indexed_id))
             self._pages.put((ledger_id, number), page, self._pages.generation)
-        return page[entry_id % PAGE_COUNT]
+        return _location_in(page, entry_id)
 
-    def _read(self, ledger_id: int, entry_id: int, page: "array[int] | None", size: int) -> _Loaded:
+    def _read(self, ledger_id: int, entry_id: int, page: "Page | None", count: int, size: int) -> _Loaded:
         if page is None:
-            page = self._indexes.read_page(ledger_id, page_of(entry_id))
-        locations = page[entry_id % PAGE_COUNT :]
-        if locations[0] == NO_LOCATION:
+            page = self._indexes.read_page(ledger_id, page_of(entry_id), count)
+        if _location_in(page, entry_id) == NO_LOCATION:
             return page, None
-        return page, self._reader.read_run(ledger_id, entry_id, locations, size)
+        return page, self._reader.read_run(ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
 
     def _loaded(self, loaded: _Loaded, ledger: Ledger, entry_id: int, generation: int, size: int) -> EntryRun:
         page, run = loaded
@@ -110,6 +115,11 @@ class RunLoader:
             again = self.load(ledger, entry_id) if run is None else succeed(run)
             again.chainDeferred(waiting)
         return outcome
+
+
+def _location_in(page: Page, entry_id: int) -> int:
+    slot = entry_id % PAGE_COUNT
+    return page[slot] if slot < len(page) else NO_LOCATION
 
 
 def _no_entry(ledger: Ledger, entry_id: int) -> NoSuchEntry:

@@ -40,7 +40,13 @@ def test_slices_are_of_ledgers_in_order(flush: StorageFlush, indexes: LedgerInde
         slices.append(flush.write_slice())
         assert all(indexes.read_header(each) for each in slices[-1].ledger_ids)
     assert [each.ledger_ids for each in slices] == [[3, 4], [5, 7], [9]]
-    assert [each.pages for each in slices] == [[(3, 0)], [(5, 0), (7, 0)], [(9, 0)]]
+    assert [
+        [(each.ledger_id, each.number, each.slot, len(each.locations)) for each in written.pages] for written in slices
+    ] == [
+        [(3, 0, 0, 2)],
+        [(5, 0, 0, 2), (7, 0, 0, 2)],
+        [(9, 0, 0, 2)],
+    ]
 
 
 def test_entries_are_on_the_disk_before_the_first_index(

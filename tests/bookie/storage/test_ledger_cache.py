@@ -1,45 +1,116 @@
 from array import array
+from itertools import count
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_cache import PAGE_BYTES, LedgerCache, PagePart
 from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
+from protocol_specs.fields import NO_ENTRY
 
 PAGE = array("Q", [1, 2])
 
 
+BYTES = PAGE_BYTES + 16
+"""Memory of :data:`PAGE`."""
+
+
+def nothing_indexed(ledger_id: int) -> int:
+    return NO_ENTRY
+
+
 def test_the_pages_used_last_are_kept() -> None:
-    cache = LedgerCache(2)
+    cache = LedgerCache(2 * BYTES)
     cache.put((1, 0), PAGE, 0)
     cache.put((1, 1), PAGE, 0)
     assert cache.get((1, 0)) is PAGE
     cache.put((2, 0), PAGE, 0)
     assert cache.get((1, 1)) is None
     assert cache.get((1, 0)) is cache.get((2, 0)) is PAGE
-    assert len(cache) == 2
+    assert (len(cache), cache.size_bytes) == (2, 2 * BYTES)
 
 
-def test_a_flush_makes_pages_old() -> None:
-    cache = LedgerCache(9)
+def test_short_pages_take_little_memory() -> None:
+    cache = LedgerCache(LOCATION_SIZE * PAGE_COUNT + PAGE_BYTES)
+    for ledger_id in range(19):
+        cache.put((ledger_id, 0), PAGE, 0)
+    assert len(cache) == 19
+    cache.put((19, 0), array("Q", bytes(LOCATION_SIZE * PAGE_COUNT)), 0)
+    assert len(cache) == 1
+
+
+def test_a_flush_adds_to_a_page() -> None:
+    cache = LedgerCache(10**6)
     cache.put((1, 0), PAGE, 0)
     cache.put((1, 1), PAGE, 0)
-    cache.changed([(1, 0), (5, 5)])
-    assert cache.get((1, 0)) is None
+    cache.flushed([PagePart(1, 0, 3, array("Q", [4, 5])), PagePart(1, 0, 1, array("Q", [9]))], lambda _: 1025)
+    assert cache.get((1, 0)) == array("Q", [1, 9, 0, 4, 5])
     assert cache.get((1, 1)) is PAGE
+    assert list(PAGE) == [1, 2]
+    assert cache.size_bytes == 2 * PAGE_BYTES + 7 * LOCATION_SIZE
+
+
+def test_a_flush_brings_pages_that_are_new_in_the_file_only() -> None:
+    cache = LedgerCache(10**6)
+    parts = [PagePart(1, number, 2, array("Q", [7])) for number in range(3)]
+    cache.flushed(parts, {1: 1024}.__getitem__)
+    assert [cache.get((1, number)) for number in range(3)] == [None, None, array("Q", [0, 0, 7])]
+
+
+def test_a_new_page_whose_beginning_was_pushed_out_is_not_kept() -> None:
+    cache = LedgerCache(10)
+    begun, rest = PagePart(1, 0, 0, array("Q", [7])), PagePart(1, 0, 5, array("Q", [8]))
+    cache.flushed([begun, rest], nothing_indexed)
+    assert cache.get((1, 0)) == array("Q", [7, 0, 0, 0, 0, 8])
+    cache.flushed([PagePart(2, 0, 0, array("Q", [7]))], nothing_indexed)
+    assert cache.get((1, 0)) is None
 
 
 def test_a_page_read_before_a_flush_is_not_kept_after_it() -> None:
-    cache = LedgerCache(9)
+    cache = LedgerCache(10**6)
     began = cache.generation
-    cache.changed([])
+    cache.flushed([], nothing_indexed)
     cache.put((1, 0), PAGE, began)
     assert cache.get((1, 0)) is None
     cache.put((1, 0), PAGE, cache.generation)
     assert cache.get((1, 0)) is PAGE
 
 
+stretches = st.tuples(st.integers(1, 2), st.integers(0, 3 * PAGE_COUNT), st.integers(1, 1500))
+"""A ledger, the first entry of a run, and how many there are."""
+
+
+@given(st.lists(st.one_of(st.lists(stretches, max_size=3), st.tuples(st.integers(1, 2), st.integers(0, 4)))))
+def test_pages_are_those_of_the_files(actions: list[list[tuple[int, int, int]] | tuple[int, int]]) -> None:
+    """Flushes of runs, and reads of pages, in any order, in a cache of a few pages."""
+    cache, written = LedgerCache(12_000), count(1)
+    files: dict[int, list[int]] = {1: [], 2: []}
+    for action in actions:
+        if isinstance(action, tuple):
+            ledger_id, number = action
+            page = files[ledger_id][number * PAGE_COUNT :][:PAGE_COUNT]
+            cached = cache.get((ledger_id, number))
+            if cached is not None:
+                assert list(cached) == page
+            elif page:
+                cache.put((ledger_id, number), array("Q", page), cache.generation)
+            continue
+        last = {ledger_id: len(locations) - 1 for ledger_id, locations in files.items()}
+        parts = []
+        for ledger_id, first, size in sorted(action):
+            for at in range(first, first + size):
+                files[ledger_id] += [0] * (at + 1 - len(files[ledger_id]))
+                files[ledger_id][at] = next(written)
+            for number in range(first // PAGE_COUNT, (first + size - 1) // PAGE_COUNT + 1):
+                start, end = max(first, number * PAGE_COUNT), min(first + size, (number + 1) * PAGE_COUNT)
+                parts.append(PagePart(ledger_id, number, start % PAGE_COUNT, array("Q", files[ledger_id][start:end])))
+        cache.flushed(parts, last.__getitem__)
+
+
 def test_an_error_is_raised_as_long_as_it_is_held_or_until_the_page_is_there() -> None:
-    cache, error = LedgerCache(2), StorageFailed("bad sector")
+    cache, error = LedgerCache(2 * BYTES), StorageFailed("bad sector")
     cache.keep_error([(1, 0), (1, 1)], error)
     cache.put((1, 1), PAGE, 0)
     cache.check((1, 1))

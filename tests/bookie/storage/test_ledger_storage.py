@@ -463,9 +463,10 @@ def test_entries_whose_index_has_vanished_are_not_absent(disk: CrashingDisk, sto
     disk.remove(f"{DIRECTORY}/0/7/7.idx")
     for served in (storage, again):
         with pytest.raises(StorageFailed):
-            read(served, 7, 0)
-        with pytest.raises(StorageFailed):
             served.indexed_ranges(7, 0, 1)
+    with pytest.raises(StorageFailed):
+        read(again, 7, 0)
+    assert read(storage, 7, 0) == entry(0, 30)  # it knows where the entry is
     with pytest.raises(NoSuchEntry):
         read(storage, 7, 1)
 

@@ -65,7 +65,7 @@ def test_what_was_loaded_is_found_at_once() -> None:
 
 
 def test_a_sequential_reader_gets_more_at_once_each_time() -> None:
-    cold = Cold(*[1000] * 2000, read_cache_bytes_max=1)
+    cold = Cold(*[1000] * 2000, read_cache_bytes_max=4 * PIECE_SIZE_MAX)
     sizes = []
     next_id = 0
     while next_id < 1500:
@@ -117,7 +117,7 @@ def test_a_late_entry_is_found_after_its_page_was_cached() -> None:
 
 
 def test_requests_that_a_reader_has_in_flight_do_not_count_as_jumps() -> None:
-    cold = Cold(*[1000] * 2000, read_cache_bytes_max=1)
+    cold = Cold(*[1000] * 2000, read_cache_bytes_max=4 * PIECE_SIZE_MAX)
     for first in range(0, 1000, 100):
         cold.load(first)
     assert cold.load(950).size > READ_AHEAD_BYTES_MIN
