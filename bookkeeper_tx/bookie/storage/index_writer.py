@@ -111,9 +111,9 @@ def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
 
     Only what is new is written: a page is 8 KiB, and with many ledgers most flushes have a few entries of each.
     """
-    parts: list[tuple[int, int, array[int]]] = []
     pieces = PieceMaker()
     stretch = _Stretch(file)
+    last_number = -1
     for each in change.placed:
         run = each.run
         locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
@@ -121,24 +121,26 @@ def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
         at, count = 0, len(locations)
         while at < count:
             number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
-            if not parts or number != parts[-1][0]:
+            if number != last_number:
+                last_number = number
                 pieces.close()
             part = locations[at : at + spec.PAGE_COUNT - slot]
-            parts.append((number, slot, part))
             pieces.add(each, at, part)
             at += len(part)
     stretch.write()
-    if parts:
-        end = spec.HEADER_SIZE + (parts[-1][0] + 1) * spec.PAGE_SIZE
+    if last_number >= 0:
+        end = spec.HEADER_SIZE + (last_number + 1) * spec.PAGE_SIZE
         if change.is_new or file.size() < end:
             file.truncate(end)
-    return WrittenLocations(parts, pieces.take())
+    return WrittenLocations(stretch.parts, pieces.take())
 
 
 class _Stretch:
     """The locations of consecutive entries, for one write."""
 
     def __init__(self, file: File) -> None:
+        self.parts: list[tuple[int, int, array[int]]] = []
+        """What was written, page by page, as :class:`WrittenLocations` has it."""
         self._file = file
         self._locations = array("Q")
         self._first_id = self._next_id = 0
@@ -152,6 +154,12 @@ class _Stretch:
         self._next_id = first_entry_id + len(locations)
 
     def write(self) -> None:
-        if self._locations:
-            self._file.write(pack_locations(self._locations), spec.HEADER_SIZE + self._first_id * spec.LOCATION_SIZE)
-            self._locations = array("Q")
+        locations = self._locations
+        if not locations:
+            return
+        number, slot = divmod(self._first_id, spec.PAGE_COUNT)
+        for at in range(-slot, len(locations), spec.PAGE_COUNT):
+            self.parts.append((number, max(-at, 0), locations[max(at, 0) : at + spec.PAGE_COUNT]))
+            number += 1
+        self._file.write(pack_locations(locations), spec.HEADER_SIZE + self._first_id * spec.LOCATION_SIZE)
+        self._locations = array("Q")

@@ -106,5 +106,7 @@ def _memory_of(page: Page) -> int:
 
 def _with(page: Page, slot: int, locations: Page) -> Page:
     """Return a new page with these locations from ``slot`` on; a reader on another thread may have the old one."""
+    if slot == len(page):
+        return page + locations
     hole = array("Q", (NO_LOCATION,)) * (slot - len(page))
     return page[:slot] + hole + locations + page[slot + len(locations) :]

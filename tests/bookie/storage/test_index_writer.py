@@ -61,6 +61,19 @@ def test_a_run_over_a_page_boundary(disk: CrashingDisk, indexes: LedgerIndexes) 
     assert found == [0] * 1000 + [1028 + 34 * at for at in range(1100)] + [0] * (3 * 1024 - 2100)
 
 
+def test_what_was_written_is_told_by_page(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
+    runs = [placed(1022, 1, 100), placed(1023, 2, 200), placed(1025, 1030, 300), placed(3000, 1, 400)]
+    written = write(disk, indexes, 5, HEADER, runs, True)
+    assert [(number, slot, len(locations)) for number, slot, locations in written.parts] == [
+        (0, 1022, 2),
+        (1, 0, 1024),
+        (2, 0, 7),
+        (2, 952, 1),
+    ]
+    for number, slot, locations in written.parts:
+        assert indexes.read_page(5, number)[slot : slot + len(locations)] == locations
+
+
 def test_a_header_change_keeps_the_pages(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
     write(disk, indexes, 5, HEADER, [placed(0, 1)], True)
     write(disk, indexes, 5, IndexHeader(KEY, True, b"x" * 16), (), False)
