@@ -77,8 +77,14 @@ class MemoryLoader:
     def is_ready_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
         return ledger_id not in self.cold
 
-    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> None:
-        await self.load(ledger_id)
+    def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> Deferred[None]:
+        return self.load(ledger_id)
+
+    def is_loaded(self, ledger_id: int) -> bool:
+        return self.knows(ledger_id)
+
+    def is_loaded_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
+        return self.knows(ledger_id)
 
     def load_next(self) -> int:
         """Let the oldest load finish; returns of which ledger."""

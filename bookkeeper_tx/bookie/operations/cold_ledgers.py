@@ -1,14 +1,15 @@
 """Requests about ledgers that are not in memory wait for the disk, without the reactor.
 
 The connection pauses meanwhile: what it has sent keeps its order, and there is one such request of each client at most.
-What was loaded is held until the request is served: the ledgers of other clients must not drive it out of memory.
+What was loaded is held until the request is served: the ledgers of other clients must not drive it out of memory.  What
+a flush has changed until then, the request waits for again.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
+from attrs import frozen
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -29,6 +30,9 @@ LOADS_MAX = 16
 
 Serve: TypeAlias = Callable[[Any, Connection], None]
 
+Need: TypeAlias = tuple[int, ...]
+"""A ledger, or the span of an add: ledger, first and last entry."""
+
 log = Logger()
 
 
@@ -36,19 +40,19 @@ class ColdLedgers:
     """Puts the wait before operations, which find in memory what there is to know of a ledger."""
 
     def __init__(self, storage: LedgerStorage) -> None:
-        self._knows = storage.loader.knows
         self._in_memory = storage.loader.in_memory
         self._loader = storage.loader
 
     def before(self, serve: Serve) -> Serve:
         """Return ``serve`` with a wait for the ledger of each request."""
-        knows = self._knows
+        knows = self._loader.knows
+        wait = self._wait_of_reads(lambda request: [(request.ledger_id,)], serve)
 
         def serve_when_known(request: Any, connection: Connection) -> None:
             if knows(request.ledger_id):
                 serve(request, connection)
             else:
-                _wait(self._loader.load(request.ledger_id), serve, request, connection)
+                _Waiting(wait, request, connection).load([(request.ledger_id,)])
 
         return serve_when_known
 
@@ -56,79 +60,129 @@ class ColdLedgers:
         """Return ``serve`` with a wait for the ledger of each add, and for what tells which entries that has."""
         is_ready = self._loader.is_ready_for_add
 
+        def span(request: AddRequests) -> list[Need]:
+            run = request.entries
+            return [(run.ledger_id, run.first_entry_id, run.last_entry_id)]
+
+        wait = self._wait_of_adds(span, serve)
+
         def serve_when_ready(request: AddRequests, connection: Connection) -> None:
             run = request.entries
             if is_ready(run.ledger_id, run.first_entry_id, run.last_entry_id):
                 serve(request, connection)
             else:
-                span = (run.ledger_id, run.first_entry_id, run.last_entry_id)
-                _wait(Deferred.fromCoroutine(self._loader.load_for_add(*span)), serve, request, connection)
+                _Waiting(wait, request, connection).load(span(request))
 
         return serve_when_ready
 
     def before_mixed_adds(self, serve: Serve) -> Serve:
         """Return ``serve`` with the same wait for the ledgers of all adds of a request."""
-        in_memory, is_ready, load = self._in_memory, self._loader.is_ready_for_add, self._loader.load_for_add
+        in_memory, is_ready = self._in_memory, self._loader.is_ready_for_add
 
-        def serve_when_ready(request: MixedAddRequests, connection: Connection) -> None:
-            doubtful = [
+        def doubtful(request: MixedAddRequests) -> list[Need]:
+            return [
                 (add[0], add[1], add[1])
                 for add in request.adds
                 if (ledger := in_memory(add[0])) is None or add[1] <= ledger.last_indexed_id
             ]
-            if all(is_ready(*span) for span in doubtful):
+
+        wait = self._wait_of_adds(doubtful, serve)
+
+        def serve_when_ready(request: MixedAddRequests, connection: Connection) -> None:
+            spans = doubtful(request)
+            if not spans:
                 serve(request, connection)
+                return
+            held: dict[Need, object] = {(add[0],): in_memory(add[0]) for add in request.adds}
+            if all(is_ready(*span) for span in spans):
+                while_held(held, serve, request, connection)
             else:
-                held = [in_memory(add[0]) for add in request.adds]
-                loads = (Deferred.fromCoroutine(load(*span)) for span in doubtful)
-                _wait(_few_at_a_time(loads, held), serve, request, connection)
+                _Waiting(wait, request, connection, held).load(spans)
 
         return serve_when_ready
 
     def before_mixed_reads(self, serve: Serve) -> Serve:
         """Return ``serve`` with a wait for the ledgers of all reads of a request."""
-        in_memory, knows, load = self._in_memory, self._knows, self._loader.load
+        in_memory, knows = self._in_memory, self._loader.knows
+
+        def doubtful(request: MixedReadRequests) -> Iterable[Need]:
+            return {(read[0],) for read in request.reads if in_memory(read[0]) is None}
+
+        wait = self._wait_of_reads(doubtful, serve)
 
         def serve_when_known(request: MixedReadRequests, connection: Connection) -> None:
-            doubtful = {read[0] for read in request.reads if in_memory(read[0]) is None}
-            if all(map(knows, doubtful)):
+            ledgers = doubtful(request)
+            if not ledgers:
                 serve(request, connection)
+                return
+            held: dict[Need, object] = {(read[0],): in_memory(read[0]) for read in request.reads}
+            if all(knows(*ledger) for ledger in ledgers):
+                while_held(held, serve, request, connection)
             else:
-                held = [in_memory(read[0]) for read in request.reads]
-                _wait(_few_at_a_time(map(load, doubtful), held), serve, request, connection)
+                _Waiting(wait, request, connection, held).load(ledgers)
 
         return serve_when_known
 
+    def _wait_of_reads(self, needs: Callable[[Any], Iterable[Need]], serve: Serve) -> "_Wait":
+        return _Wait(needs, self._loader.load, self._loader.is_loaded, serve)
 
-def _few_at_a_time(loads: Iterable[Deferred[Any]], held: list[Any]) -> Deferred[Any]:
-    """Fire when all ``loads`` have; they are begun as they are taken from the iterable, few at a time.
+    def _wait_of_adds(self, needs: Callable[[Any], Iterable[Need]], serve: Serve) -> "_Wait":
+        return _Wait(needs, self._loader.load_for_add, self._loader.is_loaded_for_add, serve)
 
-    Fires with ``held`` and all that they have brought.
-    """
 
-    async def load() -> list[Any]:
-        remaining = iter(loads)
+@frozen
+class _Wait:
+    """The wait of requests of one kind."""
+
+    needs: Callable[[Any], Iterable[Need]]
+    """Gives what is to be in memory before a request is served."""
+    load: Callable[..., Deferred[object]]
+    is_loaded: Callable[..., bool]
+    serve: Serve
+
+
+class _Waiting:
+    """One request that waits, and what was loaded for it."""
+
+    __slots__ = ("_connection", "_held", "_request", "_wait")
+
+    def __init__(
+        self, wait: _Wait, request: Any, connection: Connection, held: dict[Need, object] | None = None
+    ) -> None:
+        self._wait = wait
+        self._request = request
+        self._connection = connection
+        self._held = held or {}
+
+    def load(self, needs: Iterable[Need]) -> None:
+        """Load ``needs``, then serve the request."""
+        self._connection.pause()
+        loading = Deferred.fromCoroutine(self._load(needs))
+        loading.addCallback(self._loaded)
+        loading.addErrback(self._failed)
+        # Only now: what the client has sent since then comes later.
+        loading.addCallback(lambda _: self._connection.resume())
+
+    async def _load(self, needs: Iterable[Need]) -> None:
+        remaining = iter(needs)
         while begun := list(islice(remaining, LOADS_MAX)):
-            held.extend(await gatherResults(begun))
-        return held
+            loaded = await gatherResults([self._wait.load(*need) for need in begun])
+            self._held.update(zip(begun, loaded, strict=True))
 
-    return Deferred.fromCoroutine(load())
-
-
-def _wait(loading: Deferred[Any], serve: Serve, request: Any, connection: Connection) -> None:
-    def failed(failure: Failure) -> None:
-        log.failure("a request was not served", failure)
-        if connection.connected_to_client:
-            connection.end_next(failure.raiseException)
-
-    def loaded(held: Any) -> None:
-        if connection.connected_to_client:
+    def _loaded(self, _: None) -> None:
+        if self._connection.connected_to_client:
             # When the client takes its replies; what makes it fail, it fails there, and that ends the connection.
-            go_on = partial(while_held, held, serve, request, connection)
-            connection.serve_next(Continuation(go_on, kept_bytes(request)))
+            self._connection.serve_next(Continuation(self._go_on, kept_bytes(self._request)))
 
-    connection.pause()
-    loading.addCallback(loaded)
-    loading.addErrback(failed)
-    # Only now: what the client has sent since then comes later.
-    loading.addCallback(lambda _: connection.resume())
+    def _go_on(self) -> None:
+        """Serve the request, unless something that it needs has changed."""
+        changed = [need for need in self._wait.needs(self._request) if not self._wait.is_loaded(*need)]
+        if changed:
+            self.load(changed)
+        else:
+            while_held(self._held, self._wait.serve, self._request, self._connection)
+
+    def _failed(self, failure: Failure) -> None:
+        log.failure("a request was not served", failure)
+        if self._connection.connected_to_client:
+            self._connection.end_next(failure.raiseException)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
+from bookkeeper_tx.bookie.storage.held_page import HeldPage, located
 from bookkeeper_tx.bookie.storage.ledger_index import Page, page_of
-from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk.entry_log import NO_LOCATION
-from protocol_specs.disk.ledger_index import LOCATION_SIZE
+from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
 
 PageKey = tuple[int, int]
 """Ledger id and number of the page."""
@@ -32,14 +32,13 @@ class PagePart(NamedTuple):
 
 
 class LedgerCache:
-    """The index pages used last, in ``size_max`` bytes of memory."""
+    """The index pages used last, in ``size_max`` bytes of memory, and what requests hold of these and others."""
 
     def __init__(self, size_max: int) -> None:
         self._size_max = size_max
         self.size_bytes = 0
         self._pages: OrderedDict[PageKey, Page] = OrderedDict()
-        self._unreadable: WeakValueDictionary[PageKey, StorageFailed] = WeakValueDictionary()
-        """Why pages could not be read the last time, as long as a request holds the error."""
+        self._held: WeakValueDictionary[PageKey, HeldPage] = WeakValueDictionary()
         self.generation = 0
         """Counts flushes: a page read from a file before a flush may be out of date after it."""
 
@@ -53,36 +52,48 @@ class LedgerCache:
         """Keep a page whose reading began in ``generation``, unless it may be out of date."""
         if generation != self.generation:
             return
-        self._unreadable.pop(key, None)
         self._keep(key, page)
 
-    def keep_error(self, keys: Iterable[PageKey], error: StorageFailed) -> None:
-        """Have :meth:`check` raise the error of a read of pages, as long as a request holds it."""
-        for key in keys:
-            self._unreadable[key] = error
+    def hold(self, key: PageKey) -> HeldPage:
+        """Return what answers for a page as long as somebody holds it, and until a flush changes the page.
 
-    def check(self, key: PageKey) -> None:
-        """Raise StorageFailed if the page could not be read, and a request still holds the error of that."""
-        error = self._unreadable.get(key)
-        if error is not None:
-            raise StorageFailed(*error.args)
+        If it is not read yet, the caller is to read the page, now or later, and to fill it.
+        """
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = HeldPage()
+        if not held.is_read and key in self._pages:
+            held.fill(located(self._pages[key]))
+        return held
+
+    def answers(self, key: PageKey) -> bool:
+        """Tell whether :meth:`has_location` knows the page, or the error of a wait for it."""
+        held = self._held.get(key)
+        return key in self._pages or (held is not None and held.answers)
+
+    def has_location(self, ledger_id: int, entry_id: int) -> bool:
+        """Tell whether an entry has a location, from memory (:meth:`answers`).  Raises StorageFailed."""
+        key = (ledger_id, page_of(entry_id))
+        page = self.get(key)
+        return self._held[key].has(entry_id) if page is None else location_in(page, entry_id) != NO_LOCATION
 
     def flushed(self, parts: Iterable[PagePart], last_indexed_id: Callable[[int], int]) -> None:
-        """Take what a flush has written, the parts of a page one after the other.
+        """Take what a flush has written.
 
         ``last_indexed_id`` returns the highest id that a ledger's index had a location of before: a page behind it was
         empty.
         """
         self.generation += 1
-        key_before = None
+        seen: set[PageKey] = set()
         for ledger_id, number, slot, locations in parts:
             key = (ledger_id, number)
+            self._held.pop(key, None)
             page = self._pages.get(key)
-            if page is None and key != key_before and number > page_of(last_indexed_id(ledger_id)):
+            if page is None and key not in seen and number > page_of(last_indexed_id(ledger_id)):
                 page = array("Q")
             if page is not None:
                 self._keep(key, _with(page, slot, locations))
-            key_before = key
+            seen.add(key)
 
     def _keep(self, key: PageKey, page: Page) -> None:
         before = self._pages.pop(key, None)
@@ -94,10 +105,17 @@ class LedgerCache:
             self.size_bytes -= _memory_of(self._pages.popitem(last=False)[1])
 
     def __contains__(self, key: PageKey) -> bool:
-        return key in self._pages
+        held = self._held.get(key)
+        return key in self._pages or (held is not None and held.is_read)
 
     def __len__(self) -> int:
         return len(self._pages)
+
+
+def location_in(page: Page, entry_id: int) -> int:
+    """Return the location of an entry of the page, NO_LOCATION if it has none."""
+    slot = entry_id % PAGE_COUNT
+    return page[slot] if slot < len(page) else NO_LOCATION
 
 
 def _memory_of(page: Page) -> int:

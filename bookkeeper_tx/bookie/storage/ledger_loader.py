@@ -1,20 +1,17 @@
 """Bringing into memory what a request needs to know of its ledgers, off the reactor thread."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.held_page import HeldPage, located
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
-
-ATTEMPTS_MAX: Final = 5
-"""How often pages are read for an add: a flush that ends meanwhile may have changed them."""
 
 log = Logger()
 
@@ -22,7 +19,8 @@ log = Logger()
 class LedgerLoader:
     """Reads handles of ledgers, and index pages.  After the wait they are in memory, or their error is.
 
-    A ledger, or its error, stays for as long as what the wait has brought is held, whatever else is loaded meanwhile.
+    A ledger, what a page tells, or an error stays for as long as what the wait has brought is held, whatever else is
+    loaded meanwhile; but not what a page told before a flush that changed it.
     """
 
     def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
@@ -50,49 +48,68 @@ class LedgerLoader:
             reading.addCallback(self._wake, ledger_id)
         return loaded
 
+    def is_loaded(self, ledger_id: int) -> bool:
+        """Tell after a wait whether memory has the ledger, or the error of its index."""
+        return self._table.knows(ledger_id) or self._table.is_unreadable(ledger_id)
+
     def is_ready_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
-        """Tell whether memory has the ledger, and the pages that tell which of these entries the index has."""
-        return self._table.knows(ledger_id) and not self._missing(ledger_id, first_entry_id, last_entry_id)
+        """Tell whether memory has the ledger, and what tells which of these entries the index has."""
+        if not self._table.knows(ledger_id):
+            return False
+        return all(map(self._pages.__contains__, self._keys(ledger_id, first_entry_id, last_entry_id)))
 
-    async def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> object:
-        """Return once memory has what :meth:`is_ready_for_add` asks for, or the error of the ledger's index.
+    def is_loaded_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
+        """Tell the same after a wait, which may have brought errors in their place."""
+        if not self._table.knows(ledger_id):
+            return self._table.is_unreadable(ledger_id)
+        return all(map(self._pages.answers, self._keys(ledger_id, first_entry_id, last_entry_id)))
 
-        Returns what is to be held: the ledger, and the error of its pages.  Pages are not, for they have 8 KiB each.
+    def load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> Deferred[object]:
+        """Fire once all was read that :meth:`is_ready_for_add` asks for, with what is to be held.
+
+        What a flush has changed meanwhile is to be loaded once more: see :meth:`is_loaded_for_add`.
         """
+        return Deferred.fromCoroutine(self._load_for_add(ledger_id, first_entry_id, last_entry_id))
+
+    async def _load_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> object:
         held = await self.load(ledger_id)
         if not self._table.knows(ledger_id):
             return held
-        return held, await self._load_pages(ledger_id, first_entry_id, last_entry_id)
+        return held, await self._load_pages(self._keys(ledger_id, first_entry_id, last_entry_id))
 
-    async def _load_pages(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> StorageFailed | None:
-        """Load what is missing; return the error if it cannot be read."""
-        for _ in range(ATTEMPTS_MAX):
-            missing = self._missing(ledger_id, first_entry_id, last_entry_id)
-            if not missing:
-                return None
+    async def _load_pages(self, keys: Sequence[PageKey]) -> list[HeldPage]:
+        held = list(map(self._pages.hold, keys))
+        unread = [(key, page) for key, page in zip(keys, held, strict=True) if not page.is_read]
+        if unread:
             generation = self._pages.generation
-            last_id = self._table.last_indexed_id(ledger_id)
-            try:
-                pages = await self._worker.run(self._read_pages, ledger_id, missing, last_id)
-            except StorageFailed as error:
-                log.error("cannot read from ledger storage: {error}", error=error)
-                kept = StorageFailed(str(error))
-                self._pages.keep_error([(ledger_id, number) for number in missing], kept)
-                return kept
-            for number, page in zip(missing, pages, strict=True):
-                self._pages.put((ledger_id, number), page, generation)
-        return None
+            wanted = [(*key, locations_of(key[1], self._table.last_indexed_id(key[0]))) for key, _ in unread]
+            outcomes = await self._worker.run(self._read_pages, wanted)
+            for (key, page), outcome in zip(unread, outcomes, strict=True):
+                if isinstance(outcome, StorageFailed):
+                    log.error("cannot read from ledger storage: {error}", error=outcome)
+                    page.fill(outcome)
+                else:
+                    page.fill(outcome[1])
+                    self._pages.put(key, outcome[0], generation)
+        return held
 
-    def _missing(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> list[int]:
+    def _keys(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> Sequence[PageKey]:
+        """Return the pages that tell which of these entries the index has, of a ledger in memory."""
         ledger = self._table.find(ledger_id)
         if ledger is None or first_entry_id > ledger.last_indexed_id or first_entry_id < 0:
-            return []
+            return ()
         last_page = page_of(min(last_entry_id, ledger.last_indexed_id))
-        numbers = range(page_of(first_entry_id), last_page + 1)
-        return [number for number in numbers if (ledger_id, number) not in self._pages]
+        return [(ledger_id, number) for number in range(page_of(first_entry_id), last_page + 1)]
 
-    def _read_pages(self, ledger_id: int, numbers: Sequence[int], last_id: int) -> list[Page]:
-        return [self._indexes.read_page(ledger_id, number, locations_of(number, last_id)) for number in numbers]
+    def _read_pages(self, wanted: Sequence[tuple[int, int, int]]) -> list[tuple[Page, int] | StorageFailed]:
+        return [self._read_page(*page) for page in wanted]
+
+    def _read_page(self, ledger_id: int, number: int, count: int) -> tuple[Page, int] | StorageFailed:
+        try:
+            page = self._indexes.read_page(ledger_id, number, count)
+        except StorageFailed as error:
+            return StorageFailed(str(error))
+        return page, located(page)
 
     def _unreadable(self, failure: Failure, ledger_id: int) -> StorageFailed:
         log.error("cannot read from ledger storage: {error}", error=failure.value)

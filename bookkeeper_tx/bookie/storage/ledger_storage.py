@@ -78,7 +78,10 @@ class LedgerStorage:
         ).find
         """Finds the entries of single reads that are in memory (:class:`MemoryReads`)."""
         self.loader = LedgerLoader(self._ledgers, self._indexes, self._pages, read_worker)
-        """Brings ledgers into memory; without it the methods here read them from the disk themselves."""
+        """Brings into memory what requests need.
+
+        Without it the methods here read ledgers from the disk themselves; entries before a ledger's last one are not
+        added without it."""
         flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self.on_flush_wanted: Callable[[], None] = lambda: None
@@ -311,7 +314,7 @@ class LedgerStorage:
         return self._unflushed.find(ledger.ledger_id, entry_id) is not None or is_indexed(ledger, entry_id)
 
     def _is_indexed(self, ledger: Ledger, entry_id: int) -> bool:
-        return self._loader.location(ledger, entry_id) != NO_LOCATION
+        return entry_id <= ledger.last_indexed_id and self._pages.has_location(ledger.ledger_id, entry_id)
 
     def _has_written(self, ledger: Ledger, entry_id: int) -> bool:
         """Tell whether this process has put the entry into an entry log.  Blocks; raises StorageFailed."""

@@ -64,6 +64,10 @@ class LedgerTable:
         """Tell whether :meth:`find` answers from memory: the ledger is there, or there is certainly none."""
         return ledger_id in self._recent or ledger_id not in self._with_index or ledger_id in self._alive
 
+    def is_unreadable(self, ledger_id: int) -> bool:
+        """Tell whether :meth:`find` raises the error of a :meth:`read` that a request still holds."""
+        return ledger_id in self._unreadable
+
     def find(self, ledger_id: int) -> Ledger | None:
         """Return the handle, None for an unknown ledger; raises StorageFailed if its index cannot be read.
 

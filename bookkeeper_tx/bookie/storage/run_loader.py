@@ -6,7 +6,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.bookie.storage.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey, location_in
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -59,7 +59,7 @@ class RunLoader:
         size = min(_read_ahead(ledger, entry_id), max(self._runs.ledger_share, READ_AHEAD_BYTES_LEAST))
         count, generation = locations_of(key[1], ledger.last_indexed_id), self._pages.generation
         page = self._pages.get(key) or self._indexes.read_page_at_once(*key, count)
-        if page is not None and _location_in(page, entry_id) == NO_LOCATION:
+        if page is not None and location_in(page, entry_id) == NO_LOCATION:
             return fail(_no_entry(ledger, entry_id))
         if page is not None:
             run = self._reader.read_run_at_once(ledger.ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
@@ -72,7 +72,7 @@ class RunLoader:
         return loading
 
     def location(self, ledger: Ledger, entry_id: int) -> int:
-        """Return the location of an entry, NO_LOCATION if it is in no entry log.  Blocks unless the page is in memory.
+        """Return the location of an entry, NO_LOCATION if it is in no entry log: for the replay, since it blocks.
 
         Raises StorageFailed.
         """
@@ -81,15 +81,14 @@ class RunLoader:
         ledger_id, number = ledger.ledger_id, page_of(entry_id)
         page = self._pages.get((ledger_id, number))
         if page is None:
-            self._pages.check((ledger_id, number))
             page = self._indexes.read_page(ledger_id, number, locations_of(number, ledger.last_indexed_id))
             self._pages.put((ledger_id, number), page, self._pages.generation)
-        return _location_in(page, entry_id)
+        return location_in(page, entry_id)
 
     def _read(self, ledger_id: int, entry_id: int, page: "Page | None", count: int, size: int) -> _Loaded:
         if page is None:
             page = self._indexes.read_page(ledger_id, page_of(entry_id), count)
-        if _location_in(page, entry_id) == NO_LOCATION:
+        if location_in(page, entry_id) == NO_LOCATION:
             return page, None
         return page, self._reader.read_run(ledger_id, entry_id, page[entry_id % PAGE_COUNT :], size)
 
@@ -115,11 +114,6 @@ class RunLoader:
             again = self.load(ledger, entry_id) if run is None else succeed(run)
             again.chainDeferred(waiting)
         return outcome
-
-
-def _location_in(page: Page, entry_id: int) -> int:
-    slot = entry_id % PAGE_COUNT
-    return page[slot] if slot < len(page) else NO_LOCATION
 
 
 def _no_entry(ledger: Ledger, entry_id: int) -> NoSuchEntry:

@@ -1,12 +1,13 @@
 """Ledgers that requests wait for stay in memory, however many others come, and are not read on the reactor thread."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
-from bookkeeper_tx.protocol.bookie.v2 import ReadRequests
+from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
@@ -14,7 +15,7 @@ from tests.bookie.operations.served import statuses_in
 from tests.bookie.operations.test_cold_ledgers import POLL, ColdBookie
 from tests.bookie.operations.test_dispatch import add_frame
 from tests.bookie.operations.test_dispatch_v3 import BATCH, LIST, READ, V3Bookie
-from tests.bookie.seams import KEY, LEDGER, SlowClient, entry
+from tests.bookie.seams import KEY, LEDGER, SlowClient, entry, run_of
 from tests.bookie.storage.storages import MARK
 from tests.conftest import result_of
 from tests.protocol.bookie.v2_frames import read_frame
@@ -23,6 +24,9 @@ from tests.transport.test_bookie_protocol import Transport
 
 CROWD = range(20, 38)
 """Ledgers that drive each other out of memory."""
+
+
+NEW_LEDGER = 99
 
 
 class CrowdedBookie(ColdBookie):
@@ -38,11 +42,25 @@ class CrowdedBookie(ColdBookie):
         super().__init__(directory)
         self.table = self.storage._ledgers
         self.table._count_max = 1
-        self._read, self.table.read = self.table.read, self.read  # type: ignore[method-assign]
+        indexes = self.storage._indexes
+        self.table.read = self.off_reactor(self.table.read)  # type: ignore[method-assign]
+        indexes.read_page = self.off_reactor(indexes.read_page)  # type: ignore[method-assign]
 
-    def read(self, ledger_id: int) -> Any:
-        assert self.disk.allowed, f"ledger {ledger_id} was read on the reactor thread"
-        return self._read(ledger_id)
+    def off_reactor(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``read``, which reads files that may be open, with a look at where that is done."""
+
+        def checked(*what: int) -> Any:
+            assert self.disk.allowed, f"{what} was read on the reactor thread"
+            return read(*what)
+
+        return checked
+
+    def read_from_disk(self) -> None:
+        """Do the reads that requests wait for."""
+        while self.reading.jobs:
+            self.reading.execute()
+            with self.disk.forbidden():
+                self.reading.deliver()
 
     def crowd(self) -> None:
         """Drive out of memory what nobody holds."""
@@ -100,6 +118,61 @@ def test_a_request_that_has_waited_for_its_ledger_counts_while_its_client_takes_
     protocol.resumeProducing()
     crowded.journal_worker.step()
     assert statuses_in(transport.value()) == [statuses.EOK]
+
+
+def test_adds_that_need_more_pages_than_are_kept_do_not_read_them_on_the_reactor_thread(
+    crowded: CrowdedBookie,
+) -> None:
+    crowded.storage._pages._size_max = 1
+    adds = b"".join(add_frame(entry(0, 41, ledger_id)) for ledger_id in CROWD)
+    crowded.connection = ServerConnection()
+    assert statuses_in(crowded.receive(adds) + crowded.sync()) == [statuses.EOK] * len(CROWD)
+    assert not crowded.storage._unflushed.active, "all were there"
+
+
+def test_an_add_whose_page_a_flush_has_changed_while_it_waited_waits_again(crowded: CrowdedBookie) -> None:
+    crowded.storage._pages._size_max = 1
+    crowded.table._count_max = 9
+    slow: Any = SlowClient()
+    with crowded.disk.forbidden():
+        crowded.dispatch.serve(AddRequests(0x02010000, KEY, run_of(8, 50, 50, 50, ledger_id=LEDGER)), slow)
+    crowded.read_from_disk()
+    for entry_id in (10, 11):
+        crowded.add(entry_id)
+    crowded.add(0, ledger_id=NEW_LEDGER, body=entry(0, 41, NEW_LEDGER))  # takes the place of the other's page
+    result_of(crowded.storage.flush(lambda: MARK))
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    assert (slow.replies, slow.pauses) == ([], 1)
+    crowded.read_from_disk()
+    assert slow.pauses == 0
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    crowded.journal_worker.step()
+    assert statuses_in(b"".join(slow.replies)) == [statuses.EOK] * 3
+    assert not crowded.storage._unflushed.active, "all were there when its turn came"
+
+
+def test_an_add_at_the_end_of_a_ledger_that_has_got_longer_while_it_waited_for_others_waits_again(
+    crowded: CrowdedBookie,
+) -> None:
+    crowded.add(10)
+    slow: Any = SlowClient()
+    adds = b"".join(add_frame(entry(entry_id, 41, ledger_id)) for ledger_id, entry_id in ((LEDGER, 11), (20, 0)))
+    [request] = ServerConnection().receive(adds * 2)
+    with crowded.disk.forbidden():
+        crowded.dispatch.serve(request, slow)
+    crowded.add(11)
+    result_of(crowded.storage.flush(lambda: MARK))
+    crowded.read_from_disk()
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    crowded.read_from_disk()
+    with crowded.disk.forbidden():
+        slow.take_replies()
+    crowded.journal_worker.step()
+    assert statuses_in(b"".join(slow.replies)) == [statuses.EOK] * 4
+    assert not crowded.storage._unflushed.active
 
 
 def test_a_ledger_stays_while_its_fence_is_held_back(crowded: CrowdedBookie) -> None:

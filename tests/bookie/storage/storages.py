@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter, WrittenLocations
+from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
@@ -43,10 +44,11 @@ def new_storage(
 
 
 def add(storage: LedgerStorage, run: EntryRun) -> None:
-    """Add a run to its ledger, which was made before."""
+    """Add a run to its ledger, which was made before, after the wait for what that needs."""
     ledger = storage.ledger(run.ledger_id)
     assert ledger is not None
-    storage.add(ledger, run)
+    loading = storage.loader.load_for_add(run.ledger_id, run.first_entry_id, run.last_entry_id)
+    while_held(result_of(loading), storage.add, ledger, run)
 
 
 def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookkeeper_tx.bookie.storage.held_page import located
 from bookkeeper_tx.bookie.storage.ledger_cache import PAGE_BYTES, LedgerCache, PagePart
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
@@ -109,12 +110,44 @@ def test_pages_are_those_of_the_files(actions: list[list[tuple[int, int, int]] |
         cache.flushed(parts, last.__getitem__)
 
 
-def test_an_error_is_raised_as_long_as_it_is_held_or_until_the_page_is_there() -> None:
-    cache, error = LedgerCache(2 * BYTES), StorageFailed("bad sector")
-    cache.keep_error([(1, 0), (1, 1)], error)
-    cache.put((1, 1), PAGE, 0)
-    cache.check((1, 1))
+def test_what_is_held_answers_without_the_page() -> None:
+    cache = LedgerCache(1)
+    cache.put((1, 0), PAGE, 0)
+    held = cache.hold((1, 0))
+    cache.put((2, 0), PAGE, 0)
+    assert cache.get((1, 0)) is None
+    assert (1, 0) in cache
+    assert [cache.has_location(1, entry_id) for entry_id in (0, 1, 2)] == [True, True, False]
+    del held
+    assert (1, 0) not in cache
+    assert not cache.answers((1, 0))
+
+
+def test_who_holds_a_page_shares_what_others_read() -> None:
+    cache = LedgerCache(1)
+    first, second = cache.hold((1, 0)), cache.hold((1, 0))
+    assert (1, 0) not in cache
+    second.fill(located(PAGE))
+    assert first.is_read
+    assert cache.has_location(1, 1)
+
+
+def test_a_flush_makes_what_is_held_old_even_if_it_is_still_to_be_read() -> None:
+    cache = LedgerCache(1)
+    before = cache.hold((1, 0))
+    cache.flushed([PagePart(1, 0, 0, PAGE)], lambda _: 1)
+    before.fill(located(PAGE))
+    assert (1, 0) not in cache
+    assert not cache.hold((1, 0)).is_read
+
+
+def test_an_error_answers_as_long_as_it_is_held() -> None:
+    cache = LedgerCache(1)
+    held = cache.hold((1, 0))
+    held.fill(StorageFailed("bad sector"))
+    assert cache.answers((1, 0))
+    assert (1, 0) not in cache
     with pytest.raises(StorageFailed, match="bad sector"):
-        cache.check((1, 0))
-    del error
-    cache.check((1, 0))
+        cache.has_location(1, 0)
+    del held
+    assert not cache.answers((1, 0))

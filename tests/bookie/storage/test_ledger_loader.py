@@ -1,8 +1,6 @@
-import re
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import StorageFailed
@@ -30,7 +28,7 @@ class Restarted:
     def load_for_add(self, first: int, last: int) -> list[Any]:
         """Begin to load; returns a list to which the outcome comes."""
         outcome: list[Any] = []
-        Deferred.fromCoroutine(self.loader.load_for_add(7, first, last)).addBoth(outcome.append)
+        self.loader.load_for_add(7, first, last).addBoth(outcome.append)
         return outcome
 
 
@@ -75,7 +73,7 @@ def test_an_add_of_new_entries_needs_the_ledger_only(cold: Restarted) -> None:
     outcome = cold.load_for_add(5001, 5005)
     assert len(cold.worker.jobs) == 1
     cold.worker.run_all()
-    assert outcome == [(cold.storage.ledger(7), None)]
+    assert outcome == [(cold.storage.ledger(7), [])]
     assert cold.loader.is_ready_for_add(7, 5001, 5005)
     assert cold.loader.is_ready_for_add(8, 0, 5)
     assert cold.loader.is_ready_for_add(7, -3, 5), "this is refused whatever is there"
@@ -85,37 +83,43 @@ def test_an_add_of_earlier_entries_needs_the_pages_of_the_index(cold: Restarted)
     outcome = cold.load_for_add(1000, 6000)
     cold.worker.step()
     assert not cold.loader.is_ready_for_add(7, 1000, 6000)
+    assert not cold.loader.is_loaded_for_add(7, 1000, 6000)
     assert outcome == []
     cold.worker.run_all()
-    assert outcome == [(cold.storage.ledger(7), None)]
     assert cold.loader.is_ready_for_add(7, 1000, 6000)
     assert cold.loader.is_ready_for_add(7, 0, 1023), "the same page"
 
 
-def test_pages_that_a_flush_may_have_changed_are_read_again(cold: Restarted) -> None:
+def test_what_a_flush_changes_meanwhile_is_to_be_loaded_again(cold: Restarted) -> None:
     outcome = cold.load_for_add(3, 3)
     cold.worker.step()
     cold.worker.execute()
-    flush_of_another(cold.storage)
+    add(cold.storage, run_of(5001, 50))
+    flush(cold.storage)
     cold.worker.deliver()
-    assert outcome == []
+    assert cold.loader.is_loaded_for_add(7, 3, 3), "that was another page"
+    outcome = cold.load_for_add(4999, 5000)
+    cold.worker.execute()
+    add(cold.storage, run_of(5002, 50))
+    flush(cold.storage)
+    cold.worker.deliver()
+    assert len(outcome) == 1
+    assert not cold.loader.is_loaded_for_add(7, 4999, 5000)
+    cold.load_for_add(4999, 5000)
     cold.worker.run_all()
-    assert outcome == [(cold.storage.ledger(7), None)]
-    assert cold.loader.is_ready_for_add(7, 3, 3)
+    assert not cold.loader.is_loaded_for_add(7, 0, 5000), "nobody holds the pages between"
+    assert cold.loader.is_loaded_for_add(7, 4999, 5000)
 
 
-def flush_of_another(storage: LedgerStorage) -> None:
-    storage.open_for(9, KEY)
-    add(storage, run_of(0, 50, ledger_id=9))
-    flush(storage)
-
-
-def test_an_add_does_not_wait_for_ever_for_pages_that_are_not_kept() -> None:
-    cold = Restarted(index_pages_max=2)
+def test_pages_stay_while_they_are_held_however_few_are_kept() -> None:
+    cold = Restarted(index_pages_max=1)
     outcome = cold.load_for_add(0, 5000)
     cold.worker.run_all()
-    assert outcome == [(cold.storage.ledger(7), None)]
-    assert not cold.loader.is_ready_for_add(7, 0, 5000)
+    assert cold.loader.is_loaded_for_add(7, 0, 5000)
+    stored = [entry_id for entry_id in range(5001) if cold.storage._pages.has_location(7, entry_id)]
+    assert stored == [*range(10), 5000]
+    outcome.clear()
+    assert not cold.loader.is_loaded_for_add(7, 0, 5000)
 
 
 def test_an_add_learns_of_pages_that_cannot_be_read_without_the_disk(
@@ -126,11 +130,26 @@ def test_an_add_learns_of_pages_that_cannot_be_read_without_the_disk(
     cold.disk.remove(f"{DIRECTORY}/0/7/7.idx")
     cold.storage._indexes.replaced(7)
     cold.worker.run_all()
-    [(ledger, error)] = outcome
-    assert ledger is cold.storage.ledger(7)
-    assert isinstance(error, StorageFailed)
+    assert cold.loader.is_loaded_for_add(7, 3, 3)
+    ledger = cold.storage.ledger(7)
+    assert ledger is not None
     with monkeypatch.context() as patched:
         patched.setattr(cold.storage._indexes, "read_page", lambda *_: pytest.fail("it blocks"))
-        with pytest.raises(StorageFailed, match=re.escape(str(error))):
-            add(cold.storage, run_of(3, 50))
+        with pytest.raises(StorageFailed, match="cannot read index"):
+            cold.storage.add(ledger, run_of(3, 50))
     assert not cold.loader.is_ready_for_add(7, 3, 3), "the next add looks again"
+    outcome.clear()
+    assert not cold.loader.is_loaded_for_add(7, 3, 3)
+
+
+def test_an_index_that_cannot_be_read_is_loaded_as_long_as_the_error_is_held(cold: Restarted) -> None:
+    cold.disk.remove(f"{DIRECTORY}/0/7/7.idx")
+    outcome = cold.load_for_add(3, 3)
+    assert not cold.loader.is_loaded(7)
+    assert not cold.loader.is_loaded_for_add(7, 3, 3)
+    cold.worker.run_all()
+    assert cold.loader.is_loaded(7)
+    assert cold.loader.is_loaded_for_add(7, 3, 3)
+    outcome.clear()
+    assert not cold.loader.is_loaded(7)
+    assert not cold.loader.is_loaded_for_add(7, 3, 3)

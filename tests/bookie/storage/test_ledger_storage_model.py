@@ -17,7 +17,7 @@ from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
-from tests.bookie.storage.storages import explicit_lac, new_storage, read
+from tests.bookie.storage.storages import add, explicit_lac, new_storage, read
 from tests.conftest import result_of
 
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
@@ -68,11 +68,11 @@ class Bookie:
         return ledger
 
     def add(self, ledger_id: int, first: int, sizes: list[int]) -> None:
-        ledger = self.open(ledger_id)
+        self.open(ledger_id)
         entries = [entry(first + at, size, ledger_id) for at, size in enumerate(sizes)]
         entries = [self.entries.get((ledger_id, first + at), each) for at, each in enumerate(entries)]
         run = EntryRun.of_entries(ledger_id, first, entries)
-        self.storage.add(ledger, run)
+        add(self.storage, run)
         self.journal.append(("entries", (run,)))
         self.entries.update({(ledger_id, first + at): each for at, each in enumerate(entries)})
 
