@@ -30,6 +30,9 @@ LOADS_MAX = 16_384
 RUN_BYTES_FIRST = 1024 * 1024
 """As large a run is expected from the first load of a client; later each is expected to be like the one before."""
 
+LOAD_BYTES = 1024
+"""Memory of a read that waits, besides entries: its request, its objects, and its ledger."""
+
 log = Logger()
 
 
@@ -43,7 +46,7 @@ class _Load:
         self.entry_id = entry_id
         self.connection = connection
         self.found = found
-        self.held_bytes = collected
+        self.held_bytes = collected + LOAD_BYTES
         """Bytes that the request has."""
         self.client_bytes = 0
         """Bytes that it has and expects, once it loads."""
@@ -82,7 +85,7 @@ class StoredRuns:
         self._clients: dict[Connection, _Client] = {}
         self._load_count = 0
         self.held_bytes = 0
-        """Bytes of entries that waiting requests have."""
+        """Bytes that waiting requests have, most of them of entries."""
 
     def find(
         self, ledger_id: int, entry_id: int, connection: Connection, found: Found, collected: int = 0
@@ -108,7 +111,7 @@ class StoredRuns:
         if loading.called and not loading.paused:
             return _outcome(loading)
         self._load_count += 1
-        self.held_bytes += collected
+        self.held_bytes += load.held_bytes
         self._begin(client or self._new_client(connection), load, loading)
         return None
 
