@@ -66,7 +66,7 @@ class Dispatch:
         journal.on_group_done = self.look_again
         fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
         runs = self._runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
-        cold = ColdLedgers(storage)
+        cold = self._cold = ColdLedgers(storage)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch)
         add = _braked(self._brake, cold.before_adds(adding.serve))
@@ -118,11 +118,13 @@ class Dispatch:
     def memory(self) -> dict[str, tuple[int, int]]:
         """Return the bytes of requests that wait, and how many may, by kind."""
         load, adds, others, reads = self._load, self._brake, self._journal_brake, self._runs
+        loads = self._cold.room
         return {
             "queued": (load.queued_bytes, load.queued_bytes_max),
             "held_adds": (adds.held_bytes, adds.total_bytes_max),
             "held_fences": (others.held_bytes, others.total_bytes_max),
             "reads": (reads.held_bytes, reads.bytes_max),
+            "loads": (loads.bytes, loads.bytes_max),
         }
 
     def look_again(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.bookie.operations.cold_ledgers import ADD_BYTES, READ_BYTES
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
@@ -173,6 +174,42 @@ def test_an_add_at_the_end_of_a_ledger_that_has_got_longer_while_it_waited_for_o
     crowded.journal_worker.step()
     assert statuses_in(b"".join(slow.replies)) == [statuses.EOK] * 4
     assert not crowded.storage._unflushed.active
+
+
+@pytest.mark.parametrize(
+    ("frame", "size"),
+    [(lambda ledger_id: read_frame(ledger_id, 0), READ_BYTES), (lambda at: add_frame(entry(0, 41, at)), ADD_BYTES)],
+    ids=["reads", "adds"],
+)
+def test_what_is_held_for_a_request_counts_while_it_is_loaded_and_while_its_client_is_slow(
+    crowded: CrowdedBookie, frame: Callable[[int], bytes], size: int
+) -> None:
+    protocol, transport = BookieFactory(ServerConnection, crowded.dispatch.serve).buildProtocol(None), Transport()
+    protocol.makeConnection(transport)
+    protocol.dataReceived(b"".join(map(frame, CROWD)))
+    assert crowded.dispatch.memory()["loads"][0] == size * len(CROWD)
+    protocol.pauseProducing()
+    unsent = protocol._account.unsent_bytes
+    crowded.read_from_disk()
+    assert crowded.dispatch.memory()["loads"][0] == 0
+    assert protocol._account.unsent_bytes > unsent + size * len(CROWD)
+
+
+def test_requests_wait_while_others_hold_too_much(crowded: CrowdedBookie) -> None:
+    crowded.dispatch._cold.room.bytes_max = 1
+    clients: list[Any] = [SlowClient() for _ in range(4)]
+    for client in clients:
+        [request] = ServerConnection().receive(reads_of_crowd())
+        crowded.dispatch.serve(request, client)
+    assert [client.pauses for client in clients] == [1] * 4
+    clients[0].lose()
+    clients[2].lose()
+    while crowded.reading.jobs:
+        assert crowded.dispatch.memory()["loads"][0] == READ_BYTES * len(CROWD), "of one at a time"
+        crowded.reading.step()
+    assert crowded.dispatch.memory()["loads"][0] == 0
+    assert [bool(client.next) for client in clients] == [False, True, False, True]
+    assert [client.pauses for client in clients if client.connected_to_client] == [0, 0]
 
 
 def test_a_ledger_stays_while_its_fence_is_held_back(crowded: CrowdedBookie) -> None:

@@ -8,6 +8,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.brake import WAITER_BYTES
+from bookkeeper_tx.bookie.operations.cold_ledgers import LOADING_BYTES_MAX
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES
@@ -181,6 +182,7 @@ def test_what_waits_is_told_with_its_limits() -> None:
         "held_adds": (held, 7),
         "held_fences": (WAITER_BYTES + len(KEY), 7),
         "reads": (0, 9),
+        "loads": (0, LOADING_BYTES_MAX),
     }
 
 
