@@ -7,7 +7,14 @@ RECEIVE_SIZE_MIN = 16 * 1024
 """Fewer are not asked for, however many connections there are."""
 
 RECEIVED_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes that all connections of a bookie may bring at once; of many connections, each is asked for less."""
+"""Bytes that all connections of a bookie may bring at once; of many connections, each is asked for less.
+
+This bounds the requests that wait because the one before them waits for a ledger, or because the disks are slow: until
+they are served, nothing more is read from their connection.  No budget counts them, so that no client's requests wait
+because another's do."""
+
+RECEIVED_MEMORY_FACTOR = 8
+"""The smallest requests take so many times their bytes in memory, at most: 5 or 6, and with a context 8."""
 
 
 def receive_size(connections: int) -> int:
