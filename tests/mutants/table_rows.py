@@ -188,8 +188,15 @@ def _entry_fits(wanted: Entry, entry_id: int, storage: Any, ledger: Handle | Non
         return wanted is last or (wanted is Entry.NEGATIVE and last is Entry.BELOW) or ledger is None
     if ledger is None:
         return wanted in (Entry.NEW, Entry.STORED)
-    there = storage._is_stored(ledger.ledger_id, entry_id, storage._is_indexed)
+    there = _is_there(storage, ledger, entry_id)
     return wanted is Entry.STORED if there else wanted in (Entry.NEW, Entry.HOLE, Entry.BEYOND)
+
+
+def _is_there(storage: Any, ledger: Handle, entry_id: int) -> bool:
+    if storage._unflushed.find(ledger.ledger_id, entry_id) is not None:
+        return True
+    located = entry_id <= ledger.last_indexed_id and storage._loader.location(ledger.ledger_id, entry_id)
+    return bool(located)
 
 
 def _body_fits(wanted: Body, size: int) -> bool:
@@ -206,7 +213,7 @@ def _poll_fits(wanted: Entry, request: Any, storage: Any, ledger: Handle | None)
     previous = request.previous_last_add_confirmed
     if ledger.last_add_confirmed <= previous:
         return wanted in (Entry.BEYOND, Entry.STORED) if ledger.last_entry_id == -1 else wanted is Entry.BEYOND
-    there = storage._is_stored(ledger.ledger_id, previous + 1, storage._is_indexed)
+    there = _is_there(storage, ledger, previous + 1)
     return wanted is (Entry.STORED if there else Entry.HOLE)
 
 
