@@ -56,7 +56,8 @@ class LedgerLoader:
         """Tell whether memory has the ledger, and what tells which of these entries the index has."""
         if not self._table.knows(ledger_id):
             return False
-        return all(map(self._pages.__contains__, self._keys(ledger_id, first_entry_id, last_entry_id)))
+        keys = self._keys(ledger_id, first_entry_id, last_entry_id)
+        return not keys or all(key in self._pages for key in keys)
 
     def is_loaded_for_add(self, ledger_id: int, first_entry_id: int, last_entry_id: int) -> bool:
         """Tell the same after a wait, which may have brought errors in their place."""
