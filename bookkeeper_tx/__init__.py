@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.client import BookKeeper as BookKeeper
+    from bookkeeper_tx.client.deferred_handles import LedgerReader as LedgerReader
+    from bookkeeper_tx.client.deferred_handles import LedgerWriter as LedgerWriter
     from bookkeeper_tx.client.ledger_entries import LedgerEntries as LedgerEntries
-    from bookkeeper_tx.client.ledger_reader import LedgerReader as LedgerReader
-    from bookkeeper_tx.client.ledger_writer import LedgerWriter as LedgerWriter
     from bookkeeper_tx.config import BookieConfig as BookieConfig
     from bookkeeper_tx.config import ClientConfig as ClientConfig
     from bookkeeper_tx.entry.digest import EntryDigest as EntryDigest

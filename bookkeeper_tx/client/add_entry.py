@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import ForceLedger
 from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun
 from bookkeeper_tx.client.write_ensemble import Replace, Slot, WriteEnsemble
 from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     BookKeeperError,
@@ -49,7 +48,7 @@ class Adds(WriteEnsemble):
         self._ack_quorum_size = quorum.ack_quorum_size
         self._master_key = master_key
         self._flags = flags
-        self._waiting: list[tuple[int, Deferred[None]]] = []
+        self._waiting: list[tuple[int, Promise[None]]] = []
         self.pending: deque[Pending] = deque()
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
@@ -71,7 +70,7 @@ class Adds(WriteEnsemble):
         """Payload bytes of these entries."""
         return self.pending[-1].length - self.acknowledged[1] if self.pending else 0
 
-    def push(self, entry_id: int, entry: bytes, length: int, deferred: Deferred[Any] | None, result: Any) -> None:
+    def push(self, entry_id: int, entry: bytes, length: int, deferred: Promise[Any] | None, result: Any) -> None:
         """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
         if self.error is not None:
             if deferred is not None:
@@ -106,9 +105,9 @@ class Adds(WriteEnsemble):
         first: int,
         entries: Sequence[bytes],
         length: int,
-        deferred: Deferred[Any] | None,
+        deferred: Promise[Any] | None,
         result: Any,
-        deferreds: Sequence[Deferred[int]] = (),
+        deferreds: Sequence[Promise[int]] = (),
     ) -> None:
         """Send the next entries, as :meth:`push` does each; ``length`` is the ledger's payload up to the last one.
 
@@ -123,9 +122,9 @@ class Adds(WriteEnsemble):
             done = partial(self._run_replied, run, slot)
             slot.channel.add_entries(self._ledger_id, first, entries, self._master_key, done)
 
-    def when_fewer(self, count: int) -> Deferred[None]:
+    def when_fewer(self, count: int) -> Promise[None]:
         """Fire when fewer than ``count`` entries are pending, or all have failed."""
-        deferred: Deferred[None] = Deferred()
+        deferred: Promise[None] = self._context.driver.promise()
         if self.outstanding < count:
             deferred.callback(None)
         else:
@@ -134,7 +133,7 @@ class Adds(WriteEnsemble):
 
     async def force(self) -> None:
         """Have every bookie of the ensemble make the entries acknowledged before durable."""
-        await ForceLedger(self._ledger_id, self.bookies).start()
+        await ForceLedger(self._context.driver, self._ledger_id, self.bookies).start()
 
     async def settle(self) -> None:
         """Confirm the entries that are acknowledged and not confirmed; here there are none."""

@@ -4,11 +4,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
-
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.held_appends import HeldAppends
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, TooManyOutstandingAdds
 from bookkeeper_tx.model import ledger_name
@@ -27,7 +26,9 @@ LONE_COUNT = 15
 class AppendQueue:
     """Sends appends in the order in which they come, as many as the configuration lets be on their way."""
 
-    def __init__(self, config: ClientConfig, ledger_id: int, digest: EntryDigest, adds: Adds) -> None:
+    def __init__(self, driver: Driver, config: ClientConfig, ledger_id: int, digest: EntryDigest, adds: Adds) -> None:
+        self._driver = driver
+        self._promise = driver.promise
         self._ledger_id = ledger_id
         self._digest = digest
         self._adds = adds
@@ -41,8 +42,8 @@ class AppendQueue:
         self._takes_runs = adds.takes_runs
         self._gathered: list[bytes] = []
         """The payloads of appends of this turn of the reactor, which are sent as a run at its end."""
-        self._gathered_deferreds: list[Deferred[int]] = []
-        """The Deferred of each of them."""
+        self._gathered_deferreds: list[Promise[int]] = []
+        """The promise of each of them."""
         self._at_once = 0
         """How many appends are to be sent without a look whether others come in the same turn."""
         self._held: deque[HeldAppends] = deque()
@@ -60,13 +61,13 @@ class AppendQueue:
         """Whether nothing is held back, or on its way."""
         return not self._held and not self._gathered and not self._adds.outstanding
 
-    def append(self, payload: bytes) -> Deferred[int]:
+    def append(self, payload: bytes) -> Promise[int]:
         """Send one entry, or hold it back; fires with its id."""
         entry_id, length = self._next_entry_id, self._pushed_length
         if (entry_id >= self._entry_id_end or length >= self._length_end) and not self._find_room():
             return self.append_many([payload], 1, one=True)
         adds = self._adds
-        deferred: Deferred[int] = Deferred()
+        deferred: Promise[int] = self._promise()
         if self._gathered or (self._takes_runs and self._gathers()):
             self._next_entry_id = entry_id + 1
             self._pushed_length = length + len(payload)
@@ -84,16 +85,16 @@ class AppendQueue:
         self.refusal = self.refusal or error
         self._entry_id_end = fields.FIRST_ENTRY_ID
 
-    def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Deferred[Any]:
+    def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Promise[Any]:
         """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
 
         ``count`` is how many of the payloads that may be held back this call is counted for.
         """
         refused = self.refusal or self._adds.error
         if refused is not None:
-            return fail(refused)
+            return self._driver.fail(refused)
         if self._held_count >= self._outstanding_max:
-            return fail(
+            return self._driver.fail(
                 TooManyOutstandingAdds(
                     f"ledger {ledger_name(self._ledger_id)}: {self._adds.outstanding} appends are on their way and "
                     f"{self._held_count} held back; wait for some, or "
@@ -101,14 +102,14 @@ class AppendQueue:
                 )
             )
         self._send_gathered()
-        held = HeldAppends(payloads, count, one)
+        held = HeldAppends(self._promise(), payloads, count, one)
         # Reading the first payload may have closed the writer.
         error = held.error or self.refusal or self._adds.error
         if error is not None:
-            return fail(error)
+            return self._driver.fail(error)
         if held.empty:
             first = self._next_entry_id + self._held_count
-            return succeed(range(first, first))
+            return self._driver.succeed(range(first, first))
         self._held.append(held)
         self._held_count += count
         self._entry_id_end = fields.FIRST_ENTRY_ID
@@ -205,7 +206,7 @@ class AppendQueue:
         entries: Sequence[bytes],
         payloads: Sequence[bytes],
         length: int,
-        deferred: Deferred[Any] | None,
+        deferred: Promise[Any] | None,
         result: Any,
     ) -> None:
         last = first + len(entries) - 1

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from twisted.python.failure import Failure
-
 from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
@@ -80,7 +78,13 @@ class BatchAttempt:
             if self._context.config.protocol is WireProtocol.V2:
                 self._probe()
             else:
-                self._context.store.bookie_info(self._bookie_id).addCallbacks(self._published, self._not_published)
+                self._context.driver.when_done(self._context.store.bookie_info(self._bookie_id), self._told)
+
+    def _told(self, error: Exception | None, info: Any) -> None:
+        if error is None:
+            self._published(info)
+        else:
+            self._not_published(error)
 
     def _published(self, info: BookieServiceInfo) -> None:
         """Take the capability that the bookie publishes: a bookie serves V3 batch read only if it says so."""
@@ -93,7 +97,7 @@ class BatchAttempt:
             self._context.capabilities.lacks(self._bookie_id)
             self._not_supported()
 
-    def _not_published(self, failure: Failure) -> None:
+    def _not_published(self, failure: Exception) -> None:
         """Use batch read if the same process has served it before; otherwise nothing is known, and the request fails.
 
         Single reads may work meanwhile.
@@ -102,8 +106,7 @@ class BatchAttempt:
             self._context.capabilities.serves(self._bookie_id)
             self.start()
             return
-        reason = failure.getErrorMessage()
-        error = BatchReadNotSupported(f"whether bookie {self._bookie_id} has batch read cannot be told now: {reason}")
+        error = BatchReadNotSupported(f"whether bookie {self._bookie_id} has batch read cannot be told now: {failure}")
         self._context.capabilities.unknown(self._bookie_id, error)
         self._done(error, None)
 

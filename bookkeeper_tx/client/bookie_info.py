@@ -2,10 +2,9 @@
 
 from typing import Any, Protocol, cast
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.channel import Done
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieDisk, BookieId
 
@@ -16,9 +15,9 @@ class _InfoChannel(Protocol):
     def bookie_info(self, done: Done) -> None: ...
 
 
-def bookie_info(context: ClientContext, bookie_id: BookieId) -> Deferred[BookieDisk]:
+def bookie_info(context: ClientContext, bookie_id: BookieId) -> Promise[BookieDisk]:
     """Ask the bookie; an error names the bookie."""
-    answer: Deferred[BookieDisk] = Deferred(lambda _: None)  # a reply after cancel has no effect
+    answer: Promise[BookieDisk] = context.driver.promise(lambda _: None)  # a reply after cancel has no effect
 
     def done(error: BookKeeperError | None, value: Any) -> None:
         if answer.called:

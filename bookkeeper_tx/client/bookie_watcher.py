@@ -3,10 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
-
 from bookkeeper_tx.config import QUARANTINE_S
+from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
@@ -16,9 +14,10 @@ from bookkeeper_tx.quorums.placement import Placement
 class BookieWatcher:
     """Keeps the set of writable bookies that the metadata store reports, and chooses among them."""
 
-    def __init__(self, store: ClientMetadataStore, clock: IReactorTime, placement: Placement) -> None:
+    def __init__(self, store: ClientMetadataStore, driver: Driver, placement: Placement) -> None:
         self._store = store
-        self._clock = clock
+        self._driver = driver
+        self._clock = driver.clock
         self._placement = placement
         self._stop_watching: Callable[[], None] | None = None
         self.quarantined_until: dict[BookieId, float] = {}
@@ -50,7 +49,7 @@ class BookieWatcher:
 
     def _changed(self) -> None:
         # If the store cannot be reached, the set stays as it is; the next change, or shortage of bookies, asks again.
-        Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote)
+        self._driver.when_done(self._driver.spawn(self.refresh()), _ignore_remote)
 
     def quarantine(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
@@ -88,5 +87,6 @@ class BookieWatcher:
             return self._placement.replace(ensemble, broken, self.writable, avoided, self.quarantined)
 
 
-def _ignore_remote(failure: Any) -> None:
-    failure.trap(BookKeeperError)
+def _ignore_remote(error: Exception | None, _: Any) -> None:
+    if error is not None and not isinstance(error, BookKeeperError):
+        raise error

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from enum import Enum
 
 from attrs import frozen
-from twisted.internet.interfaces import IReactorTime
 
+from bookkeeper_tx.driver import Clock
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import BookieId
 
@@ -36,7 +36,7 @@ class _Knowledge:
 class Capabilities:
     """Remembers for each bookie whether it has one capability, such as batch read; forgets it after ``expiry_s``."""
 
-    def __init__(self, clock: IReactorTime, expiry_s: float) -> None:
+    def __init__(self, clock: Clock, expiry_s: float) -> None:
         self._clock = clock
         self._expiry_s = expiry_s
         self._known: dict[BookieId, _Knowledge] = {}

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from twisted.internet.defer import Deferred
-
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
@@ -95,4 +94,4 @@ class Channels(Protocol):
 
     def channel(self, bookie_id: BookieId) -> Channel: ...
 
-    def close(self) -> Deferred[None]: ...
+    def close(self) -> Promise[None]: ...

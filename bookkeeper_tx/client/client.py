@@ -12,19 +12,20 @@ from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channels
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.create_ledger import create_ledger
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 from bookkeeper_tx.client.delete_ledger import delete_ledger
 from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
 T = TypeVar("T")
 
@@ -64,13 +65,15 @@ class BookKeeper:
         self._random = random or Random()
         config = config or ClientConfig()
         store = _store_of(metadata, reactor, config) if isinstance(metadata, str) else metadata
+        driver = TwistedDriver(reactor)
+        self._spawn = driver.spawn
         self._context = ClientContext(
             store=store,
-            channels=channels or _pool(reactor, store.bookie_info, config),
+            channels=channels or _pool(driver, store.bookie_info, config),
             config=config,
-            clock=reactor,
-            bookies=BookieWatcher(store, reactor, Placement(self._random)),
-            capabilities=Capabilities(reactor, config.batch_read_capability_expiry_s),
+            driver=driver,
+            bookies=BookieWatcher(store, driver, Placement(self._random)),
+            capabilities=Capabilities(driver.clock, config.batch_read_capability_expiry_s),
         )
         self._closed = False
 
@@ -91,9 +94,9 @@ class BookKeeper:
     def close(self) -> Deferred[None]:
         """Close the connections and the store.  Ledgers stay as they are: one that is open can be recovered."""
         if self._closed:
-            return Deferred.fromCoroutine(_nothing())
+            return self._spawn(_nothing())
         self._closed = True
-        return Deferred.fromCoroutine(self._close())
+        return self._spawn(self._close())
 
     def create_ledger(
         self,
@@ -132,7 +135,7 @@ class BookKeeper:
         Protocol: docs/protocol/quorums.md, docs/formats/ledger-metadata.md, docs/protocol/ledger-scopes.md.
         """
 
-        async def create() -> LedgerWriter:
+        async def create() -> Any:
             quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
             return await create_ledger(
                 self._context,
@@ -166,7 +169,7 @@ class BookKeeper:
         Protocol: docs/protocol/recovery.md, docs/protocol/fencing.md.
         """
 
-        async def open_it() -> LedgerReader:
+        async def open_it() -> Any:
             return await open_ledger(self._context, require_ledger_id(ledger_id, scope_id), password, digest_type)
 
         return self._run(open_it)
@@ -181,7 +184,7 @@ class BookKeeper:
         Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
         """
 
-        async def open_it() -> LedgerReader:
+        async def open_it() -> Any:
             return await open_ledger_no_recovery(
                 self._context, require_ledger_id(ledger_id, scope_id), password, digest_type
             )
@@ -260,7 +263,7 @@ class BookKeeper:
                 raise ClientClosed("this client was closed")
             return await operation()
 
-        return Deferred.fromCoroutine(guarded())
+        return self._spawn(guarded())
 
     async def _start(self) -> None:
         await self._context.store.start()
@@ -287,8 +290,8 @@ def _store_of(uri: str, reactor: Any, config: ClientConfig) -> ClientMetadataSto
     return open_metadata_store(uri, reactor, config.metadata_timeout_s)
 
 
-def _pool(reactor: Any, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:
+def _pool(driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:
     from bookkeeper_tx.transport.channel_pool import ChannelPool
 
-    pool: Channels = ChannelPool(reactor, resolve, config)  # type: ignore[arg-type]
+    pool: Channels = ChannelPool(driver, resolve, config)
     return pool

@@ -1,13 +1,13 @@
 """The objects that every handle of one client shares."""
 
 from attrs import Factory, field, frozen
-from twisted.internet.interfaces import IReactorTime
 
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channel, Channels
 from bookkeeper_tx.client.scoped_channel import ScopedChannel
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Clock, Driver
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -20,7 +20,7 @@ class ClientContext:
     store: ClientMetadataStore
     channels: Channels
     config: ClientConfig
-    clock: IReactorTime
+    driver: Driver
     bookies: BookieWatcher
     capabilities: Capabilities
     """The bookies that serve batch read in the protocol version of this client."""
@@ -31,6 +31,11 @@ class ClientContext:
     )
     """The bookies that know ledger scopes."""
 
+    @property
+    def clock(self) -> Clock:
+        """The clock of the driver."""
+        return self.driver.clock
+
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""
         return self.channels.channel(bookie_id) if ledger_id < SCOPED_MIN else self.scoped_channel(bookie_id, ledger_id)
@@ -38,4 +43,4 @@ class ClientContext:
     def scoped_channel(self, bookie_id: BookieId, ledger_id: int) -> ScopedChannel:
         """Return the channel for requests about ``ledger_id``, of a scope other than 0, to a bookie."""
         channel = self.channels.channel(bookie_id)
-        return ScopedChannel(self.scopes, self.store, self.clock, bookie_id, channel, ledger_id)
+        return ScopedChannel(self.scopes, self.store, self.driver, bookie_id, channel, ledger_id)

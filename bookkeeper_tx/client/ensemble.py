@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError, LedgerScopeNotSupported, NotEnoughBookies
 from bookkeeper_tx.model import BookieId
 from protocol_specs.ledger_id import join, split
@@ -73,7 +72,7 @@ def _without(lacking: Collection[BookieId], error: NotEnoughBookies) -> str:
 
 async def _lacks_scopes(context: ClientContext, bookie_id: BookieId, scope_id: int) -> bool:
     """Return whether a bookie surely knows no scopes; a bookie that publishes nothing is probed."""
-    found: Deferred[bool] = Deferred()
+    found: Promise[bool] = context.driver.promise()
 
     def done(error: BookKeeperError | None, _: None) -> None:
         # Another error leaves that open.  The writer's first add to the bookie finds out, and the bookie is replaced.

@@ -9,12 +9,9 @@ from itertools import chain
 from typing import Any
 from weakref import ref
 
-from twisted.internet.defer import Deferred, succeed
-from twisted.internet.interfaces import IDelayedCall
-from twisted.logger import Logger
-
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.driver import Driver, Promise, Timer
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed
 from bookkeeper_tx.model import BookieId, ledger_name
@@ -25,8 +22,6 @@ from protocol_specs import fields
 class ExplicitLastAddConfirmed:
     """Publishes the last add confirmed of one writer, on demand and at the configured interval."""
 
-    log = Logger()
-
     def __init__(self, context: ClientContext, ledger_id: int, digest: EntryDigest, quorum: Quorum, adds: Adds) -> None:
         self._context = context
         self._ledger_id = ledger_id
@@ -34,18 +29,18 @@ class ExplicitLastAddConfirmed:
         self._quorum = quorum
         self._adds = adds
         self._published = fields.NO_ENTRY
-        self._call: IDelayedCall | None = None
+        self._call: Timer | None = None
         self._interval_s = context.config.explicit_lac_interval_s
         if self._interval_s:
             self._wait()
 
-    def write(self) -> "Deferred[int]":
+    def write(self) -> "Promise[int]":
         """Publish the last add confirmed; fires with it when an ack quorum has it, so that readers cannot miss it."""
         last_add_confirmed = self._adds.last_add_confirmed
         if last_add_confirmed == fields.NO_ENTRY:
-            return succeed(last_add_confirmed)
-        write = _Write(self._ledger_id, last_add_confirmed, self._quorum, self._adds)
-        return write.start(self._digest).addCallback(self._written)
+            return self._context.driver.succeed(last_add_confirmed)
+        write = _Write(self._context.driver, self._ledger_id, last_add_confirmed, self._quorum, self._adds)
+        return self._context.driver.spawn(self._write(write))
 
     def stop(self) -> None:
         """Stop publishing at the interval; :meth:`write` still works."""
@@ -54,7 +49,8 @@ class ExplicitLastAddConfirmed:
             self._call.cancel()
             self._call = None
 
-    def _written(self, last_add_confirmed: int) -> int:
+    async def _write(self, write: "_Write") -> int:
+        last_add_confirmed = await write.start(self._digest)
         self._published = max(self._published, last_add_confirmed)
         return last_add_confirmed
 
@@ -68,7 +64,7 @@ class ExplicitLastAddConfirmed:
         if self._adds.error is not None or self._context.bookies.stopped:
             return
         if self._adds.last_add_confirmed > max(self._published, self._carried()):
-            self.write().addErrback(self._failed).addBoth(lambda _: self._wait())
+            self._context.driver.when_done(self.write(), self._ended)
         else:
             self._wait()
 
@@ -81,11 +77,14 @@ class ExplicitLastAddConfirmed:
             return self._digest.verify(self._ledger_id, None, self._adds.pending[-1].entry)[1]
         return self._adds.last_add_confirmed - 1
 
-    def _failed(self, failure: Any) -> None:
-        """Log the error: readers see the last add confirmed later, after the next append or the next interval."""
-        failure.trap(BookKeeperError)
-        if not failure.check(ClientClosed):
-            self.log.warn("{error}", error=failure.getErrorMessage())
+    def _ended(self, error: Exception | None, _: Any) -> None:
+        """Log an error: readers see the last add confirmed later, after the next append or the next interval."""
+        self._wait()
+        if isinstance(error, BookKeeperError):
+            if not isinstance(error, ClientClosed):
+                self._context.driver.warn(str(error))
+        elif error is not None:
+            raise error
 
 
 def _due_if_alive(dropped: "ref[ExplicitLastAddConfirmed]") -> None:
@@ -102,7 +101,7 @@ class _Write:
     answer a request for last add confirmed and last entry together.
     """
 
-    def __init__(self, ledger_id: int, last_add_confirmed: int, quorum: Quorum, adds: Adds) -> None:
+    def __init__(self, driver: Driver, ledger_id: int, last_add_confirmed: int, quorum: Quorum, adds: Adds) -> None:
         self._ledger_id = ledger_id
         self._last_add_confirmed = last_add_confirmed
         self._bookies = adds.bookies
@@ -113,9 +112,9 @@ class _Write:
         self._targets = sorted({*self._counted, *chain.from_iterable(stored)})
         self._waiting = len(self._targets)
         self._errors: list[tuple[BookieId, BookKeeperError]] = []
-        self.deferred: Deferred[int] = Deferred()
+        self.deferred: Promise[int] = driver.promise()
 
-    def start(self, digest: EntryDigest) -> "Deferred[int]":
+    def start(self, digest: EntryDigest) -> "Promise[int]":
         """Send the requests."""
         body = digest.seal_last_add_confirmed(self._ledger_id, self._last_add_confirmed)
         for index in self._targets:

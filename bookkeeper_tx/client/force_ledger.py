@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.channel import Channel
+from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
 
@@ -17,13 +16,13 @@ class ForceLedger:
     Every bookie must answer, since the writer does not keep which of them acknowledged which entry.
     """
 
-    def __init__(self, ledger_id: int, bookies: Iterable[tuple[BookieId, Channel]]) -> None:
+    def __init__(self, driver: Driver, ledger_id: int, bookies: Iterable[tuple[BookieId, Channel]]) -> None:
         self._ledger_id = ledger_id
         self._bookies = tuple(bookies)
         self._waiting = len(self._bookies)
-        self.deferred: Deferred[None] = Deferred()
+        self.deferred: Promise[None] = driver.promise()
 
-    def start(self) -> "Deferred[None]":
+    def start(self) -> "Promise[None]":
         """Send the requests."""
         for bookie_id, channel in self._bookies:
             channel.force_ledger(self._ledger_id, partial(self._replied, bookie_id))

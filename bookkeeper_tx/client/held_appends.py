@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from bookkeeper_tx.driver import Promise
 
 
 class HeldAppends:
@@ -15,8 +15,8 @@ class HeldAppends:
 
     __slots__ = ("_next", "_payloads", "count", "deferred", "error", "first", "one")
 
-    def __init__(self, payloads: Iterable[bytes], count: int, one: bool) -> None:
-        self.deferred: Deferred[Any] = Deferred()
+    def __init__(self, deferred: Promise[Any], payloads: Iterable[bytes], count: int, one: bool) -> None:
+        self.deferred = deferred
         self.one = one
         """Whether the caller waits for one id, not for a range of ids."""
         self.first: int | None = None

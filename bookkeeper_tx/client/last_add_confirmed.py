@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from attrs import frozen
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -67,9 +67,9 @@ class LastEntriesRead:
         self._last_add_confirmed = fields.NO_ENTRY
         self._lengths: dict[int, int] = {}
         self._errors: list[tuple[BookieId, BookKeeperError]] = []
-        self.deferred: Deferred[LastEntries] = Deferred()
+        self.deferred: Promise[LastEntries] = context.driver.promise()
 
-    def start(self) -> "Deferred[LastEntries]":
+    def start(self) -> "Promise[LastEntries]":
         """Send the requests."""
         for index, channel in enumerate(self._channels):
             if self._explicit and not self._fence:

@@ -3,8 +3,6 @@
 from collections.abc import AsyncGenerator
 from functools import partial
 
-from twisted.internet.defer import Deferred, fail, succeed
-
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import EntryRead, first_replied
@@ -13,6 +11,7 @@ from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.read_range import read_range
 from bookkeeper_tx.client.tailing import read_when_confirmed, tail, wait_last_add_confirmed
 from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
@@ -25,7 +24,7 @@ class LedgerReader(LedgerView):
     knows: :meth:`read_last_add_confirmed` asks for a newer one, the ``_unconfirmed`` reads go past it.
     """
 
-    def read_entry(self, entry_id: int) -> Deferred[Entry]:
+    def read_entry(self, entry_id: int) -> Promise[Entry]:
         """Read one entry.
 
         :param entry_id: from 0 to :attr:`last_add_confirmed`
@@ -35,10 +34,10 @@ class LedgerReader(LedgerView):
         Protocol: docs/protocol/read-entry.md#sec-read-entry-client.
         """
         if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
-            return fail(self.out_of_range("entry_id", entry_id))
+            return self.context.driver.fail(self.out_of_range("entry_id", entry_id))
         current = self._current
         if current.first_entry_id <= entry_id <= current.last_entry_id and not self._quarantined_until:
-            deferred: Deferred[Entry] = Deferred()
+            deferred: Promise[Entry] = self._promise()
             channel = current.channels[entry_id % self._ensemble_size]
             channel.read_entry(self.ledger_id, entry_id, partial(first_replied, self, entry_id, current, deferred))
             return deferred
@@ -46,7 +45,7 @@ class LedgerReader(LedgerView):
         read.start()
         return read.deferred
 
-    def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
+    def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Promise[LedgerEntries]:
         """Read all entries from ``first_entry_id`` to ``last_entry_id``, both included.
 
         The range is held in memory; :meth:`entries` is for one that may be too large.
@@ -61,13 +60,13 @@ class LedgerReader(LedgerView):
         """
         return self._read(first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
-    def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Deferred[LedgerEntries]:
+    def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Promise[LedgerEntries]:
         """Read as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
         return self._read(first_entry_id, last_entry_id, batch, self._unconfirmed_end)
 
     def read_batch(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
-    ) -> Deferred[LedgerEntries]:
+    ) -> Promise[LedgerEntries]:
         """Read entries from ``start_entry_id`` on with one request: at least one entry, possibly fewer than asked for.
 
         :param max_count: entries at most; 0 is no limit
@@ -84,7 +83,7 @@ class LedgerReader(LedgerView):
 
     def read_batch_unconfirmed(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
-    ) -> Deferred[LedgerEntries]:
+    ) -> Promise[LedgerEntries]:
         """Read as :meth:`read_batch`, past the last add confirmed as well, as :meth:`read_unconfirmed` does."""
         end = self._unconfirmed_end
         return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
@@ -101,7 +100,7 @@ class LedgerReader(LedgerView):
         """
         return read_pieces(self, first_entry_id, last_entry_id, batch)
 
-    def read_last_add_confirmed(self, explicit: bool | None = None) -> Deferred[int]:
+    def read_last_add_confirmed(self, explicit: bool | None = None) -> Promise[int]:
         """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on.
 
         A closed ledger answers from its metadata.
@@ -113,12 +112,12 @@ class LedgerReader(LedgerView):
         Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
         """
         if self.closed:
-            return succeed(self._last_add_confirmed)
+            return self.context.driver.succeed(self._last_add_confirmed)
         if explicit is None:
             explicit = self.context.config.protocol is WireProtocol.V3
-        return Deferred.fromCoroutine(self.ask_last_add_confirmed(explicit))
+        return self.context.driver.spawn(self.ask_last_add_confirmed(explicit))
 
-    def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Deferred[int]:
+    def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Promise[int]:
         """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
 
         Fires with the last add confirmed; cancel it to give up.
@@ -134,7 +133,7 @@ class LedgerReader(LedgerView):
 
     def read_last_add_confirmed_and_entry(
         self, entry_id: int, timeout_s: float = 10.0
-    ) -> Deferred[tuple[int, Entry | None]]:
+    ) -> Promise[tuple[int, Entry | None]]:
         """Wait in the same way until ``entry_id`` is confirmed; fires with the last add confirmed and the entry.
 
         The entry is None if the time is over, or the ledger is closed, before the entry is confirmed.  Arguments and
@@ -153,11 +152,11 @@ class LedgerReader(LedgerView):
         """
         return tail(self, self._last_add_confirmed + 1 if first_entry_id is None else first_entry_id)
 
-    def _read(self, first: int, last: int, batch: bool, end: int) -> Deferred[LedgerEntries]:
+    def _read(self, first: int, last: int, batch: bool, end: int) -> Promise[LedgerEntries]:
         try:
             return read_range(self, first, last, batch, end).whole()
         except InvalidArgument as error:
-            return fail(error)
+            return self.context.driver.fail(error)
 
     @property
     def _unconfirmed_end(self) -> int:

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.read_window import ReadWindow
@@ -28,6 +26,7 @@ class LedgerView:
         self.ledger_id = ledger_id
         """The whole id; see :class:`~bookkeeper_tx.model.LedgerId`."""
         self.context = context
+        self._promise = context.driver.promise
         self.digest = digest
         """What the entries of this ledger are sealed and verified with."""
         metadata = versioned.metadata
@@ -113,13 +112,17 @@ class LedgerView:
             give_up()
             return
 
-        def refreshed(_: Any) -> None:
+        def refreshed(error: Exception | None, _: Any) -> None:
+            # An error of the store is not told: that of the read is.
+            if error is not None and not isinstance(error, BookKeeperError):
+                raise error
             if self.replicas_of(entry_id).bookies != tried.bookies:
                 again()
             else:
                 give_up()
 
-        Deferred.fromCoroutine(self.refresh()).addErrback(_ignore_remote).addCallback(refreshed)
+        driver = self.context.driver
+        driver.when_done(driver.spawn(self.refresh()), refreshed)
 
     @property
     def stale(self) -> bool:
@@ -196,11 +199,6 @@ class LedgerView:
         else:
             # A fragment starts after the last add confirmed of its time.
             self._last_add_confirmed = max(self._last_add_confirmed, fragments[-1].first_entry_id - 1)
-
-
-def _ignore_remote(failure: Any) -> None:
-    """Report the error of the read, and not that of this second attempt."""
-    failure.trap(BookKeeperError)
 
 
 def _discard(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:

@@ -3,9 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail
-from twisted.internet.task import deferLater
-
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.context import ClientContext
@@ -13,6 +10,7 @@ from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferre
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
 from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     InvalidArgument,
@@ -54,8 +52,9 @@ class LedgerWriter:
         self._payload_size_max = (
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
-        self._closing: list[Deferred[None]] = []
-        """The Deferreds that wait for the close under way."""
+        self._driver = context.driver
+        self._closing: list[Promise[None]] = []
+        """What wait for the close under way."""
         quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
         self._adds = (DeferredSyncAdds if deferred_sync else Adds)(
             context,
@@ -67,7 +66,7 @@ class LedgerWriter:
             last_add_confirmed=fields.NO_ENTRY,
             length=0,
         )
-        self._queue = AppendQueue(context.config, ledger_id, digest, self._adds)
+        self._queue = AppendQueue(context.driver, context.config, ledger_id, digest, self._adds)
         self._explicit = ExplicitLastAddConfirmed(context, ledger_id, digest, quorum, self._adds)
 
     @property
@@ -88,7 +87,7 @@ class LedgerWriter:
         """The ledger's metadata as this writer last knew it."""
         return self._versioned.metadata
 
-    def append(self, payload: bytes) -> Deferred[int]:
+    def append(self, payload: bytes) -> Promise[int]:
         """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
 
         :param payload: bytes that fit into a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
@@ -105,10 +104,10 @@ class LedgerWriter:
             try:
                 payload = self._checked(payload)
             except InvalidArgument as error:
-                return fail(error)
+                return self._driver.fail(error)
         return self._queue.append(payload)
 
-    def append_many(self, payloads: Iterable[bytes]) -> Deferred[range]:
+    def append_many(self, payloads: Iterable[bytes]) -> Promise[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
 
         Entries are read from ``payloads`` as there is room for them, so a generator may give any number.  Those of a
@@ -131,10 +130,10 @@ class LedgerWriter:
         try:
             found = list(checked)
         except InvalidArgument as error:
-            return fail(error)
+            return self._driver.fail(error)
         return self._queue.append_many(found, len(found))
 
-    def force(self) -> Deferred[None]:
+    def force(self) -> Promise[None]:
         """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
 
         In a ledger with deferred sync only this moves the last add confirmed.  Without deferred sync, entries are
@@ -145,9 +144,9 @@ class LedgerWriter:
         Protocol: docs/protocol/force-ledger.md#sec-force-ledger-client.
         """
         error = self._queue.refusal or self._adds.error
-        return fail(error) if error is not None else Deferred.fromCoroutine(self._adds.force())
+        return self._driver.fail(error) if error is not None else self._driver.spawn(self._adds.force())
 
-    def write_last_add_confirmed(self) -> Deferred[int]:
+    def write_last_add_confirmed(self) -> Promise[int]:
         """Publish the last add confirmed without an append; fires with it when readers cannot miss it.
 
         With ``ClientConfig.explicit_lac_interval_s`` the writer does so by itself at that interval.
@@ -155,7 +154,7 @@ class LedgerWriter:
         """
         return self._explicit.write()
 
-    def close(self) -> Deferred[None]:
+    def close(self) -> Promise[None]:
         """Wait for the outstanding appends, then close the ledger at the last add confirmed.
 
         With deferred sync the ledger is forced first.  If this writer has failed, it is not forced, and ends at the
@@ -169,10 +168,10 @@ class LedgerWriter:
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-close, docs/formats/ledger-metadata.md#sec-ledger-states.
         """
-        answer: Deferred[None] = Deferred()
+        answer: Promise[None] = self._driver.promise()
         self._closing.append(answer)
         if len(self._closing) == 1:
-            Deferred.fromCoroutine(self._close()).addBoth(self._answer_close)
+            self._driver.when_done(self._driver.spawn(self._close()), self._answer_close)
         return answer
 
     def _checked(self, payload: Any) -> bytes:
@@ -202,7 +201,9 @@ class LedgerWriter:
         while not queue.empty:
             if queue.releasing:
                 # The payloads that are being read have called close().
-                await deferLater(self._context.clock, 0)
+                turn: Promise[None] = self._driver.promise()
+                self._driver.clock.callLater(0, turn.callback, None)
+                await turn
                 continue
             # The callback of an append may call close() when none is pending and the held ones are not sent yet.
             queue.release()
@@ -223,10 +224,13 @@ class LedgerWriter:
             except MetadataConflict:
                 self._versioned = await self._context.store.read_ledger(self.ledger_id)
 
-    def _answer_close(self, result: Any) -> None:
+    def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing, []
         for answer in answers:
-            answer.callback(result)
+            if error is None:
+                answer.callback(None)
+            else:
+                answer.errback(error)
 
     def _closed_here(self, metadata: LedgerMetadata) -> bool:
         return (

@@ -2,23 +2,22 @@
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
 from protocol_specs.ledger_id import split
 
 
-def list_entries(context: ClientContext, ledger_id: int, bookie_id: BookieId) -> "Deferred[EntryList]":
+def list_entries(context: ClientContext, ledger_id: int, bookie_id: BookieId) -> "Promise[EntryList]":
     """Ask the bookie.  Fails with NoSuchLedger when it has no entry of the ledger, or with the error of the bookie.
 
     Raises IllegalOperation for a scoped ledger in a client of V2.
     """
     require_scope_on_the_wire(context, split(ledger_id)[0])
-    answer: Deferred[EntryList] = Deferred()
+    answer: Promise[EntryList] = context.driver.promise()
 
     def done(error: BookKeeperError | None, entries: Any) -> None:
         if answer.called:

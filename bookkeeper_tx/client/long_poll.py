@@ -6,14 +6,12 @@ bookies without V3 do, the ensemble is asked by plain reads from time to time.  
 at once when the ledger was closed, and redirects it when the ensemble was changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from math import ceil
 from typing import Any
 
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall
-
 from bookkeeper_tx.client.ledger_view import LedgerView
+from bookkeeper_tx.driver import Promise, Timer
 from bookkeeper_tx.errors import (
     BookKeeperError,
     DigestMismatch,
@@ -44,7 +42,8 @@ class TailWait:
 
     def __init__(self, reader: LedgerView, beyond: int, timeout_s: float) -> None:
         self._reader = reader
-        self._clock = reader.context.clock
+        self._driver = reader.context.driver
+        self._clock = self._driver.clock
         self._beyond = beyond
         self._deadline = self._clock.seconds() + timeout_s
         self._timeout_s = timeout_s
@@ -52,18 +51,18 @@ class TailWait:
         self._unasked: list[BookieId] = []
         self._polls: dict[BookieId, Callable[[], None]] = {}
         """Bookie → the function that gives up the long poll that waits there."""
-        self._calls: set[IDelayedCall] = set()
+        self._calls: set[Timer] = set()
         self._errors: dict[BookieId, BookKeeperError] = {}
         """The bookies that failed the last time they were asked."""
         self._answered = False
-        self._reading: Deferred[Any] | None = None
+        self._reading: Promise[Any] | None = None
         """A read of the last add confirmed, or of the metadata, that is under way."""
         self._read_due_s = 0.0
         self._over = False
         self._stop_listening: Callable[[], None] = lambda: None
-        self.deferred: Deferred[tuple[int, Entry | None]] = Deferred(lambda _: self._end())
+        self.deferred: Promise[tuple[int, Entry | None]] = self._driver.promise(lambda _: self._end())
 
-    def start(self) -> "Deferred[tuple[int, Entry | None]]":
+    def start(self) -> "Promise[tuple[int, Entry | None]]":
         """Ask the first bookie."""
         self._later(self._timeout_s, self._timed_out)
         self._stop_listening = self._reader.when_changed(self._refresh)
@@ -172,42 +171,39 @@ class TailWait:
         """No bookie takes a long poll: ask all of them with plain reads."""
         if self._reading is None and self._clock.seconds() >= self._read_due_s:
             self._read_due_s = self._clock.seconds() + AGAIN_S
-            self._reading = Deferred.fromCoroutine(self._reader.ask_last_add_confirmed(explicit=False))
-            self._reading.addCallbacks(self._read_it, self._read_failed)
+            self._begin(self._reader.ask_last_add_confirmed(explicit=False), self._read_done)
 
-    def _read_it(self, _: int) -> None:
-        self._reading = None
-        self._answered = True
-        self._look_again()
-
-    def _read_failed(self, failure: Any) -> None:
+    def _read_done(self, error: Exception | None, _: Any) -> None:
         self._reading = None
         if self._over:
             return
-        if self._hopeless(failure.value):
-            self._fail(failure.value)
-        else:
-            self._look_again()
+        if error is not None and self._hopeless(error):
+            self._fail(error)
+            return
+        if error is None:
+            self._answered = True
+        self._look_again()
 
     # Metadata --------------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         if self._reading is None:
-            self._reading = Deferred.fromCoroutine(self._reader.refresh())
-            self._reading.addCallbacks(self._refreshed, self._not_refreshed)
+            self._begin(self._reader.refresh(), self._refreshed)
 
-    def _refreshed(self, _: Any) -> None:
-        self._reading = None
-        self._look_again()
-
-    def _not_refreshed(self, failure: Any) -> None:
+    def _refreshed(self, error: Exception | None, _: Any) -> None:
         self._reading = None
         if self._over:
             return
-        if failure.check(NoSuchLedger) or self._hopeless(failure.value):
-            self._fail(failure.value)
+        if error is None:
+            self._look_again()
+        elif isinstance(error, NoSuchLedger) or self._hopeless(error):
+            self._fail(error)
         else:
             self._later(AGAIN_S, self._look_again)
+
+    def _begin(self, reading: Coroutine[Any, Any, object], done: Callable[[Exception | None, Any], None]) -> None:
+        self._reading = self._driver.spawn(reading)
+        self._driver.when_done(self._reading, done)
 
     def _look_again(self) -> None:
         """After new knowledge: end the wait, refresh the metadata, or turn to a new ensemble, as needed."""
@@ -252,7 +248,6 @@ class TailWait:
         self._drop_polls()
         reading, self._reading = self._reading, None
         if reading is not None:
-            reading.addErrback(lambda _: None)
             reading.cancel()
 
     def _drop_polls(self) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
-from twisted.internet.defer import Deferred
-
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
 
@@ -15,7 +14,7 @@ class PendingAdd:
     __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
 
     def __init__(
-        self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Deferred[Any] | None, result: Any
+        self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Promise[Any] | None, result: Any
     ) -> None:
         self.entry_id = entry_id
         self.entry = entry
@@ -62,9 +61,9 @@ class PendingRun:
         entries: Sequence[bytes],
         length: int,
         ack_quorum_size: int,
-        deferred: Deferred[Any] | None,
+        deferred: Promise[Any] | None,
         result: Any,
-        deferreds: Sequence[Deferred[int]] = (),
+        deferreds: Sequence[Promise[int]] = (),
     ) -> None:
         self._ack_quorum_size = ack_quorum_size
         self._ends: dict[int, int] = {}
@@ -122,7 +121,7 @@ class PendingRun:
         return int(V1.metadata.unpack_fixed(self.entries[end - 1 - self.first])[-1])
 
     def confirm(self, end: int) -> None:
-        """Confirm the entries before ``end``, and fire their Deferreds."""
+        """Confirm the entries before ``end``, and fire their promises."""
         start, self.confirmed = self.confirmed, end
         for entry_id, deferred in enumerate(self.deferreds[start - self.first : end - self.first], start):
             deferred.callback(entry_id)
@@ -135,7 +134,7 @@ class PendingRun:
             self.deferred.errback(error)
 
     def split(self) -> Sequence[PendingAdd]:
-        """Return the entries that are not confirmed, each with its Deferred; the last one has that of the whole run."""
+        """Return the entries that are not confirmed, each with its promise; the last one has that of the whole run."""
         adds: list[PendingAdd] = []
         for entry_id in range(self.confirmed, self.entry_id + 1):
             waiter: tuple[Any, Any] = (None, None)

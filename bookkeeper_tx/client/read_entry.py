@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
 from bookkeeper_tx.model import Entry
 
@@ -16,7 +15,7 @@ def first_replied(
     reader: LedgerView,
     entry_id: int,
     asked: Replicas,
-    deferred: Deferred[Entry],
+    deferred: Promise[Entry],
     error: BookKeeperError | None,
     entry: Any,
 ) -> None:
@@ -40,11 +39,11 @@ class EntryRead:
 
     __slots__ = ("_attempts", "_reader", "deferred", "entry_id")
 
-    def __init__(self, reader: LedgerView, entry_id: int, deferred: Deferred[Any] | None = None) -> None:
+    def __init__(self, reader: LedgerView, entry_id: int, deferred: Promise[Any] | None = None) -> None:
         self._reader = reader
         self.entry_id = entry_id
         self._attempts: _Attempts | None = None
-        self.deferred: Deferred[Any] = Deferred() if deferred is None else deferred
+        self.deferred: Promise[Any] = reader.context.driver.promise() if deferred is None else deferred
 
     def start(self) -> None:
         """Ask the first replica in the order of :meth:`Replicas.order`."""

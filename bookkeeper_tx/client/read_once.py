@@ -1,39 +1,40 @@
 """Reading as many entries as one bookie returns for one request."""
 
-from twisted.internet.defer import Deferred, fail
-
 from bookkeeper_tx.client.batch_read import require_batch_read
 from bookkeeper_tx.client.ledger_entries import LedgerEntries, without_payloads
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, InvalidArgument
 
 
 def read_batch(
     reader: LedgerView, start: int, max_count: int, max_size: int, fallback: bool, end: int
-) -> "Deferred[LedgerEntries]":
+) -> "Promise[LedgerEntries]":
     """Read from ``start`` on, at most to ``end``; without ``fallback`` by batch read or not at all."""
+    driver = reader.context.driver
     for name, value in (("start_entry_id", start), ("max_count", max_count), ("max_size", max_size)):
         if not isinstance(value, int) or value < 0:
-            return fail(InvalidArgument(f"{name} {value!r} must be an integer of at least 0"))
+            return driver.fail(InvalidArgument(f"{name} {value!r} must be an integer of at least 0"))
     if start > end:
-        return fail(reader.out_of_range("start_entry_id", start, last=end))
+        return driver.fail(reader.out_of_range("start_entry_id", start, last=end))
     style = ReadStyle.BATCH_ELSE_SINGLES if fallback else ReadStyle.BATCH_ONLY
     try:
         require_batch_read(reader.quorum.striped, reader.context.config)
     except BatchReadNotSupported as error:
         if not fallback:
-            return fail(error)
+            return driver.fail(error)
         style = ReadStyle.SINGLES
     frame_size = reader.context.config.frame_size_max
     size = min(max_size, frame_size) if max_size else frame_size
     last = min(end, start + max_count - 1) if max_count else end
-    deferred: Deferred[LedgerEntries] = Deferred()
+    deferred: Promise[LedgerEntries] = driver.promise()
 
     def done(error: BookKeeperError | None, payloads: list[bytes], run: EntryRun | None) -> None:
         if run is None:
+            assert error is not None
             deferred.errback(error)
         else:
             reader.window.learn(run)

@@ -3,7 +3,6 @@
 from functools import partial
 
 from attrs import define
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.batch_read import require_batch_read
 from bookkeeper_tx.client.ledger_entries import LedgerEntries, without_payloads
@@ -11,6 +10,7 @@ from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_prefix import ReadStyle
 from bookkeeper_tx.client.read_striped import start_prefix_read
 from bookkeeper_tx.client.read_window import START_SIZE, Asked
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError
 
@@ -78,6 +78,7 @@ class RangeRead:
     ) -> None:
         self._reader = reader
         self._window = reader.window
+        self._promise = reader.context.driver.promise
         self._clock = reader.context.clock
         config = reader.context.config
         self._style = style
@@ -102,17 +103,17 @@ class RangeRead:
         self._bytes_in_flight = 0
         self._error: BookKeeperError | None = None
         self._over = False
-        self._taker: Deferred[LedgerEntries] | None = None
+        self._taker: Promise[LedgerEntries] | None = None
         self._takes_whole = False
 
     # For the caller ---------------------------------------------------------------------------------------------------
 
-    def whole(self) -> "Deferred[LedgerEntries]":
+    def whole(self) -> "Promise[LedgerEntries]":
         """Fire with the whole range, or with the first error."""
         self._takes_whole = True
         return self._take()
 
-    def piece(self) -> "Deferred[LedgerEntries]":
+    def piece(self) -> "Promise[LedgerEntries]":
         """Fire with the next entries, at least one, or with the error of the next if it cannot be had."""
         return self._take()
 
@@ -128,15 +129,15 @@ class RangeRead:
         self._parts.clear()
         self._held = 0
 
-    def _take(self) -> "Deferred[LedgerEntries]":
-        taker: Deferred[LedgerEntries] = Deferred(lambda _: self.stop())
+    def _take(self) -> "Promise[LedgerEntries]":
+        taker: Promise[LedgerEntries] = self._promise(lambda _: self.stop())
         self._taker = taker
         self._ask_on()
         self._give()
         return taker
 
     def _give(self) -> None:
-        """Fire the Deferred that waits, if its entries are there."""
+        """Fire the promise that waits, if its entries are there."""
         taker = self._taker
         if taker is None:
             return

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from attrs import frozen
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
@@ -19,6 +18,7 @@ from bookkeeper_tx.client.ensemble import replace_bookies
 from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import EntryRead
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -70,9 +70,9 @@ class RecoveryRead:
         self._absent = 0
         self._waiting = quorum.write_quorum_size
         self._errors: list[tuple[BookieId, BookKeeperError]] = []
-        self.deferred: Deferred[tuple[bytes, int] | None] = Deferred()
+        self.deferred: Promise[tuple[bytes, int] | None] = context.driver.promise()
 
-    def start(self, ensemble: Sequence[BookieId], fence: bool) -> "Deferred[tuple[bytes, int] | None]":
+    def start(self, ensemble: Sequence[BookieId], fence: bool) -> "Promise[tuple[bytes, int] | None]":
         """Send the reads to the write set of the entry in ``ensemble``."""
         flags = Flag.HIGH_PRIORITY | Flag.FENCING if fence else Flag.HIGH_PRIORITY
         key = self._digest.master_key if fence else None

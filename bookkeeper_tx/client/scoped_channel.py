@@ -10,11 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.python.failure import Failure
-
 from bookkeeper_tx.client.capability import Capabilities, Capability
 from bookkeeper_tx.client.channel import Channel, Done
+from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.errors import (
     BookKeeperError,
     LedgerScopeNotSupported,
@@ -40,14 +38,15 @@ class ScopedChannel:
         self,
         scopes: Capabilities,
         store: ClientMetadataStore,
-        clock: IReactorTime,
+        driver: Driver,
         bookie_id: BookieId,
         channel: Channel,
         ledger_id: int,
     ) -> None:
         self._scopes = scopes
         self._store = store
-        self._clock = clock
+        self._driver = driver
+        self._clock = driver.clock
         self._bookie_id = bookie_id
         self._channel = channel
         self._ledger_id = ledger_id
@@ -159,13 +158,19 @@ class ScopedChannel:
                 scopes.begin_probe(bookie_id)
             scopes.wait(bookie_id, partial(self._known, done, request))
             if capability is Capability.UNKNOWN:
-                self._store.bookie_info(bookie_id).addCallbacks(self._published, self._not_published)
+                self._driver.when_done(self._store.bookie_info(bookie_id), self._told)
 
     def _known(self, done: Done, request: Callable[[], Any], error: BookKeeperError | None) -> None:
         if error is None:
             self._when_known(done, request)
         else:
             self._clock.callLater(0, done, error, None)
+
+    def _told(self, error: Exception | None, info: Any) -> None:
+        if error is None:
+            self._published(info)
+        else:
+            self._not_published(error)
 
     def _published(self, info: BookieServiceInfo) -> None:
         if info.extensions is None:
@@ -175,8 +180,7 @@ class ScopedChannel:
         else:
             self._scopes.lacks(self._bookie_id)
 
-    def _not_published(self, failure: Failure) -> None:
-        error = failure.value
+    def _not_published(self, error: Exception) -> None:
         if not isinstance(error, BookKeeperError):
             error = BookKeeperError(f"what bookie {self._bookie_id} publishes cannot be told: {error!r}")
         self._not_told(error)

@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
-
-from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_pieces import read_pieces
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
@@ -21,35 +19,39 @@ WAIT_MAX_S = 86400.0
 """Longest wait that can be asked for: a day."""
 
 
-def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> "Deferred[int]":
+def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> "Promise[int]":
     """Wait until the last add confirmed is past ``beyond``, the ledger is closed, or the time is over."""
-    return _wait(reader, beyond, timeout_s).addCallback(lambda answer: answer[0])
+    return reader.context.driver.spawn(_last_add_confirmed(reader, beyond, timeout_s))
 
 
-def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
+def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> "Promise[tuple[int, Entry | None]]":
     """Wait as :func:`wait_last_add_confirmed` does until ``entry_id`` is confirmed, and read it."""
-    if not isinstance(entry_id, int) or not 0 <= entry_id <= fields.ENTRY_ID_MAX:
-        return fail(InvalidArgument(f"entry_id {entry_id!r} must be an integer of at least 0"))
+    return reader.context.driver.spawn(_read(reader, entry_id, timeout_s))
 
-    def read(answer: tuple[int, Entry | None]) -> Any:
-        last_add_confirmed, entry = answer
-        if entry is not None or entry_id > last_add_confirmed:
-            return answer
+
+async def _last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> int:
+    return (await _wait(reader, beyond, timeout_s))[0]
+
+
+async def _read(reader: LedgerView, entry_id: int, timeout_s: float) -> tuple[int, Entry | None]:
+    if not isinstance(entry_id, int) or not 0 <= entry_id <= fields.ENTRY_ID_MAX:
+        raise InvalidArgument(f"entry_id {entry_id!r} must be an integer of at least 0")
+    last_add_confirmed, entry = await _wait(reader, entry_id - 1, timeout_s)
+    if entry is None and entry_id <= last_add_confirmed:
         reading = EntryRead(reader, entry_id)
         reading.start()
-        return reading.deferred.addCallback(lambda found: (last_add_confirmed, found))
+        entry = await reading.deferred
+    return last_add_confirmed, entry
 
-    return _wait(reader, entry_id - 1, timeout_s).addCallback(read)
 
-
-def _wait(reader: LedgerView, beyond: int, timeout_s: float) -> "Deferred[tuple[int, Entry | None]]":
+async def _wait(reader: LedgerView, beyond: int, timeout_s: float) -> tuple[int, Entry | None]:
     if not isinstance(beyond, int) or not fields.NO_ENTRY <= beyond <= fields.ENTRY_ID_MAX:
-        return fail(InvalidArgument(f"beyond {beyond!r} must be an integer of at least {fields.NO_ENTRY}"))
+        raise InvalidArgument(f"beyond {beyond!r} must be an integer of at least {fields.NO_ENTRY}")
     if not 0 < timeout_s <= WAIT_MAX_S:
-        return fail(InvalidArgument(f"timeout_s {timeout_s!r} must be above 0 and at most {WAIT_MAX_S}"))
+        raise InvalidArgument(f"timeout_s {timeout_s!r} must be above 0 and at most {WAIT_MAX_S}")
     if reader.closed or reader.last_add_confirmed > beyond:
-        return succeed((reader.last_add_confirmed, None))
-    return TailWait(reader, beyond, timeout_s).start()
+        return reader.last_add_confirmed, None
+    return await TailWait(reader, beyond, timeout_s).start()
 
 
 async def tail(reader: LedgerView, first_entry_id: int) -> AsyncGenerator[Entry, None]:

@@ -7,8 +7,6 @@ Only what sends the entries knows which of them are on their way, and what an er
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-from twisted.internet.defer import Deferred
-
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import QUARANTINE_S
@@ -120,7 +118,7 @@ class WriteEnsemble(ABC):
         self._broken.append(slot)
         if not self._changing:
             self._changing = True
-            Deferred.fromCoroutine(self._change_ensemble())
+            self._context.driver.spawn(self._change_ensemble())
         return True
 
     def _worth_replacing(self, slot: Slot) -> bool:

@@ -1,18 +1,17 @@
 """All requests to one bookie, and the choice of a connection for each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from twisted.internet.defer import Deferred, gatherResults
-
 from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.driver import Driver, all_of
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
 from bookkeeper_tx.model import BookieServiceInfo, ledger_name
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
-from bookkeeper_tx.transport.client_protocol import ClientProtocol, Done
+from bookkeeper_tx.transport.client_link import ClientLink, Done
 from protocol_specs.codecs import Malformed
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
@@ -59,8 +58,11 @@ class BookieChannel:
     before the method has returned.
     """
 
-    def __init__(self, reactor: Any, resolve: Callable[[], Deferred[BookieServiceInfo]], config: ClientConfig) -> None:
-        self._reactor = reactor
+    def __init__(
+        self, driver: Driver, resolve: Callable[[], Awaitable[BookieServiceInfo]], config: ClientConfig
+    ) -> None:
+        self._driver = driver
+        self._clock = driver.clock
         self._resolve = resolve
         self._config = config
         self._add_timeout_s, self._read_timeout_s = config.add_timeout_s, config.read_timeout_s
@@ -81,10 +83,10 @@ class BookieChannel:
 
         Returns False, and does nothing, if there is no connection, or none that takes anything now.
         """
-        protocol = self._main.protocol
-        if protocol is None or protocol.overfull:
+        link = self._main.link
+        if link is None or link.overfull:
             return False
-        protocol.before_send(call)
+        link.before_send(call)
         return True
 
     def add_entry(
@@ -105,13 +107,13 @@ class BookieChannel:
         if deferred_sync:
             self._add_deferred(ledger_id, entry_id, entry, master_key, flags, done)
             return
-        protocol = self._main.protocol
-        if protocol is not None and not protocol.overfull:
+        link = self._main.link
+        if link is not None and not link.overfull:
             # The hot path: no closure for an add that is sent at once.
-            if not protocol.awake:
-                protocol.wake()
-            deadline = protocol.now + self._add_timeout_s
-            protocol.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
+            if not link.awake:
+                link.wake()
+            deadline = link.now + self._add_timeout_s
+            link.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
             return
         arguments = (ledger_id, entry_id, entry, master_key, flags)
         self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
@@ -134,12 +136,12 @@ class BookieChannel:
         channel = self._main
         if flags and flags & Flag.FENCING and channel is self._v2:
             channel = self._v2_fencing
-        protocol = channel.protocol
-        if protocol is not None and not protocol.overfull:
-            if not protocol.awake:
-                protocol.wake()
-            deadline = protocol.now + self._read_timeout_s
-            protocol.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
+        link = channel.link
+        if link is not None and not link.overfull:
+            if not link.awake:
+                link.wake()
+            deadline = link.now + self._read_timeout_s
+            link.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
         arguments = (ledger_id, entry_id, flags, master_key)
         self._send(channel, "read_entry", self._read_timeout_s, done, *arguments)
@@ -193,14 +195,14 @@ class BookieChannel:
         timeout_s = timeout_ms / 1000 + self._read_timeout_s
         poll = _Poll(done)
 
-        def request(protocol: ClientProtocol) -> None:
+        def request(link: ClientLink) -> None:
             if poll.done is None:
                 return
-            if not protocol.awake:
-                protocol.wake()
-            connection: Any = protocol.connection
+            if not link.awake:
+                link.wake()
+            connection: Any = link.connection
             poll.forget = connection.wait_last_add_confirmed(
-                poll.finished, protocol.now + timeout_s, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback
+                poll.finished, link.now + timeout_s, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback
             )
 
         if not self._refused(ledger_id, poll.finished):
@@ -240,16 +242,17 @@ class BookieChannel:
         """Ask for the disk space of the bookie; completes with (total bytes, free bytes)."""
         self._send(self._v3, "bookie_info", self._read_timeout_s, done)
 
-    def close(self) -> Deferred[Any]:
+    def close(self) -> Any:
         """Drop every connection; requests in flight fail with an error."""
         self._closed = True
-        return gatherResults([each.close() for each in (self._v2, self._v2_fencing, self._v3, *self._own)])
+        channels = (self._v2, self._v2_fencing, self._v3, *self._own)
+        return self._driver.spawn(all_of([each.close() for each in channels]))
 
     def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
-        def request(protocol: ClientProtocol) -> None:
-            if not protocol.awake:
-                protocol.wake()
-            getattr(protocol.connection, operation)(done, protocol.now + timeout_s, *arguments)
+        def request(link: ClientLink) -> None:
+            if not link.awake:
+                link.wake()
+            getattr(link.connection, operation)(done, link.now + timeout_s, *arguments)
 
         # Every request is about a ledger, except the one for the bookie's disk space.
         if not arguments or not self._refused(arguments[0], done):
@@ -259,14 +262,14 @@ class BookieChannel:
         """Return whether V2 cannot name this ledger; if so, the request fails with IllegalOperation."""
         if ledger_id < SCOPED_MIN or self._main is self._v3:
             return False
-        self._reactor.callLater(0, done, out_of_reach(ledger_id), None)
+        self._clock.callLater(0, done, out_of_reach(ledger_id), None)
         return True
 
     def _add_deferred(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, flags: int, done: Done
     ) -> None:
         if self._main is self._v2:
-            self._reactor.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
+            self._clock.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
             return
         arguments = (ledger_id, entry_id, entry, master_key, flags, True)
         self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
@@ -286,7 +289,7 @@ class BookieChannel:
         return channel, finished
 
     def _channel(self, make_connection: MakeConnection) -> Channel:
-        return Channel(self._reactor, self._resolve, make_connection, self._config)
+        return Channel(self._driver, self._resolve, make_connection, self._config)
 
     def _main_connection(self) -> V2ClientConnection | V3ClientConnection:
         return self._v3_connection() if self._main is self._v3 else self._v2_connection()

@@ -1,12 +1,11 @@
 """The channels of one client, one for each bookie."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred, gatherResults
-
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver, all_of
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 
@@ -19,9 +18,9 @@ class ChannelPool:
     """
 
     def __init__(
-        self, reactor: Any, resolve: Callable[[BookieId], Deferred[BookieServiceInfo]], config: ClientConfig
+        self, driver: Driver, resolve: Callable[[BookieId], Awaitable[BookieServiceInfo]], config: ClientConfig
     ) -> None:
-        self._reactor = reactor
+        self._driver = driver
         self._resolve = resolve
         self._config = config
         self._channels: dict[BookieId, BookieChannel] = {}
@@ -31,13 +30,13 @@ class ChannelPool:
         """Return the channel to ``bookie_id``; nothing is connected before the first request."""
         channel = self._channels.get(bookie_id)
         if channel is None:
-            channel = BookieChannel(self._reactor, partial(self._resolve, bookie_id), self._config)
+            channel = BookieChannel(self._driver, partial(self._resolve, bookie_id), self._config)
             self._channels[bookie_id] = channel
             if self._closed:
                 channel.close()
         return channel
 
-    def close(self) -> Deferred[Any]:
+    def close(self) -> Any:
         """Drop every connection and make no more: requests fail with ClientClosed.  Fires when all are gone."""
         self._closed = True
-        return gatherResults([channel.close() for channel in self._channels.values()])
+        return self._driver.spawn(all_of([channel.close() for channel in self._channels.values()]))

@@ -1,95 +1,32 @@
-"""A client's connection on Twisted: a short driver around a client connection of either protocol version."""
+"""A client's connection on Twisted: the wire of a :class:`~bookkeeper_tx.transport.client_link.ClientLink`."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IHandshakeListener, IPushProducer, IReactorTime, ITCPTransport
+from twisted.internet.interfaces import IHandshakeListener, IPushProducer, ITCPTransport
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import (
-    AuthenticationFailed,
-    BookieUnavailable,
-    BookKeeperError,
-    ProtocolViolation,
-    RequestTimedOut,
-    TlsFailed,
-)
-from bookkeeper_tx.protocol.client.completion import Completion
-from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State
-from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
-from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
-from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
+from bookkeeper_tx.errors import TlsFailed
+from bookkeeper_tx.transport.client_link import ClientLink
 from bookkeeper_tx.transport.eager_send import send
 from bookkeeper_tx.transport.keepalive import KeepAlive
-from bookkeeper_tx.transport.progress import Progress
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
 
 KEEP_ALIVE = KeepAlive(idle_s=60, interval_s=15, count=4)
 """Routers that translate addresses forget a connection after a few minutes of silence."""
 
-SWEEP_INTERVAL_S = 0.5
-"""How often overdue requests are looked for.  A look that is later than as much again means that the program did not
-come to it, or that the clock was set: the time in between does not count."""
-
-Done: TypeAlias = Callable[[BookKeeperError | None, Any], None]
-
 
 @implementer(IPushProducer, IHandshakeListener)
 class ClientProtocol(Protocol):
-    """Sends the requests made in one turn of the reactor as one write, and calls each request's ``done``.
+    """Carries the bytes of ``link``; ``tls`` is a ``transport.tls.ClientTls``, None without TLS."""
 
-    Callers call :meth:`wake` unless the protocol is :attr:`awake`, then make their request on :attr:`connection`, with
-    ``done`` as its token and :attr:`now` plus its time-out as its deadline.
-    """
-
-    log = Logger()
     transport: ITCPTransport
 
-    def __init__(
-        self,
-        clock: IReactorTime,
-        connection: V2ClientConnection | V3ClientConnection,
-        lost: Callable[["ClientProtocol", BookKeeperError], None],
-        config: ClientConfig,
-    ) -> None:
-        self.connection = connection
-        self._clock = clock
-        self._lost = lost
-        self._unsent_bytes_max = config.unsent_bytes_max
-        self._progress = Progress(min(config.add_timeout_s, config.read_timeout_s))
-        self._silence_max_s = max(config.add_timeout_s, config.read_timeout_s)
-        self._unanswered_since: float | None = None
-        """When something was sent for the first time since anything was received; None if nothing was."""
-        self.awake = False
-        """Whether a request made now will be sent and watched without a call of :meth:`wake`."""
-        self.now = 0.0
-        """The time that deadlines are made with, while awake: that of the clock, less ``_away_s``."""
-        self._away_s = 0.0
-        """The time in which the program did not look at its connections."""
-        self.overfull = False
-        """Whether the bookie takes nothing and more than ``unsent_bytes_max`` waits to be sent to it."""
-        self._unsent_bytes = 0
-        self._congested = False
-        self._flush_call: IDelayedCall | None = None
-        self._sweep_call: IDelayedCall | None = None
-        self._sweep_due = 0.0
-        self._before_send: list[Callable[[], None]] = []
-        self._overdue: list[Completion] = []
-        """The completions that wait for the end of a connection that was given up with them."""
-        self._given_up: BookKeeperError | None = None
-        self.peer = ConnectionPeer("")
-        """The bookie's address and certificate, as far as they are known."""
-        self._handshake: ClientHandshake | None = None
-        """Set until the connection takes requests, if that needs TLS or authentication."""
-        self._ready: Deferred[ClientProtocol] | None = None
-        self._handshake_timeout: IDelayedCall | None = None
-        self._tls: Any = None
+    def __init__(self, link: ClientLink, tls: Any = None) -> None:
+        self.link = link
+        self._tls = tls
         self._host = ""
 
     def connectionMade(self) -> None:
@@ -97,218 +34,66 @@ class ClientProtocol(Protocol):
         KEEP_ALIVE.switch_on(self.transport)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
+        self.dataReceived = self.link.received  # type: ignore[method-assign]
+        self.link.connected(self)
 
-    def wake(self) -> None:
-        """Arrange for the requests made in this turn of the reactor to be sent at its end, and watched."""
-        self._flush_call = self._clock.callLater(0, self._flush)
-        self._watch()
+    def dataReceived(self, data: bytes) -> None:
+        self.link.received(data)
 
-    def before_send(self, call: Callable[[], None]) -> None:
-        """Have ``call``, which makes requests, called once before the next bytes are sent, or when this is lost."""
-        if not self.awake:
-            self.wake()
-        self._before_send.append(call)
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self.link.lost(reason.getErrorMessage(), self._tls_error(reason))
 
-    def end_turn(self) -> None:
-        """Make the calls of :meth:`before_send` now, and those that they ask for."""
-        while self._before_send:
-            calls, self._before_send = self._before_send, []
-            for call in calls:
-                try:
-                    call()
-                except Exception:
-                    self.log.failure("what was to be sent at the end of a turn was not sent")
+    # The wire --------------------------------------------------------------------------------------------------------
 
-    def _watch(self) -> None:
-        self.awake = True
-        now = self._clock.seconds()
-        self.now = now - self._away_s
-        if self._sweep_call is not None and now - self._sweep_due > SWEEP_INTERVAL_S:
-            self.now -= now - self._sweep_due  # the next sweep counts it as time away
-        if self._sweep_call is None:
-            self._sweep_due = self._clock.seconds() + SWEEP_INTERVAL_S
-            self._sweep_call = self._clock.callLater(SWEEP_INTERVAL_S, self._sweep)
+    @property
+    def address(self) -> str:
+        peer: Any = self.transport.getPeer()
+        return f"{getattr(peer, 'host', '')}:{getattr(peer, 'port', '')}"
 
-    # TLS and authentication ------------------------------------------------------------------------------------------
+    def send(self, data: bytes) -> None:
+        send(self.transport, (data,), size_min=0)
 
-    def secure(
-        self, host: str, tls: Any, auth: ClientAuthProviderFactory | None, timeout_s: float
-    ) -> Deferred["ClientProtocol"]:
-        """Ask the bookie at ``host`` for TLS if ``tls``, a ``transport.tls.ClientTls``, is given; then authenticate.
+    def start_tls(self, host: str) -> None:
+        self._host = host
+        self.transport.startTLS(self._tls.creator(host))  # type: ignore[attr-defined]
 
-        Fires with this protocol when requests may be made.  Fails with TlsFailed, with AuthenticationFailed, also when
-        the bookie leaves a token unanswered, or with another error that ended the connection; the connection is dropped
-        then.
-        """
-        address = self.transport.getPeer()
-        self.peer.address = f"{getattr(address, 'host', host)}:{getattr(address, 'port', '')}"
-        self._host, self._tls = host, tls
-        v2 = isinstance(self.connection, V2ClientConnection)
-        self._ready = Deferred()
-        ready = self._ready
-        self._handshake_timeout = self._clock.callLater(timeout_s, self._handshake_overdue)
-        self._handshake = ClientHandshake(self, self.peer, tls is not None, auth, v2)
-        self._handshake.start()
-        return ready
+    def abort(self) -> None:
+        self.transport.abortConnection()
 
-    def send_handshake(self, data: bytes) -> None:
-        self.transport.write(data)
-
-    def start_tls(self) -> None:
-        self.transport.startTLS(self._tls.creator(self._host))  # type: ignore[attr-defined]
+    # TLS -------------------------------------------------------------------------------------------------------------
 
     def handshakeCompleted(self) -> None:
         """Go on inside TLS, if the bookie's certificate is for the host that we connected to."""
         from bookkeeper_tx.transport.tls import peer_certificate
 
-        if self._handshake is None:
-            return
         try:
             self._tls.verify(self.transport.getHandle(), self._host)  # type: ignore[attr-defined]
         except TlsFailed as error:
-            self.drop(error)
+            self.link.drop(error)
         else:
-            self._handshake.secured(peer_certificate(self.transport))
+            self.link.secured(peer_certificate(self.transport))
 
-    def handshake_complete(self, rest: bytes) -> None:
-        self._handshake = None
-        self._settle(self)
-        if rest:
-            self.dataReceived(rest)
+    def _tls_error(self, reason: Failure) -> TlsFailed | None:
+        """Return the error if TLS has ended the connection.
 
-    def handshake_failed(self, error: BookKeeperError) -> None:
-        self.drop(error)
+        In TLS 1.3 a bookie refuses our certificate only after our side of the handshake is over.
+        """
+        if self._tls is None:
+            return None
+        from bookkeeper_tx.transport.tls import is_tls_error
 
-    def _handshake_overdue(self) -> None:
-        self._handshake_timeout = None
-        assert self._handshake is not None
-        if self._handshake.state is State.AUTHENTICATING:
-            self.drop(AuthenticationFailed("the bookie left our credentials unanswered: they may be wrong"))
-        else:
-            self.drop(RequestTimedOut(f"the bookie did not answer in time while {self._handshake.state.value}"))
+        if not is_tls_error(reason.value):
+            return None
+        assert reason.value is not None
+        return TlsFailed(f"TLS with {self._host} failed: {reason_of(reason.value)}")
 
-    def _settle(self, result: "ClientProtocol | BookKeeperError") -> None:
-        """Fire the Deferred of :meth:`secure`, if it waits."""
-        if self._handshake_timeout is not None:
-            self._handshake_timeout.cancel()
-            self._handshake_timeout = None
-        ready, self._ready = self._ready, None
-        if ready is None:
-            return
-        if isinstance(result, ClientProtocol):
-            ready.callback(result)
-        else:
-            ready.errback(result)
-
-    # Requests and replies --------------------------------------------------------------------------------------------
-
-    def dataReceived(self, data: bytes) -> None:
-        if self._handshake is not None:
-            self._handshake.receive(data)
-            return
-        self._watch()
-        self._unanswered_since = None
-        try:
-            completions = self.connection.receive(data)
-        except ProtocolViolation as error:
-            self.drop(error)
-        else:
-            if self.connection.answered is not None or self.connection.unfinished:
-                self._progress.received(self.connection.answered)
-            self._complete(completions)
-        self._send()
-
-    def drop(self, error: BookKeeperError) -> None:
-        """Drop the connection; requests that wait for a reply fail with ``error``."""
-        self._given_up = error
-        self.transport.abortConnection()
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        for call in (self._flush_call, self._sweep_call):
-            if call is not None and call.active():
-                call.cancel()
-        error = self._given_up or self._why_lost(reason)
-        self._lost(self, error)
-        self.end_turn()
-        self._settle(error)
-        self._complete(self._overdue + self.connection.fail_all(error))
-        if self._handshake is not None:
-            self._handshake.close()
-
-    def _why_lost(self, reason: Failure) -> BookKeeperError:
-        """Return the error for a connection that the other side, or TLS, has ended."""
-        if self._tls is not None:
-            from bookkeeper_tx.transport.tls import is_tls_error
-
-            # In TLS 1.3 a bookie refuses our certificate only after our side of the handshake is over.
-            if is_tls_error(reason.value):
-                assert reason.value is not None
-                return TlsFailed(f"TLS with {self._host} failed: {reason_of(reason.value)}")
-        if self._handshake is not None:
-            state = self._handshake.state
-            if state is State.AUTHENTICATING:
-                return AuthenticationFailed("the bookie closed the connection on our credentials: they may be wrong")
-            return TlsFailed(f"the bookie closed the connection while {state.value}: {reason.getErrorMessage()}")
-        return BookieUnavailable(f"connection lost: {reason.getErrorMessage()}")
-
-    # IPushProducer: the transport calls these when the bookie does not take our bytes, or takes them again.
+    # IPushProducer: the transport calls these when the bookie does not take our bytes, or takes them again -----------
 
     def pauseProducing(self) -> None:
-        self._congested = True
+        self.link.congested()
 
     def resumeProducing(self) -> None:
-        self._congested = False
-        self._unsent_bytes = 0
-        self.overfull = False
+        self.link.takes_again()
 
     def stopProducing(self) -> None:
-        self._congested = True
-
-    def _flush(self) -> None:
-        self._flush_call = None
-        self._send()
-
-    def _send(self) -> None:
-        self.end_turn()
-        # A flush that was scheduled stays due: requests made until then go with it.
-        self.awake = self._flush_call is not None
-        data = self.connection.data_to_send()
-        if data:
-            if self._unanswered_since is None:
-                self._unanswered_since = self.now
-            if self._congested:
-                self._unsent_bytes += len(data)
-                self.overfull = self._unsent_bytes > self._unsent_bytes_max
-            send(self.transport, (data,), size_min=0)
-
-    def _sweep(self) -> None:
-        now = self._clock.seconds()
-        late_s = now - self._sweep_due
-        if late_s > SWEEP_INTERVAL_S:
-            self._away_s += late_s
-        self._sweep_due = now + SWEEP_INTERVAL_S
-        # The reactor looks at the sockets next, and the answers may be there already.
-        self._sweep_call = self._clock.callLater(0, self._judge, now - self._away_s)
-
-    def _judge(self, now: float) -> None:
-        """Fail the requests that are overdue at ``now``; give up a connection that has brought nothing instead."""
-        self._sweep_call = None
-        overdue = self.connection.expire(self._progress.overdue(now))
-        since = self._unanswered_since
-        if overdue and since is not None and now - since >= self._silence_max_s:
-            # New requests go over a new connection only after this one is gone.
-            self._overdue = overdue
-            self.drop(BookieUnavailable("requests timed out and nothing came on the connection: it was given up"))
-            return
-        self._complete(overdue)
-        if self._sweep_call is None and (self.connection.waiting or self._before_send):
-            delay_s = max(0.0, self._sweep_due - self._clock.seconds())
-            self._sweep_call = self._clock.callLater(delay_s, self._sweep)
-
-    def _complete(self, completions: list[Completion]) -> None:
-        for done, error, value in completions:
-            try:
-                done(error, value)
-            except Exception:
-                # One caller's mistake must not keep the others from their replies.
-                self.log.failure("a completion callback failed")
+        self.link.congested()

@@ -7,7 +7,7 @@ from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.security.digest_md5 import DigestClient
-from bookkeeper_tx.transport.client_protocol import ClientProtocol
+from bookkeeper_tx.transport.client_link import ClientLink
 from protocol_specs import codecs
 from protocol_specs.wire.status import EOK
 from tests.mutants.mutant import CLIENT, Defects, instead_of
@@ -34,7 +34,7 @@ def a_refused_start_tls_is_passed_over() -> None:
 def the_handshake_of_tls_is_left_out() -> None:
     """The client asks for TLS, and goes on in clear when the bookie agrees."""
 
-    @instead_of(ClientProtocol, "start_tls")
+    @instead_of(ClientLink, "start_tls")
     def start_tls(original: Any, self: Any) -> None:
         self._handshake.secured(None)
 
@@ -71,7 +71,7 @@ def only_the_newest_tls_is_spoken() -> None:
 def one_frame_of_what_arrives_at_once_is_read() -> None:
     """The bytes after a whole frame in one delivery are lost."""
 
-    @instead_of(ClientProtocol, "dataReceived")
+    @instead_of(ClientLink, "received")
     def received(original: Any, self: Any, data: bytes) -> None:
         if len(data) >= _LENGTH.size:
             data = data[: _LENGTH.size + _LENGTH.unpack_fixed(data)[0]]
@@ -157,6 +157,6 @@ def what_came_in_clear_counts_inside_tls() -> None:
         kept[id(self._driver)], self._rest = self._rest, b""
         original(self, operation, status)
 
-    @instead_of(ClientProtocol, "handshake_complete")
+    @instead_of(ClientLink, "handshake_complete")
     def complete(original: Any, self: Any, rest: bytes) -> None:
         original(self, kept.pop(id(self), b"") + rest)

@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
 CONFIG = ClientConfig(read_timeout_s=5, add_timeout_s=2, reconnect_delay_s=1, unsent_bytes_max=1000)
 
@@ -39,7 +40,7 @@ class Puppet:
 
     def __init__(self) -> None:
         self.reactor = MemoryReactorClock()
-        self.channel = BookieChannel(self.reactor, self.resolve, CONFIG)
+        self.channel = BookieChannel(TwistedDriver(self.reactor), self.resolve, CONFIG)
         self.resolved: list[Deferred[BookieServiceInfo]] = []
         self.done: list[tuple[str, Any, Any]] = []
         self.transport = Transport()

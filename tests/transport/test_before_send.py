@@ -5,7 +5,8 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.errors import ClientClosed, RequestTimedOut
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
-from bookkeeper_tx.transport.client_protocol import SWEEP_INTERVAL_S
+from bookkeeper_tx.transport.client_link import SWEEP_INTERVAL_S
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from tests.transport.puppet import CONFIG, Puppet
 
 KEY = bytes(20)
@@ -14,7 +15,7 @@ ENTRY = bytes(7) + b"\1" + bytes(32)
 
 def connected() -> Puppet:
     puppet = Puppet()
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, CONFIG)
+    puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, CONFIG)
     puppet.channel.add_entry(1, 0, ENTRY, KEY, puppet.token("first"))
     assert not puppet.channel.before_send(lambda: None), "there is no connection yet"
     puppet.accept()

@@ -17,6 +17,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs import ledger_id as ids
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer, requests
@@ -31,7 +32,9 @@ LIST = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
 def puppet_of(protocol: str) -> Puppet:
     """A puppet whose client speaks ``protocol``."""
     puppet = Puppet()
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol=protocol, read_timeout_s=5))
+    puppet.channel = BookieChannel(
+        TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig(protocol=protocol, read_timeout_s=5)
+    )
     return puppet
 
 
@@ -47,7 +50,7 @@ def poll(puppet: Puppet, timeout_ms: int = 20_000) -> Any:
 def test_a_long_poll_goes_over_v3_whatever_the_dialect(puppet: Puppet) -> None:
     poll(puppet)
     puppet.accept()
-    assert isinstance(puppet.protocol._wrappedProtocol.connection, V3ClientConnection)
+    assert isinstance(puppet.protocol._wrappedProtocol.link.connection, V3ClientConnection)
     ((request),) = requests(puppet.sent())
     assert request.read_request.time_out == 20_000
     puppet.protocol.dataReceived(answer(READ, 1, ledger_id=1, entry_id=7, body=ENTRY, max_lac=9))
@@ -71,7 +74,7 @@ def test_a_cancelled_long_poll_sends_nothing_and_keeps_nothing(puppet: Puppet) -
     puppet.sent()
     cancel()
     cancel()
-    assert not puppet.protocol._wrappedProtocol.connection.waiting
+    assert not puppet.protocol._wrappedProtocol.link.connection.waiting
     puppet.protocol.dataReceived(answer(READ, 1, ledger_id=1, entry_id=7, body=ENTRY, max_lac=9))
     puppet.lose()
     assert puppet.sent() == b""

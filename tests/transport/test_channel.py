@@ -10,6 +10,7 @@ from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, ClientClosed,
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.channel_pool import ChannelPool
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import Flag
 from tests.transport.puppet import CONFIG, Puppet
 
@@ -61,7 +62,7 @@ def test_a_refused_connection_fails_what_waits_and_rests(puppet: Puppet) -> None
 
 def test_an_unknown_address_fails_what_waits(puppet: Puppet) -> None:
     puppet.resolve = lambda: fail(BookieUnavailable("not registered"))  # type: ignore[method-assign]
-    channel = BookieChannel(puppet.reactor, puppet.resolve, CONFIG)
+    channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, CONFIG)
     channel.read_entry(1, 2, puppet.token("a"))
     puppet.reactor.advance(0)
     assert puppet.done == [("a", CannotConnect, None)]
@@ -137,7 +138,7 @@ def test_closing_fails_what_waits_and_what_comes(puppet: Puppet) -> None:
 
 def test_a_closed_pool_connects_to_nobody() -> None:
     puppet = Puppet()
-    pool = ChannelPool(puppet.reactor, lambda _: puppet.resolve(), CONFIG)
+    pool = ChannelPool(TwistedDriver(puppet.reactor), lambda _: puppet.resolve(), CONFIG)
     known = pool.channel("known")
     pool.close()
     pool.channel("new").read_entry(1, 2, puppet.token("read"))
@@ -194,7 +195,7 @@ def test_the_pool_gives_one_channel_a_bookie() -> None:
         asked.append(bookie_id)
         return succeed(BookieServiceInfo("127.0.0.1", 1))
 
-    pool = ChannelPool(reactor, resolve, CONFIG)
+    pool = ChannelPool(TwistedDriver(reactor), resolve, CONFIG)
     assert pool.channel("b1:3181") is pool.channel("b1:3181")
     pool.channel("b1:3181").read_entry(1, 2, lambda *_: None)
     assert asked == ["b1:3181"]

@@ -7,6 +7,7 @@ import pytest
 
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.transport.channel import Channel, ChannelState
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.states import CHANNEL, Transition
 from tests.transport.puppet import CONFIG, Puppet
 
@@ -16,7 +17,9 @@ class Bench(Puppet):
 
     def __init__(self) -> None:
         super().__init__()
-        self.bare = Channel(self.reactor, self.resolve, lambda: V2ClientConnection(CONFIG.frame_size_max), CONFIG)
+        self.bare = Channel(
+            TwistedDriver(self.reactor), self.resolve, lambda: V2ClientConnection(CONFIG.frame_size_max), CONFIG
+        )
         self.made: list[Any] = []
         self.failed: list[Any] = []
 

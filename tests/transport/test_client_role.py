@@ -11,6 +11,7 @@ from twisted.logger import globalLogPublisher
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer
 from tests.transport.puppet import Puppet
@@ -30,7 +31,7 @@ GOOD = {
 def puppet_of(protocol: str) -> Puppet:
     """A puppet with an add and a read in flight on one connection."""
     puppet = Puppet()
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol=protocol))
+    puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig(protocol=protocol))
     puppet.channel.add_entry(1, 2, ENTRY, bytes(20), puppet.token("add"))
     puppet.channel.read_entry(1, 2, puppet.token("read"))
     puppet.accept()

@@ -16,6 +16,7 @@ from bookkeeper_tx.protocol import v2_auth_frame
 from bookkeeper_tx.security.authentication import Completed, ConnectionPeer
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire import v3_pb2
 from tests.certificates import Authority
 from tests.plain_auth import PlainClient, PlainClientProvider
@@ -40,7 +41,7 @@ class Puppet:
     def __init__(self, **settings: Any) -> None:
         self.reactor = MemoryReactorClock()
         self.config = ClientConfig(reconnect_delay_s=1, connect_timeout_s=3, read_timeout_s=60, **settings)
-        self.channel = BookieChannel(self.reactor, self.resolve, self.config)
+        self.channel = BookieChannel(TwistedDriver(self.reactor), self.resolve, self.config)
         self.done: list[tuple[str, Any]] = []
         self.transport = Transport()
         self.protocol: Any = None

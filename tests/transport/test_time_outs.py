@@ -7,6 +7,7 @@ import pytest
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer
 from tests.transport.puppet import CONFIG, Puppet
@@ -83,7 +84,7 @@ def test_parts_of_a_range_are_progress(puppet: Puppet) -> None:
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_a_request_that_hangs_ends_though_later_ones_are_answered(protocol: str) -> None:
     puppet = Puppet()
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol=protocol))
+    puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig(protocol=protocol))
     puppet.channel.add_entry(1, 0, ENTRY, KEY, puppet.token("hangs"))
     puppet.accept()
     for number in range(30):
@@ -205,7 +206,7 @@ def test_keep_alive_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_read_is_credited_beside_adds_that_are_answered_with_it(puppet: Puppet) -> None:
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig())
+    puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig())
     puppet.read("first", 0)
     puppet.accept()
     puppet.protocol.dataReceived(read_reply(0))
@@ -223,7 +224,7 @@ def test_a_read_is_credited_beside_adds_that_are_answered_with_it(puppet: Puppet
 def test_answers_that_nobody_waits_for_spare_no_request() -> None:
     """Polls that were given up are answered all the time, and a force hangs."""
     puppet = Puppet()
-    puppet.channel = BookieChannel(puppet.reactor, puppet.resolve, ClientConfig(protocol="v3"))
+    puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig(protocol="v3"))
     puppet.channel.force_ledger(1, puppet.token("force"))
     puppet.accept()
     for number in range(30):
@@ -239,7 +240,7 @@ def test_a_request_made_after_a_long_callback_has_its_own_time_out(puppet: Puppe
     """The callback belongs to another connection, and the sweep of this one has not come since."""
     other = Puppet()
     other.reactor = puppet.reactor
-    other.channel = BookieChannel(puppet.reactor, other.resolve, CONFIG)
+    other.channel = BookieChannel(TwistedDriver(puppet.reactor), other.resolve, CONFIG)
     other.read("first", 0)
     other.accept()
     other.read("waits", 1)

@@ -20,8 +20,7 @@ from bookkeeper_tx.cli.bench.workloads import Worked
 from bookkeeper_tx.cli.main import describe
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.model import DigestType
 

@@ -11,8 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 
 from bookkeeper_tx.cli.bench.window import Latencies, windowed
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 
 Worked = tuple[int, int, Latencies]
 

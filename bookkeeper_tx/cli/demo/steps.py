@@ -12,8 +12,7 @@ from twisted.internet import task
 from bookkeeper_tx.cli.connect import connected
 from bookkeeper_tx.cli.ledger.ledger_copy import CHUNK_LINES, LineWriter
 from bookkeeper_tx.cli.lines import chunks_of_lines
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError
 
 ENSEMBLE_SIZE = WRITE_QUORUM_SIZE = 3

@@ -10,8 +10,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.cli.lines import lines_as_they_come
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 from bookkeeper_tx.model import DigestType, ledger_name
 
 CHUNK_LINES = 500

@@ -12,7 +12,7 @@ from bookkeeper_tx.cli.connect import config_for, connected
 from bookkeeper_tx.cli.ledger import ledger_copy
 from bookkeeper_tx.cli.ledger import ledger_id as which
 from bookkeeper_tx.cli.run import run
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerWriter
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.model import DigestType, ledger_name
 

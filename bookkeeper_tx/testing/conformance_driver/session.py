@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.conformance_driver.lines import (
     OK,

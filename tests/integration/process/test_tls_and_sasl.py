@@ -15,6 +15,7 @@ from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from tests.certificates import Authority
 from tests.cli.bktx_process import bktx
 from tests.integration.support.our_client import OurClient, append, poll, read
@@ -84,7 +85,7 @@ def failure(cluster: LocalCluster, **settings: Any) -> BookKeeperError | None:
     info = BookieServiceInfo("127.0.0.1", cluster.bookies[0].port)
 
     async def ask() -> BookKeeperError | None:
-        channel = BookieChannel(reactor, lambda: succeed(info), ClientConfig(**settings))
+        channel = BookieChannel(TwistedDriver(reactor), lambda: succeed(info), ClientConfig(**settings))
         answered: Deferred[BookKeeperError | None] = Deferred()
         channel.read_entry(2**40, 0, lambda error, _: answered.callback(error))
         try:

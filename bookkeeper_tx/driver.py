@@ -1,0 +1,93 @@
+"""What the client needs of the world that it runs in: timers, and results that come later.
+
+The rules of the client are written once, for every such world.  They know no reactor and no event loop; a driver lends
+them what its world has in their place.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from typing import Any, Protocol, TypeVar
+
+from bookkeeper_tx.security.tls_config import TlsConfig
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Promise(Protocol[T]):
+    """A result that comes later: a Deferred of Twisted, or what another driver has in its place."""
+
+    called: bool
+    """Whether the result, or the error, is there."""
+
+    def callback(self, result: T) -> None:
+        """Bring the result."""
+
+    def errback(self, error: BaseException) -> None:
+        """Bring the error."""
+
+    def cancel(self) -> None:
+        """Give up waiting: whoever waits gets the error that their world has for it."""
+
+    def __await__(self) -> Generator[Any, Any, T]: ...
+
+
+class Timer(Protocol):
+    """A call that is due later."""
+
+    def cancel(self) -> None:
+        """Do not make the call."""
+
+
+class Clock(Protocol):
+    """A clock, and calls that are due later."""
+
+    def seconds(self) -> float:
+        """Return the seconds since the epoch."""
+
+    def callLater(self, delay: float, function: Callable[..., object], *arguments: Any) -> Timer:
+        """Call ``function(*arguments)`` in ``delay`` seconds, never before this has returned."""
+
+
+class Driver(Protocol):
+    """The world of one client.  Everything here is for its one thread."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def promise(self) -> Callable[..., Any]:
+        """Makes a :class:`Promise`; an argument is called, with the promise, when that is cancelled."""
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Promise[T]:
+        """Run ``coroutine``; return a promise of its result, whose cancellation ends it."""
+
+    def succeed(self, result: T) -> Promise[T]:
+        """Return a promise that has its result."""
+
+    def fail(self, error: BaseException) -> Promise[Any]:
+        """Return a promise that has an error."""
+
+    def connect(self, host: str, port: int, timeout_s: float, link: Any, tls: TlsConfig | None) -> Awaitable[object]:
+        """Make a connection, and tell ``link``, a ``transport.client_link.ClientLink``, that it is connected.
+
+        ``tls`` is for :meth:`Wire.start_tls`.  Fails with InvalidConfig for its files, or with an error that says why
+        there is no connection.
+        """
+
+    def report(self, what: str) -> None:
+        """Log that ``what`` failed with the exception that is being handled: a mistake, which nobody waits for."""
+
+    def warn(self, text: str) -> None:
+        """Log an error of others that nobody waits for."""
+
+    def when_done(self, promise: Any, done: Callable[[Exception | None, Any], object]) -> None:
+        """Call ``done(error, result)`` when ``promise`` has either, but not if it is cancelled.
+
+        Nobody else waits for ``promise``.
+        """
+
+
+async def all_of(promises: Iterable[Awaitable[object]]) -> None:
+    """Return when all have their result; raises the first error in their order."""
+    for promise in promises:
+        await promise

@@ -1,0 +1,79 @@
+"""The client on a Twisted reactor."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.abstract import isIPAddress
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint
+from twisted.internet.protocol import Factory
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.transport.client_link import ClientLink
+from bookkeeper_tx.transport.client_protocol import ClientProtocol
+
+T = TypeVar("T")
+
+
+class TwistedDriver:
+    """Promises are Deferreds."""
+
+    promise: Callable[..., Any] = Deferred
+
+    _log = Logger()
+
+    def __init__(self, reactor: Any) -> None:
+        self.clock = reactor
+        self._reactor = reactor
+        self._tls: tuple[TlsConfig, Any] | None = None
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Deferred[T]:
+        return Deferred.fromCoroutine(coroutine)
+
+    def succeed(self, result: T) -> Deferred[T]:
+        return succeed(result)
+
+    def fail(self, error: BaseException) -> Deferred[Any]:
+        return fail(error)
+
+    def connect(self, host: str, port: int, timeout_s: float, link: ClientLink, tls: TlsConfig | None) -> Deferred[Any]:
+        """Make a connection; fires when ``link`` is connected."""
+        try:
+            client_tls = None if tls is None else self._client_tls(tls)
+        except InvalidConfig as error:
+            return fail(error)
+        # An address needs no resolver, which would cost a turn of a thread pool.
+        kind = TCP4ClientEndpoint if isIPAddress(host) else HostnameEndpoint
+        endpoint = kind(self._reactor, host, port, timeout=timeout_s)
+        factory = Factory.forProtocol(lambda: ClientProtocol(link, client_tls))
+        factory.noisy = False
+        connecting: Deferred[Any] = endpoint.connect(factory)
+        return connecting
+
+    def report(self, what: str) -> None:
+        self._log.failure(what)
+
+    def warn(self, text: str) -> None:
+        self._log.warn("{text}", text=text)
+
+    def _client_tls(self, config: TlsConfig) -> Any:
+        """Return the TLS of this configuration, which reads its files again when they change."""
+        from bookkeeper_tx.transport.tls import ClientTls
+
+        if self._tls is None or self._tls[0] is not config:
+            self._tls = config, ClientTls(config, self._reactor)
+        return self._tls[1]
+
+    def when_done(self, promise: Deferred[T], done: Callable[[Exception | None, Any], object]) -> None:
+        """Call ``done``; nobody else waits for ``promise``."""
+
+        def failed(failure: Failure) -> None:
+            if not isinstance(failure.value, Exception):
+                failure.raiseException()
+            if not isinstance(failure.value, CancelledError):
+                done(failure.value, None)
+
+        promise.addCallbacks(lambda result: done(None, result), failed)
