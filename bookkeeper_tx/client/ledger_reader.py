@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from functools import partial
+from typing import Self
 
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
@@ -151,6 +152,18 @@ class LedgerReader(LedgerView):
         Protocol: docs/protocol/message-flow.md#sec-flow-tailing.
         """
         return tail(self, self._last_add_confirmed + 1 if first_entry_id is None else first_entry_id)
+
+    async def __aiter__(self) -> AsyncGenerator[Entry, None]:
+        """Iterate over the entries up to the last add confirmed now."""
+        async for piece in self.entries():
+            for entry in piece:
+                yield entry
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
     def _read(self, first: int, last: int, batch: bool, end: int) -> Promise[LedgerEntries]:
         try:

@@ -1,7 +1,7 @@
 """The handle of a ledger's only writer."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.append_queue import AppendQueue
@@ -173,6 +173,13 @@ class LedgerWriter:
         if len(self._closing) == 1:
             self._driver.when_done(self._driver.spawn(self._close()), self._answer_close)
         return answer
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the ledger, also after an error: at the last entry that was acknowledged."""
+        await self.close()
 
     def _checked(self, payload: Any) -> bytes:
         if not isinstance(payload, (bytes, bytearray, memoryview)):

@@ -1,17 +1,18 @@
 """What a metadata store can do: said once, for the stores that there are and for those of others."""
 
-from collections.abc import Callable
-from typing import Protocol
-
-from twisted.internet.defer import Deferred
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
 
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
 
 
 class ClientMetadataStore(Protocol):
     """The part of a store that a client needs: ledgers, and where bookies are.
 
-    Methods that ask the store return a Deferred.  Errors of all of them:
+    Methods that ask the store return a promise of the world that it is for: a Deferred on Twisted.  Errors of them all:
     :class:`~bookkeeper_tx.errors.MetadataUnavailable` when the store cannot be reached within its timeout,
     :class:`~bookkeeper_tx.errors.MetadataCorrupt` for a record that cannot be understood.  After a failure with
     MetadataUnavailable a change may have been made or not.
@@ -20,28 +21,28 @@ class ClientMetadataStore(Protocol):
     alone, since ids of other scopes need no generator.
     """
 
-    def start(self) -> Deferred[None]:
+    def start(self) -> Awaitable[None]:
         """Connect.  Fires when connected; fails with MetadataUnavailable after the store's timeout."""
 
-    def stop(self) -> Deferred[None]:
+    def stop(self) -> Awaitable[None]:
         """Give up registrations, disconnect, fail pending requests.  Fires when no thread of ours is left."""
 
-    def new_ledger_id(self) -> Deferred[int]:
+    def new_ledger_id(self) -> Awaitable[int]:
         """Fire with a ledger id that was never given before."""
 
-    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Deferred[Versioned]:
+    def create_ledger(self, ledger_id: int, metadata: LedgerMetadata) -> Awaitable[Versioned]:
         """Store new metadata.  Fails with LedgerExists (but not for our own retried create)."""
 
-    def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+    def read_ledger(self, ledger_id: int) -> Awaitable[Versioned]:
         """Fails with NoSuchLedger."""
 
-    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
+    def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Awaitable[Versioned]:
         """Compare and set.  Fails with MetadataConflict or NoSuchLedger."""
 
-    def delete_ledger(self, ledger_id: int) -> Deferred[None]:
+    def delete_ledger(self, ledger_id: int) -> Awaitable[None]:
         """Delete the metadata.  Fails with NoSuchLedger."""
 
-    def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
+    def list_ledgers(self, scope_id: int | None = 0) -> Awaitable[list[int]]:
         """Fire with the ids of all ledgers of a scope, of all scopes for None, ascending."""
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
@@ -51,10 +52,10 @@ class ClientMetadataStore(Protocol):
         in quick succession may be one call.
         """
 
-    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
+    def writable_bookies(self) -> Awaitable[frozenset[BookieId]]:
         """Fire with the ids of registered writable bookies."""
 
-    def bookie_info(self, bookie_id: BookieId) -> Deferred[BookieServiceInfo]:
+    def bookie_info(self, bookie_id: BookieId) -> Awaitable[BookieServiceInfo]:
         """Fire with what a registered bookie publishes; fails with BookieUnavailable."""
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
@@ -64,10 +65,10 @@ class ClientMetadataStore(Protocol):
 class MetadataStore(ClientMetadataStore, Protocol):
     """All of a cluster's metadata: what clients need, and the cluster itself, bookie registration and cookies."""
 
-    def initialize(self) -> Deferred[bool]:
+    def initialize(self) -> "Deferred[bool]":
         """Create an empty cluster (root, layout, instance id) unless there is one.  Fires with True if it made one."""
 
-    def instance_id(self) -> Deferred[str | None]:
+    def instance_id(self) -> "Deferred[str | None]":
         """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
 
     def register_bookie(
@@ -76,24 +77,24 @@ class MetadataStore(ClientMetadataStore, Protocol):
         info: BookieServiceInfo,
         read_only: bool = False,
         lost: Callable[[BaseException], None] | None = None,
-    ) -> Deferred[None]:
+    ) -> "Deferred[None]":
         """Make a bookie visible to clients, and keep it so over lost sessions; call again to change ``read_only``.
 
         Fails with BookieIdInUse when another process has registered this id.  ``lost(error)`` is called when a session
         was lost and the registration could not be made again, because another process has taken the id.
         """
 
-    def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
+    def unregister_bookie(self, bookie_id: BookieId) -> "Deferred[None]":
         """Take the registration back."""
 
-    def read_only_bookies(self) -> Deferred[frozenset[BookieId]]:
+    def read_only_bookies(self) -> "Deferred[frozenset[BookieId]]":
         """Fire with the ids of registered read-only bookies."""
 
-    def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
+    def read_cookie(self, bookie_id: BookieId) -> "Deferred[tuple[bytes, int] | None]":
         """Fire with cookie and version, or None."""
 
-    def write_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> Deferred[int]:
+    def write_cookie(self, bookie_id: BookieId, cookie: bytes, version: int | None) -> "Deferred[int]":
         """Create (version None) or compare and set; fires with the new version.  Fails with MetadataConflict."""
 
-    def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
+    def delete_cookie(self, bookie_id: BookieId, version: int) -> "Deferred[None]":
         """Delete a cookie.  Fails with MetadataConflict."""

@@ -7,18 +7,18 @@ as changed only when its *stamp* differs from the last one seen; else nobody is 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from twisted.logger import Logger
-
 Key = Hashable
 _UNSEEN = object()
 
 
 class Watches:
-    """Callbacks by key.  Reactor thread only."""
+    """Callbacks by key, for one thread.
 
-    _log = Logger()
+    ``report`` is called, with a text, while an exception of a callback is handled.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, report: Callable[[str], object]) -> None:
+        self._report = report
         self._callbacks: dict[Key, dict[object, Callable[[], None]]] = {}
         self._stamps: dict[Key, Any] = {}
 
@@ -72,4 +72,4 @@ class Watches:
             try:
                 changed()
             except Exception:
-                self._log.failure("a metadata watch failed")
+                self._report("a metadata watch failed")

@@ -10,12 +10,9 @@ from zope.interface import implementer
 from bookkeeper_tx.errors import TlsFailed
 from bookkeeper_tx.transport.client_link import ClientLink
 from bookkeeper_tx.transport.eager_send import send
-from bookkeeper_tx.transport.keepalive import KeepAlive
+from bookkeeper_tx.transport.keepalive import OF_CLIENTS
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
 from bookkeeper_tx.transport.tls_reasons import reason_of
-
-KEEP_ALIVE = KeepAlive(idle_s=60, interval_s=15, count=4)
-"""Routers that translate addresses forget a connection after a few minutes of silence."""
 
 
 @implementer(IPushProducer, IHandshakeListener)
@@ -31,7 +28,7 @@ class ClientProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
-        KEEP_ALIVE.switch_on(self.transport)
+        OF_CLIENTS.switch_on(self.transport)
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         self.dataReceived = self.link.received  # type: ignore[method-assign]

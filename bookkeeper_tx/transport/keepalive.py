@@ -18,10 +18,17 @@ class KeepAlive:
     """How often it asks in vain before the connection ends."""
 
     def switch_on(self, transport: Any) -> None:
-        """Switch it on for a connection; a system that lacks one of the settings uses its own."""
+        """Switch it on for a connection of Twisted."""
         transport.setTcpKeepAlive(True)
-        handle = transport.getHandle()
+        self.tell(transport.getHandle())
+
+    def tell(self, handle: Any) -> None:
+        """Give a socket the settings; a system that lacks one of them uses its own."""
         settings = {"TCP_KEEPIDLE": self.idle_s, "TCP_KEEPINTVL": self.interval_s, "TCP_KEEPCNT": self.count}
         for name, value in settings.items():
             if hasattr(socket, name):
                 handle.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+OF_CLIENTS = KeepAlive(idle_s=60, interval_s=15, count=4)
+"""Routers that translate addresses forget a connection after a few minutes of silence."""

@@ -9,6 +9,7 @@ Fixtures:
 ``java_client``    ``java_client(release, v2=..., **options)`` starts a :class:`JavaClient` in the test's cluster
 ``java_targets``   the source of both (:class:`JavaTargets`)
 ``module_cluster``, ``module_java_targets``  the same for all tests of a module, where starting takes the time
+``face``           the client's face, each in turn: ``OurClient`` is of it
 ``spark``          one Spark session for the session (``spark_session.py``)
 
 All that these start is stopped after the test, or module, and the ends of the logs are in the report if it failed.
@@ -27,6 +28,7 @@ from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.spark.spark_session import spark as spark
+from tests.integration.support.our_client import FACES, face_of_clients
 
 _PLUGIN = "compat_tests.targets.pytest_plugin"
 
@@ -34,6 +36,13 @@ _PLUGIN = "compat_tests.targets.pytest_plugin"
 def pytest_configure(config: pytest.Config) -> None:
     """Have the plugin even where only this directory is collected; its options come with ``-p`` only."""
     config.pluginmanager.import_plugin(_PLUGIN)
+
+
+@pytest.fixture(params=list(FACES))
+def face(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The face of our client: on Twisted's reactor, then on an asyncio loop."""
+    with face_of_clients(request.param):
+        yield request.param
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,15 @@ from collections.abc import Callable
 
 from bookkeeper_tx.metadata.watches import Watches
 
+failures: list[str] = []
+
 
 def counter(calls: list[str], name: str) -> Callable[[], None]:
     return lambda: calls.append(name)
 
 
 def test_the_first_stamp_is_no_change_and_equal_stamps_are_none() -> None:
-    watches, calls = Watches(), []
+    watches, calls = Watches(failures.append), []
     watches.add("a", counter(calls, "a"))
     watches.saw({"a": 1, "b": 1})
     watches.saw({"a": 1, "b": 2})
@@ -20,7 +22,7 @@ def test_the_first_stamp_is_no_change_and_equal_stamps_are_none() -> None:
 
 
 def test_a_second_watcher_shares_the_stamp() -> None:
-    watches, calls = Watches(), []
+    watches, calls = Watches(failures.append), []
     watches.add("a", counter(calls, "first"))
     watches.saw({"a": 1})
     watches.add("a", counter(calls, "second"))
@@ -29,7 +31,7 @@ def test_a_second_watcher_shares_the_stamp() -> None:
 
 
 def test_an_ended_watch_is_not_called() -> None:
-    watches, calls = Watches(), []
+    watches, calls = Watches(failures.append), []
     end_first = watches.add("a", counter(calls, "first"))
     end_second = watches.add("a", lambda: (calls.append("second"), end_third()))
     end_third = watches.add("a", counter(calls, "third"))
@@ -47,16 +49,18 @@ def test_an_ended_watch_is_not_called() -> None:
 
 
 def test_a_failing_watcher_does_not_stop_the_next() -> None:
-    watches, calls = Watches(), []
+    watches, calls = Watches(failures.append), []
     watches.add("a", lambda: 1 / 0)
     watches.add("a", counter(calls, "second"))
     watches.saw({"a": 1})
+    failures.clear()
     watches.saw({"a": 2})
     assert calls == ["second"]
+    assert failures == ["a metadata watch failed"]
 
 
 def test_clear() -> None:
-    watches, calls = Watches(), []
+    watches, calls = Watches(failures.append), []
     watches.add("a", counter(calls, "a"))
     watches.saw({"a": 1})
     watches.clear()

@@ -41,7 +41,7 @@ class SqliteMetadataStore:
         self._stopped = False
         self._records = SqliteRecords(path, draw_token=draw_token)
         self._tables = self._records.tables
-        self._watches = Watches()
+        self._watches = Watches(self._log.failure)
         self._polling = Polling(reactor, self._look)
 
     def start(self) -> Deferred[None]:

@@ -27,7 +27,7 @@ class NodeWatches:
     def __init__(self, requests: TwistedRequests, reactor: Any) -> None:
         self._requests = requests
         self._reactor = reactor
-        self._watches = Watches()
+        self._watches = Watches(self._log.failure)
         self._looking: set[Key] = set()
         self._look_again: set[Key] = set()
 

@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred, gatherResults
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.driver import all_of
 from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.our_client import OurClient, append, append_and_close, read, wait_for
-
-SCOPED = LedgerId(-3, 17)
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +21,13 @@ def bookies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 
 @pytest.fixture(params=["v2", "v3"])
-def client(request: Any, bookies: LocalCluster) -> Iterator[OurClient]:
+def client(request: Any, face: str, bookies: LocalCluster) -> Iterator[OurClient]:
     with OurClient(bookies.metadata_uri, protocol=request.param) as client:
         yield client
 
 
 @pytest.fixture
-def v3(bookies: LocalCluster) -> Iterator[OurClient]:
+def v3(face: str, bookies: LocalCluster) -> Iterator[OurClient]:
     with OurClient(bookies.metadata_uri, protocol="v3") as client:
         yield client
 
@@ -38,12 +36,9 @@ def create(client: OurClient, *sizes: int, **options: Any) -> LedgerWriter:
     return wait_for(client.bookkeeper.create_ledger, *sizes, **options)
 
 
-def follow(reader: LedgerReader, found: list[bytes]) -> "Deferred[None]":
-    async def follow_it() -> None:
-        async for entry in reader.tail(0):
-            found.append(entry.payload)
-
-    return Deferred.fromCoroutine(follow_it())
+async def follow(reader: LedgerReader, found: list[bytes]) -> None:
+    async for entry in reader.tail(0):
+        found.append(entry.payload)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])
@@ -61,7 +56,11 @@ def test_a_tail_follows_a_writer_to_the_end(client: OurClient, sizes: tuple[int,
                 assert await reader.wait_last_add_confirmed(last - 1) >= last
         await writer.close()
 
-    wait_for(lambda: gatherResults([follow(reader, found), Deferred.fromCoroutine(write())], consumeErrors=True))
+    async def both() -> None:
+        spawn = reader.context.driver.spawn
+        await all_of([spawn(follow(reader, found)), spawn(write())])
+
+    wait_for(both)
     assert found == [b"first", *(b"entry %d" % number for number in range(20))]
 
 
@@ -74,7 +73,7 @@ def test_a_wait_is_over_in_its_time(client: OurClient) -> None:
     assert wait_for(reader.read_last_add_confirmed_and_entry, 7, 0.3) == (known, None)
 
 
-def test_what_a_writer_publishes_by_itself_is_seen(bookies: LocalCluster) -> None:
+def test_what_a_writer_publishes_by_itself_is_seen(face: str, bookies: LocalCluster) -> None:
     with OurClient(bookies.metadata_uri, explicit_lac_interval_s=0.1) as client:
         writer = create(client, 3, 3, 2)
         append(writer, [b"a", b"b", b"c"])
@@ -93,7 +92,7 @@ def test_deferred_syncs_are_confirmed_by_a_force(v3: OurClient) -> None:
     assert read(v3.open_ledger(writer.ledger_id), 0, 2) == [b"a", b"b", b"c"]
 
 
-def test_v2_forces_but_defers_nothing(bookies: LocalCluster) -> None:
+def test_v2_forces_but_defers_nothing(face: str, bookies: LocalCluster) -> None:
     with OurClient(bookies.metadata_uri, protocol="v2") as client:
         writer = create(client, 3, 3, 2)
         append(writer, [b"a"])
@@ -120,18 +119,19 @@ def test_batches_are_read_over_v3(v3: OurClient) -> None:
 
 
 def test_a_scoped_ledger_is_written_tailed_and_read(v3: OurClient) -> None:
-    writer = create(v3, 3, 3, 2, ledger_id=SCOPED)
+    ledger_id = LedgerId.random()
+    writer = create(v3, 3, 3, 2, ledger_id=ledger_id)
     append(writer, [b"first"])
-    reader = v3.open_ledger(SCOPED, recovery=False)
+    reader = v3.open_ledger(ledger_id, recovery=False)
     found: list[bytes] = []
-    following = wait_for(lambda: [follow(reader, found)])
+    following = wait_for(lambda: [reader.context.driver.spawn(follow(reader, found))])
     append(writer, [b"second", b"third"])
     wait_for(writer.force)
     wait_for(writer.close)
     wait_for(lambda: following[0])
     assert found == [b"first", b"second", b"third"]
-    again = v3.open_ledger(SCOPED)
+    again = v3.open_ledger(ledger_id)
     assert wait_for(again.read_batch, 0, fallback=False).payloads == found
     bookie_id = writer.metadata.last_fragment.ensemble[0]
-    assert list(wait_for(v3.bookkeeper.entries_of, SCOPED, bookie_id)) == [0, 1, 2]
-    assert SCOPED not in wait_for(v3.bookkeeper.list_ledgers)
+    assert list(wait_for(v3.bookkeeper.entries_of, ledger_id, bookie_id)) == [0, 1, 2]
+    assert ledger_id not in wait_for(v3.bookkeeper.list_ledgers)

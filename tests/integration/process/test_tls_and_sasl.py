@@ -6,25 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred, succeed
 
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, NoSuchLedger, TlsFailed, Unauthorized
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
-from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from tests.certificates import Authority
 from tests.cli.bktx_process import bktx
-from tests.integration.support.our_client import OurClient, append, poll, read
+from tests.integration.support.our_client import OurClient, append, make_driver, poll, read, wait_for
 from tests.integration.support.security import Secrets, fingerprint
 from tests.plain_auth import PlainClient
-from tests.reactor_thread import run_in_reactor
 
 PAYLOADS = [b"%d" % index * (index * 7 % 3000) for index in range(500)]
 
+each_face = pytest.mark.usefixtures("face")
 both_dialects = pytest.mark.parametrize("protocol", ["v2", "v3"])
 
 
@@ -50,12 +48,14 @@ def writes_and_reads(cluster: LocalCluster, **settings: Any) -> None:
         assert read(reader, 0, len(PAYLOADS), batch=True) == [*PAYLOADS, b"x" * 4_000_000]
 
 
+@each_face
 @both_dialects
 def test_with_tls_and_password(cluster: LocalCluster, secrets: Secrets, protocol: str) -> None:
     writes_and_reads(cluster, protocol=protocol, tls=secrets.client_tls(), auth=secrets.client_sasl)
     assert all(fingerprint(secrets.client) in bookie.log for bookie in cluster.bookies)
 
 
+@each_face
 @both_dialects
 def test_with_a_password_in_clear(cluster: LocalCluster, secrets: Secrets, protocol: str) -> None:
     writes_and_reads(cluster, protocol=protocol, auth=secrets.client_sasl)
@@ -67,6 +67,7 @@ def refusal(cluster: LocalCluster, **settings: Any) -> BookKeeperError:
     return refused.value
 
 
+@each_face
 @both_dialects
 def test_a_wrong_password(cluster: LocalCluster, secrets: Secrets, protocol: str) -> None:
     wrong = SaslClient("bookkeeper-reader", "wrong")
@@ -74,6 +75,7 @@ def test_a_wrong_password(cluster: LocalCluster, secrets: Secrets, protocol: str
     assert isinstance(refusal(cluster, protocol=protocol, auth=PlainClient()), AuthenticationFailed)
 
 
+@each_face
 @both_dialects
 def test_no_password(cluster: LocalCluster, secrets: Secrets, protocol: str) -> None:
     assert isinstance(refusal(cluster, protocol=protocol), Unauthorized)
@@ -85,17 +87,20 @@ def failure(cluster: LocalCluster, **settings: Any) -> BookKeeperError | None:
     info = BookieServiceInfo("127.0.0.1", cluster.bookies[0].port)
 
     async def ask() -> BookKeeperError | None:
-        channel = BookieChannel(TwistedDriver(reactor), lambda: succeed(info), ClientConfig(**settings))
-        answered: Deferred[BookKeeperError | None] = Deferred()
+        driver = make_driver()
+        channel = BookieChannel(driver, lambda: driver.succeed(info), ClientConfig(**settings))
+        answered: Promise[BookKeeperError | None] = driver.promise()
         channel.read_entry(2**40, 0, lambda error, _: answered.callback(error))
         try:
             return await answered
         finally:
             await channel.close()
 
-    return run_in_reactor(ask)
+    error: BookKeeperError | None = wait_for(ask)
+    return error
 
 
+@each_face
 @both_dialects
 def test_certificates_that_are_refused(cluster: LocalCluster, secrets: Secrets, protocol: str, tmp_path: Path) -> None:
     words = "certificate"
@@ -110,6 +115,7 @@ def test_certificates_that_are_refused(cluster: LocalCluster, secrets: Secrets, 
         assert re.search(words, str(error))
 
 
+@each_face
 def test_a_certificate_for_another_host(secrets: Secrets, tmp_path: Path) -> None:
     settings = secrets.bookie_tls(secrets.authority.issue("elsewhere", ("elsewhere",)), tlsClientAuthentication="false")
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:
@@ -121,11 +127,13 @@ def test_a_certificate_for_another_host(secrets: Secrets, tmp_path: Path) -> Non
         assert re.search("not for 127.0.0.1", str(failure(cluster, tls=checking)))
 
 
+@each_face
 def test_a_bookie_without_tls_is_not_spoken_to(secrets: Secrets, tmp_path: Path) -> None:
     with LocalCluster(tmp_path, 1) as cluster:
         assert isinstance(failure(cluster, tls=secrets.client_tls()), TlsFailed)
 
 
+@each_face
 def test_a_renewed_certificate_without_a_restart(secrets: Secrets, tmp_path: Path) -> None:
     first = secrets.authority.issue("renewed")
     settings = secrets.bookie_tls(first, tlsCertFilesRefreshDurationSeconds=1)

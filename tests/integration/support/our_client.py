@@ -1,31 +1,77 @@
-"""Our client for plain, blocking test code: its Deferreds fire on the session's reactor thread."""
+"""Our client for plain, blocking test code: its promises are kept on a thread of the session, reactor or event loop."""
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 
+from attrs import frozen
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, FirstError, gatherResults
 
+from bookkeeper_tx.aio import BookKeeper as AioBookKeeper
 from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver
+from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.transport.aio_driver import AioDriver
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
+from tests.loop_thread import run_in_loop
 from tests.reactor_thread import run_in_reactor
 
 TIMEOUT_S = 60
 POLL_S = 0.1
 
 
+@frozen
+class Face:
+    """A world that a client runs in."""
+
+    make_client: Callable[[str, ClientConfig], Client]
+    make_driver: Callable[[], Driver]
+    run: Callable[..., Any]
+    """Runs a coroutine function there, and waits."""
+
+
+FACES = {
+    "twisted": Face(
+        lambda uri, config: BookKeeper(uri, config, reactor), lambda: TwistedDriver(reactor), run_in_reactor
+    ),
+    "aio": Face(AioBookKeeper, lambda: AioDriver(asyncio.get_running_loop()), run_in_loop),
+}
+
+_face = FACES["twisted"]
+
+
+def make_driver() -> Driver:
+    """Make a driver of the clients' world; to be called there."""
+    return _face.make_driver()
+
+
+@contextmanager
+def face_of_clients(name: str) -> Iterator[None]:
+    """Have all that is here use the face of this name."""
+    global _face
+    before, _face = _face, FACES[name]
+    try:
+        yield
+    finally:
+        _face = before
+
+
 def wait_for(function: Callable[..., Any], *args: Any, timeout_s: float = TIMEOUT_S, **options: Any) -> Any:
-    """Call ``function`` on the reactor thread; return what it returns, or what the Deferred it returns fires with."""
+    """Call ``function`` in the clients' world; return what it returns, or the result of the promise it returns."""
 
     async def called() -> Any:
         result = function(*args, **options)
-        return await result if isinstance(result, Deferred) else result
+        return await result if isawaitable(result) else result
 
-    return run_in_reactor(called, timeout_s)
+    return _face.run(called, timeout_s)
 
 
 class OurClient:
@@ -38,10 +84,10 @@ class OurClient:
         self._uri = metadata_uri
         # A disk that other processes use may be slow, and that is no failure.
         self._config = ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings})
-        self.bookkeeper: BookKeeper
+        self.bookkeeper: Client
 
     def __enter__(self) -> "OurClient":
-        self.bookkeeper = wait_for(BookKeeper, self._uri, self._config, reactor)
+        self.bookkeeper = wait_for(_face.make_client, self._uri, self._config)
         wait_for(self.bookkeeper.start)
         return self
 
@@ -72,11 +118,20 @@ class OurClient:
 
 
 def append(writer: LedgerWriter, payloads: Sequence[bytes]) -> list[int]:
-    """Append all, each with a Deferred of its own and all on their way at once; give their ids."""
-    try:
-        return wait_for(lambda: gatherResults([writer.append(payload) for payload in payloads], consumeErrors=True))
-    except FirstError as error:
-        raise error.subFailure.value from None
+    """Append all, each with a promise of its own and all on their way at once; give their ids."""
+
+    async def appended() -> list[int]:
+        ids, errors = list[int](), list[BookKeeperError]()
+        for promise in [writer.append(payload) for payload in payloads]:
+            try:
+                ids.append(await promise)
+            except BookKeeperError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return ids
+
+    return wait_for(appended)
 
 
 def append_and_close(writer: LedgerWriter, payloads: Sequence[bytes]) -> int:

@@ -1,0 +1,284 @@
+"""The operations of a client: create, open, delete and list ledgers; a ``BookKeeper`` of any world is one."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from random import Random
+from typing import Any, Self, TypeVar
+
+from bookkeeper_tx.client.bookie_info import bookie_info
+from bookkeeper_tx.client.bookie_watcher import BookieWatcher
+from bookkeeper_tx.client.capability import Capabilities
+from bookkeeper_tx.client.channel import Channels
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.create_ledger import create_ledger
+from bookkeeper_tx.client.delete_ledger import delete_ledger
+from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.list_entries import list_entries
+from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.entry.entry_list import EntryList
+from bookkeeper_tx.errors import ClientClosed
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
+from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata
+from bookkeeper_tx.quorums.placement import Placement
+from bookkeeper_tx.quorums.quorum import Quorum
+
+T = TypeVar("T")
+
+
+class Client:
+    """A client of one BookKeeper cluster.
+
+    :param driver: the world that it runs in
+    :param store: the cluster's metadata, not started yet
+    :param config: settings
+    :param channels: connections to the bookies, for tests
+    :param random: source of placement, for tests
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        store: ClientMetadataStore,
+        config: ClientConfig,
+        channels: Channels | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._random = random or Random()
+        self._spawn = driver.spawn
+        self._context = ClientContext(
+            store=store,
+            channels=channels or _pool(driver, store.bookie_info, config),
+            config=config,
+            driver=driver,
+            bookies=BookieWatcher(store, driver, Placement(self._random)),
+            capabilities=Capabilities(driver.clock, config.batch_read_capability_expiry_s),
+        )
+        self._closed = False
+
+    @property
+    def config(self) -> ClientConfig:
+        """The settings of this client."""
+        return self._context.config
+
+    @property
+    def metadata(self) -> ClientMetadataStore:
+        """The metadata store, for operations that have no method here."""
+        return self._context.store
+
+    def start(self) -> Promise[None]:
+        """Connect to the metadata store, before all else.  Fails with :exc:`.MetadataUnavailable`."""
+        return self._run(self._start)
+
+    def close(self) -> Promise[None]:
+        """Close the connections and the store.  Ledgers stay as they are: one that is open can be recovered."""
+        if self._closed:
+            return self._spawn(_nothing())
+        self._closed = True
+        return self._spawn(self._close())
+
+    def create_ledger(
+        self,
+        ensemble_size: int = 3,
+        write_quorum_size: int = 3,
+        ack_quorum_size: int = 2,
+        digest_type: DigestType = DigestType.CRC32C,
+        password: bytes = b"",
+        custom_metadata: Mapping[str, bytes] | None = None,
+        *,
+        ledger_id: int | None = None,
+        scope_id: int = 0,
+        deferred_sync: bool = False,
+    ) -> Promise[LedgerWriter]:
+        """Create a ledger and fire with its writer.
+
+        :param ensemble_size: bookies that store the ledger; batch read needs no more of them than the write quorum
+        :param write_quorum_size: bookies that each entry goes to
+        :param ack_quorum_size: of these, how many must have an entry on disk before it is acknowledged
+        :param digest_type: protects the entries against corruption
+        :param password: bytes that are needed to open the ledger
+        :param custom_metadata: text to bytes, kept with the ledger's metadata for the application's use
+        :param ledger_id: the id to take, an integer or a :class:`~bookkeeper_tx.model.LedgerId`;
+            without it the cluster's generator gives one
+        :param scope_id: other than 0: no generator is asked, the id is the one given in that scope, or a random one;
+            ``ledger_id=LedgerId.random()`` has a scope of its own.  Needs protocol V3, and bookies that know scopes
+        :param deferred_sync: an append fires when bookies have the entry, on disk or not; it is durable, and the last
+            add confirmed passes it, only after :meth:`LedgerWriter.force`.  Needs protocol V3
+        :raises InvalidArgument: sizes, id or custom metadata are out of range
+        :raises NotEnoughBookies: fewer bookies can be written to than the ensemble has
+        :raises LedgerExists: ``ledger_id`` is taken
+        :raises IllegalOperation: protocol V2 cannot say this; nothing was sent or stored
+        :raises LedgerScopeNotSupported: too few bookies know scopes; nothing was sent or stored
+        :raises MetadataUnavailable: the store cannot be reached
+
+        Protocol: docs/protocol/quorums.md, docs/formats/ledger-metadata.md, docs/protocol/ledger-scopes.md.
+        """
+
+        async def create() -> LedgerWriter:
+            quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
+            return await create_ledger(
+                self._context,
+                self._random,
+                quorum,
+                digest_type,
+                password,
+                custom_metadata,
+                ledger_id,
+                scope_id,
+                deferred_sync,
+            )
+
+        return self._run(create)
+
+    def open_ledger(
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
+    ) -> Promise[LedgerReader]:
+        """Take a ledger over and fire with its reader.
+
+        Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
+
+        :param ledger_id: the whole id, or the lower half of one in ``scope_id``
+        :param password: the one it was created with
+        :param digest_type: needed only when the metadata names none
+        :raises NoSuchLedger: there is none
+        :raises Unauthorized: the password is wrong
+        :raises DigestMismatch: the ledger is protected by another digest type
+        :raises RemoteError: of a bookie, when the last entry cannot be determined: try again later
+
+        Protocol: docs/protocol/recovery.md, docs/protocol/fencing.md.
+        """
+
+        async def open_it() -> LedgerReader:
+            return await open_ledger(self._context, require_ledger_id(ledger_id, scope_id), password, digest_type)
+
+        return self._run(open_it)
+
+    def open_ledger_no_recovery(
+        self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
+    ) -> Promise[LedgerReader]:
+        """Fire with a reader of a ledger that may still be written, up to its last add confirmed.
+
+        Its writer is not disturbed.  Arguments and errors are those of :meth:`open_ledger`.
+
+        Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
+        """
+
+        async def open_it() -> LedgerReader:
+            return await open_ledger_no_recovery(
+                self._context, require_ledger_id(ledger_id, scope_id), password, digest_type
+            )
+
+        return self._run(open_it)
+
+    def delete_ledger(self, ledger_id: int, *, scope_id: int = 0) -> Promise[None]:
+        """Delete a ledger's metadata, so that nobody can open it.  Fails with :exc:`.NoSuchLedger`."""
+
+        async def delete() -> None:
+            await delete_ledger(self._context, require_ledger_id(ledger_id, scope_id))
+
+        return self._run(delete)
+
+    def list_ledgers(self, scope_id: int | None = 0) -> Promise[list[int]]:
+        """Fire with the ids of all ledgers of a scope, ascending.
+
+        :param scope_id: ``None`` lists all scopes; an id of another scope than 0 is a
+            :class:`~bookkeeper_tx.model.LedgerId`
+        """
+
+        async def list_them() -> list[int]:
+            if scope_id is not None:
+                require_scope_id(scope_id)
+            return [require_ledger_id(each) for each in await self._context.store.list_ledgers(scope_id)]
+
+        return self._run(list_them)
+
+    def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> Promise[LedgerMetadata]:
+        """Fire with the metadata of a ledger.  Fails with :exc:`.NoSuchLedger`."""
+
+        async def read() -> LedgerMetadata:
+            versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
+            return versioned.metadata
+
+        return self._run(read)
+
+    def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Promise[EntryList]:
+        """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
+
+        The request goes over V3, whatever the protocol version of this client.  Java's bookies serve it since 4.10, but
+        with DbLedgerStorage they never answer.
+
+        :raises NoSuchLedger: the bookie has nothing of the ledger
+        :raises IllegalOperation: this client speaks V2, and the ledger is of another scope than 0
+        :raises RemoteError: of the bookie
+
+        Protocol: docs/protocol/list-entries.md, docs/protocol/entry-list.md.
+        """
+
+        async def list_them() -> EntryList:
+            return await list_entries(self._context, require_ledger_id(ledger_id, scope_id), bookie_id)
+
+        return self._run(list_them)
+
+    def bookie_info(self, bookie_id: BookieId) -> Promise[BookieDisk]:
+        """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3.
+
+        Protocol: docs/protocol/bookie-info.md.
+        """
+
+        async def ask() -> BookieDisk:
+            return await bookie_info(self._context, bookie_id)
+
+        return self._run(ask)
+
+    def writable_bookies(self) -> Promise[frozenset[BookieId]]:
+        """Fire with the ids of the bookies that can be written to."""
+        return self._run(self._writable_bookies)
+
+    async def __aenter__(self) -> Self:
+        """Start."""
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close."""
+        await self.close()
+
+    # Inner part ------------------------------------------------------------------------------------------------------
+
+    def _run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
+        async def guarded() -> T:
+            if self._closed:
+                raise ClientClosed("this client was closed")
+            return await operation()
+
+        return self._spawn(guarded())
+
+    async def _start(self) -> None:
+        await self._context.store.start()
+        await self._context.bookies.start()
+
+    async def _close(self) -> None:
+        self._context.bookies.stop()
+        await self._context.channels.close()
+        await self._context.store.stop()
+
+    async def _writable_bookies(self) -> frozenset[BookieId]:
+        await self._context.bookies.refresh()
+        return self._context.bookies.writable
+
+
+async def _nothing() -> None:
+    """The client is closed already."""
+
+
+def _pool(driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:
+    from bookkeeper_tx.transport.channel_pool import ChannelPool
+
+    pool: Channels = ChannelPool(driver, resolve, config)
+    return pool

@@ -1,0 +1,113 @@
+"""The client on an asyncio event loop; no Twisted is loaded."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from bookkeeper_tx.errors import CannotConnect
+from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.transport.aio_wire import AioWire
+from bookkeeper_tx.transport.blocking_tls import client_context
+from bookkeeper_tx.transport.client_link import ClientLink
+
+T = TypeVar("T")
+
+log = logging.getLogger("bookkeeper_tx")
+
+
+class AioPromise(asyncio.Future[Any]):
+    """A Future as the client's rules want it.  A result that comes after a cancellation is dropped."""
+
+    def __init__(self, canceller: Callable[[Any], None] | None = None, *, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._canceller = canceller
+
+    @property
+    def called(self) -> bool:
+        return self.done()
+
+    def callback(self, result: Any) -> None:
+        if not self.done():
+            self.set_result(result)
+
+    def errback(self, error: BaseException) -> None:
+        if not self.done():
+            self.set_exception(error)
+
+    def cancel(self, msg: Any = None) -> bool:
+        if not self.done() and self._canceller is not None:
+            self._canceller(self)
+        return super().cancel(msg)
+
+
+class AioClock:
+    """The clock of an event loop."""
+
+    seconds = staticmethod(time.time)
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Never call_soon: what is due at once must come after the bytes that have arrived.
+        self.callLater = loop.call_later
+
+
+class AioDriver:
+    """Promises are Futures, coroutines are Tasks."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.clock = AioClock(loop)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """Those that run: the loop itself holds them weakly."""
+        self._tls: tuple[TlsConfig, Any] | None = None
+
+    def promise(self, canceller: Callable[[Any], None] | None = None) -> AioPromise:
+        return AioPromise(canceller, loop=self.loop)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Any:
+        task = self.loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def succeed(self, result: Any) -> Any:
+        promise = self.promise()
+        promise.set_result(result)
+        return promise
+
+    def fail(self, error: BaseException) -> Any:
+        promise = self.promise()
+        promise.set_exception(error)
+        return promise
+
+    async def connect(self, host: str, port: int, timeout_s: float, link: ClientLink, tls: TlsConfig | None) -> None:
+        """Make a connection, and tell ``link``."""
+        context = None if tls is None else client_context(tls)
+        connecting = self.loop.create_connection(lambda: AioWire(link, context), host, port)
+        try:
+            await asyncio.wait_for(connecting, timeout_s)
+        except TimeoutError:
+            raise CannotConnect(f"{host}:{port} did not answer within {timeout_s:g} s") from None
+        except OSError as error:
+            raise CannotConnect(f"{host}:{port}: {error.strerror or error}") from error
+
+    def report(self, what: str) -> None:
+        log.exception(what)
+
+    def warn(self, text: str) -> None:
+        log.warning("%s", text)
+
+    def when_done(self, promise: Any, done: Callable[[Exception | None, Any], object]) -> None:
+        def ended(future: asyncio.Future[Any]) -> None:
+            if future.cancelled():
+                return
+            error = future.exception()
+            if error is None:
+                done(None, future.result())
+            elif isinstance(error, Exception):
+                done(error, None)
+            else:
+                raise error
+
+        promise.add_done_callback(ended)

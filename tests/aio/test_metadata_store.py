@@ -1,0 +1,91 @@
+"""bookkeeper_tx.aio.metadata_store: the blocking store on a thread, and looks for changes; on a real SQLite file."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.aio import metadata_store
+from bookkeeper_tx.aio.metadata_store import AioMetadataStore
+from bookkeeper_tx.errors import MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
+from tests.metadata.contract import METADATA
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of an empty cluster."""
+    path = tmp_path / "meta.sqlite"
+    records = SqliteRecords(str(path))
+    records.tables.create()
+    records.close()
+    return path
+
+
+def run(path: Path, scenario: Callable[[AioMetadataStore, AioMetadataStore], Any]) -> None:
+    """Run ``scenario(store, other)`` with two stores of one file."""
+
+    async def main() -> None:
+        stores = [AioMetadataStore(f"sqlite://{path}", 5.0, asyncio.get_running_loop()) for _ in range(2)]
+        for store in stores:
+            await store.start()
+        try:
+            await scenario(*stores)
+        finally:
+            for store in stores:
+                await store.stop()
+                await store.stop()
+
+    asyncio.run(main())
+
+
+def test_ledgers_are_created_changed_and_deleted(path: Path) -> None:
+    async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
+        ledger_id = await store.new_ledger_id()
+        created = await store.create_ledger(ledger_id, METADATA)
+        assert await other.read_ledger(ledger_id) == created
+        await store.write_ledger(ledger_id, METADATA, created.version)
+        with pytest.raises(MetadataConflict):
+            await other.write_ledger(ledger_id, METADATA, created.version)
+        assert await other.list_ledgers() == [ledger_id]
+        await store.delete_ledger(ledger_id)
+        with pytest.raises(NoSuchLedger):
+            await other.read_ledger(ledger_id)
+        assert await store.writable_bookies() == frozenset()
+
+    run(path, scenario)
+
+
+def test_a_watcher_is_told_of_the_change_of_another(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
+        created = await store.create_ledger(1, METADATA)
+        told = asyncio.Event()
+        end = other.watch_ledger(1, told.set)
+        await other.read_ledger(1)  # not older than what the watch begins with
+        assert not told.is_set()
+        await store.write_ledger(1, METADATA, created.version)
+        await told.wait()
+        end()
+        told.clear()
+        deleted = asyncio.Event()
+        other.watch_ledger(1, deleted.set)
+        await other.read_ledger(1)
+        await store.delete_ledger(1)
+        await deleted.wait()
+        assert not told.is_set()
+
+    run(path, scenario)
+
+
+def test_a_store_that_is_stopped_says_so(path: Path) -> None:
+    async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
+        store.watch_bookies(lambda: None)
+        await store.stop()
+        with pytest.raises(MetadataUnavailable, match="was stopped"):
+            await store.list_ledgers()
+
+    run(path, scenario)

@@ -1,0 +1,104 @@
+"""The client on asyncio as its guide shows it, on real bookies."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.aio import BookKeeper
+from bookkeeper_tx.errors import ClientClosed, LedgerFenced, MetadataUnavailable
+from bookkeeper_tx.model import LedgerState
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "asyncio.md"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    with LocalCluster(tmp_path_factory.mktemp("bookies"), bookie_count=2) as cluster:
+        yield cluster
+
+
+def test_the_program_of_the_guide(cluster: LocalCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(compile(program, str(GUIDE), "exec"), names)
+    assert asyncio.run(names["main"](cluster.metadata_uri)) == (0, 100, 100, 50, 10_100)
+    assert "wrong password" in capsys.readouterr().out
+
+
+def test_whoever_opens_a_ledger_fences_its_writer(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        async with BookKeeper(cluster.metadata_uri) as bk, BookKeeper(cluster.metadata_uri) as other:
+            writer = await bk.create_ledger(2, 2, 2)
+            await writer.append(b"kept")
+            reader = await other.open_ledger(writer.ledger_id)
+            assert (reader.metadata.state, reader.last_add_confirmed) == (LedgerState.CLOSED, 0)
+            with pytest.raises(LedgerFenced):
+                await writer.append(b"late")
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_append_holds_up_no_other(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        async with BookKeeper(cluster.metadata_uri) as bk:
+            writer = await bk.create_ledger(2, 2, 2)
+            await writer.append(b"first")
+            given_up, *others = [writer.append(b"%d" % number) for number in range(10)]
+            given_up.cancel()
+            assert await asyncio.gather(*others) == list(range(2, 11))
+            with pytest.raises(asyncio.CancelledError):
+                await given_up
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await (await bk.open_ledger_no_recovery(writer.ledger_id)).wait_last_add_confirmed(99)
+            await writer.close()
+            assert writer.last_add_confirmed == 10
+
+    asyncio.run(scenario())
+
+
+def test_a_tail_ends_when_another_program_closes_the_ledger(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        async with BookKeeper(cluster.metadata_uri) as bk, BookKeeper(cluster.metadata_uri) as other:
+            writer = await bk.create_ledger(2, 2, 2)
+            async with await other.open_ledger_no_recovery(writer.ledger_id) as reader:
+                tailing = asyncio.create_task(_payloads(reader))
+                await writer.append_many([b"one", b"two"])
+                await writer.close()
+                assert await asyncio.wait_for(tailing, 20) == [b"one", b"two"]
+
+    asyncio.run(scenario())
+
+
+async def _payloads(reader: Any) -> list[bytes]:
+    return [entry.payload async for entry in reader.tail()]
+
+
+def test_a_client_that_is_closed_or_was_never_started(cluster: LocalCluster, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        bk = BookKeeper(cluster.metadata_uri)
+        with pytest.raises(MetadataUnavailable, match="not started"):
+            await bk.create_ledger()
+        async with bk:
+            writer = await bk.create_ledger(1, 1, 1)
+            await writer.append(b"x")
+        with pytest.raises(ClientClosed):
+            await bk.create_ledger()
+        with pytest.raises(ClientClosed):
+            await writer.append(b"y")
+        await bk.close()
+        with pytest.raises(MetadataUnavailable):
+            async with BookKeeper(f"sqlite://{tmp_path}/none.sqlite"):
+                pass
+
+    asyncio.run(scenario())
+
+
+def test_without_a_loop_there_is_no_client(cluster: LocalCluster) -> None:
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        BookKeeper(cluster.metadata_uri)

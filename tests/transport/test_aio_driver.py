@@ -1,0 +1,129 @@
+"""bookkeeper_tx.transport.aio_driver: promises, coroutines and timers of a loop, as the rules of the client want them."""
+
+import asyncio
+import gc
+import logging
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.transport.aio_driver import AioDriver
+
+
+def run(scenario: Any) -> None:
+    """Run ``scenario(driver)`` on a loop of its own."""
+
+    async def main() -> None:
+        await scenario(AioDriver(asyncio.get_running_loop()))
+
+    asyncio.run(main())
+
+
+def test_a_promise_brings_its_result_or_its_error() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        kept, broken = driver.promise(), driver.promise()
+        assert not kept.called
+        kept.callback(7)
+        broken.errback(ValueError("no"))
+        assert kept.called
+        assert await kept == await driver.succeed(7) == 7
+        for failed in broken, driver.fail(ValueError("no")):
+            with pytest.raises(ValueError, match="no"):
+                await failed
+
+    run(scenario)
+
+
+def test_what_comes_after_a_cancellation_is_dropped() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        cancelled: list[Any] = []
+        promise = driver.promise(cancelled.append)
+        promise.cancel()
+        promise.cancel()
+        assert cancelled == [promise]
+        promise.callback(1)
+        promise.errback(ValueError())
+        with pytest.raises(asyncio.CancelledError):
+            await promise
+
+    run(scenario)
+
+
+def test_who_waits_is_told_of_results_and_errors_but_not_of_cancellations() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        told: list[Any] = []
+        error = ValueError()
+        promises = [driver.succeed(1), driver.fail(error), driver.promise()]
+        for promise in promises:
+            driver.when_done(promise, lambda failure, result: told.append((failure, result)))
+        promises[2].cancel()
+        assert told == []
+        await asyncio.sleep(0)
+        assert told == [(None, 1), (error, None)]
+
+    run(scenario)
+
+
+def test_a_coroutine_runs_though_nobody_holds_it() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        gate, done = driver.promise(), driver.promise()
+
+        async def work() -> None:
+            await gate
+            done.callback("done")
+
+        driver.spawn(work())
+        await asyncio.sleep(0)
+        gc.collect()
+        gate.callback(None)
+        assert await done == "done"
+
+    run(scenario)
+
+
+def test_cancelling_a_coroutine_cancels_what_it_waits_for() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        given_up: list[Any] = []
+        waiting = driver.promise(given_up.append)
+
+        async def work() -> None:
+            await waiting
+
+        working = driver.spawn(work())
+        await asyncio.sleep(0)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        assert given_up == [waiting]
+
+    run(scenario)
+
+
+def test_timers_are_never_due_within_the_call() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        due: list[str] = []
+        driver.clock.callLater(0, due.append, "now")
+        driver.clock.callLater(0, due.append, "never").cancel()
+        assert due == []
+        last = driver.promise()
+        driver.clock.callLater(0, last.callback, None)
+        await last
+        assert due == ["now"]
+
+    run(scenario)
+
+
+def test_mistakes_and_errors_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(driver: AioDriver) -> None:
+        driver.warn("a bookie said 100%")
+        try:
+            raise ValueError("broken")
+        except ValueError:
+            driver.report("a callback failed")
+
+    run(scenario)
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (logging.WARNING, "a bookie said 100%"),
+        (logging.ERROR, "a callback failed"),
+    ]
+    assert "ValueError: broken" in caplog.text
