@@ -1,23 +1,22 @@
-"""Recovery for programs without a reactor, in a child process with the client on Twisted.
+"""Recovery for programs without a reactor: the client on asyncio does it, on a thread of its own for this call.
 
-Recovery fences the ledger, so that its writer cannot add any more, and closes it at its last entry.
+Recovery fences the ledger, so that its writer cannot add any more, and closes it at its last entry.  The thread has an
+event loop whether the caller has one or not, as notebooks do.
 """
 
-import base64
-import json
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from bookkeeper_tx import errors
-from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookKeeperError, RemoteError, RequestTimedOut
+from attrs import evolve
+
+from bookkeeper_tx.aio.client import BookKeeper
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.errors import BookKeeperError, RequestTimedOut
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, ledger_name
-
-CHILD = "bookkeeper_tx.cli.recover_ledgers"
+from protocol_specs.ledger_id import SCOPED_MIN
 
 
 def recover_ledger(
@@ -31,10 +30,10 @@ def recover_ledger(
 ) -> LedgerMetadata:
     """Fence and close a ledger of the cluster at ``uri``, unless it is closed; return its metadata.
 
-    ``config`` is the client's configuration; for TLS it needs the extra ``tls`` here.
+    ``config`` is the client's configuration.
 
     Raises the error of opening the ledger: NoSuchLedger, Unauthorized, or the reason for which it stays in recovery;
-    RequestTimedOut when the child process took longer than ``timeout_s``.
+    RequestTimedOut when it took longer than ``timeout_s``.
     """
     failed = recover_ledgers(uri, [ledger_id], password, digest_type, timeout_s, config=config)
     if failed:
@@ -51,47 +50,44 @@ def recover_ledgers(
     timeout_s: float = 60.0,
     *,
     config: ClientConfig | None = None,
+    make_client: Callable[[str, ClientConfig], Any] = BookKeeper,
 ) -> dict[int, BookKeeperError]:
-    """Recover several ledgers of one password in one child process; return the errors of those that failed.
+    """Recover several ledgers of one password, one after the other; return the errors of those that failed.
 
     ``timeout_s`` is for all of them together; those that it did not reach in that time are among the failed.
+    ``make_client`` is for tests.
     """
     wanted = [int(ledger_id) for ledger_id in ledger_ids]
-    asked = {
-        "uri": uri,
-        "ledgers": wanted,
-        "password": base64.b64encode(password).decode(),
-        "digest_type": digest_type.name,
-        "config": base64.b64encode(pickle.dumps(config or ClientConfig())).decode(),
-    }
-    # The child must find our modules where this process does, also those that came in a zip file.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", CHILD]
-    reason: BookKeeperError
-    try:
-        done = subprocess.run(
-            command, input=json.dumps(asked).encode(), capture_output=True, timeout=timeout_s, env=environment
-        )
-        output = done.stdout
-        said = done.stderr.decode(errors="replace")[-2000:]
-        reason = RemoteError(f"the recovering process ended with {done.returncode}: {said}")
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        reason = RequestTimedOut(f"not recovered within {timeout_s:g} s")
-    return _failed(wanted, output, reason)
+    config = config or ClientConfig()
+    if any(ledger_id >= SCOPED_MIN for ledger_id in wanted):
+        config = evolve(config, protocol=WireProtocol.V3)  # V2 cannot name a ledger of a scope
+    failed: dict[int, BookKeeperError] = {}
+    left = list(wanted)
+    under_way: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
 
+    async def recover_all() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        under_way.append((asyncio.get_running_loop(), task))
+        async with asyncio.timeout(timeout_s), make_client(uri, config) as client:
+            while left:
+                try:
+                    async with await client.open_ledger(left[0], password, digest_type):
+                        pass
+                except BookKeeperError as error:
+                    failed[left[0]] = error
+                del left[0]
 
-def _failed(wanted: list[int], output: bytes, reason: BookKeeperError) -> dict[int, BookKeeperError]:
-    """Return the errors in the child's ``output``, and ``reason`` for every ledger that is not in it."""
-    failed: dict[int, BookKeeperError] = {
-        each: type(reason)(f"ledger {ledger_name(each)}: {reason}") for each in wanted
-    }
-    for line in output.splitlines():
-        if not line.endswith(b"}"):
-            continue  # cut off when the child was killed
-        answer = json.loads(line)
-        del failed[answer["ledger"]]
-        if "error" in answer:
-            kind = getattr(errors, answer["error"], RemoteError)
-            failed[answer["ledger"]] = kind(answer["text"])
+    with ThreadPoolExecutor(1, "recovery") as thread:
+        try:
+            thread.submit(asyncio.run, recover_all()).result()
+        except TimeoutError:
+            late = f"not recovered within {timeout_s:g} s"
+            failed.update((each, RequestTimedOut(f"ledger {ledger_name(each)}: {late}")) for each in left)
+        except BookKeeperError as error:
+            failed.update((each, type(error)(f"ledger {ledger_name(each)}: {error}")) for each in left)
+        except KeyboardInterrupt:
+            for loop, task in under_way:
+                loop.call_soon_threadsafe(task.cancel)
+            raise
     return failed

@@ -1,79 +1,101 @@
-"""Recovery by a child process: the errors in its lines, and the error for ledgers without a line."""
+"""Recovery without a reactor: which ledgers failed, and why."""
 
-import base64
-import json
-import pickle
-import subprocess
-from types import SimpleNamespace
+import asyncio
+import threading
+from typing import Any, Self
 
 import pytest
 
-from bookkeeper_tx.blocking import recover
-from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookieUnavailable, NoSuchLedger, RemoteError, RequestTimedOut
-from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.security.sasl import SaslLogin
-from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.blocking.recover import recover_ledgers
+from bookkeeper_tx.config import ClientConfig, WireProtocol
+from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchLedger, RequestTimedOut
+from bookkeeper_tx.model import DigestType, LedgerId
 
 
-@pytest.fixture
-def child(monkeypatch):
-    """A child that answers ``output``, or is too slow."""
-    asked = SimpleNamespace(output=b"", returncode=0, stderr=b"", late=False, request=None, command=None)
+class Client:
+    """A client whose ledgers can be opened, or have an error; one of them is never opened."""
 
-    def run(command, *, input, capture_output, timeout, env):  # noqa: A002
-        asked.command, asked.request = command, json.loads(input)
-        if asked.late:
-            raise subprocess.TimeoutExpired(command, timeout, output=asked.output)
-        return SimpleNamespace(stdout=asked.output, returncode=asked.returncode, stderr=asked.stderr)
+    def __init__(self, errors: dict[int, Exception], never: int | None = None, start: Exception | None = None) -> None:
+        self.errors = errors
+        self.never = never
+        self.start_error = start
+        self.asked: list[Any] = []
+        self.closed = 0
 
-    monkeypatch.setattr(recover.subprocess, "run", run)
-    return asked
+    def __call__(self, uri: str, config: ClientConfig) -> Self:
+        self.asked.append((uri, config))
+        return self
 
+    async def __aenter__(self) -> Self:
+        if self.start_error is not None:
+            raise self.start_error
+        return self
 
-def recovered(*ledger_ids):
-    return recover.recover_ledgers("sqlite:///x", ledger_ids, b"secret", DigestType.CRC32C, 5.0)
+    async def __aexit__(self, *_: object) -> None:
+        self.closed += 1
 
-
-def test_no_password_is_in_the_command_line(child):
-    child.output = b'{"ledger": 7}\n'
-    assert recovered(7) == {}
-    assert pickle.loads(base64.b64decode(child.request.pop("config"))) == ClientConfig()
-    assert child.request == {"uri": "sqlite:///x", "ledgers": [7], "password": "c2VjcmV0", "digest_type": "CRC32C"}
-    assert not any("secret" in word or "c2VjcmV0" in word for word in child.command)
-
-
-def test_the_child_is_told_how_bookies_are_spoken_to(child):
-    child.output = b'{"ledger": 7}\n'
-    config = ClientConfig(tls=TlsConfig(trust_path="/t.pem"), auth=SaslLogin("/jaas.conf", "BookKeeper"))
-    assert recover.recover_ledgers("sqlite:///x", [7], b"", config=config) == {}
-    assert pickle.loads(base64.b64decode(child.request["config"])) == config
+    async def open_ledger(self, ledger_id: int, password: bytes, digest_type: DigestType) -> "Reader":
+        assert threading.current_thread() is not threading.main_thread()
+        self.asked.append((ledger_id, password, digest_type))
+        if ledger_id == self.never:
+            await asyncio.get_running_loop().create_future()
+        if ledger_id in self.errors:
+            raise self.errors[ledger_id]
+        return Reader()
 
 
-def test_each_ledger_has_its_own_error(child):
-    child.output = b'{"ledger": 1, "error": "NoSuchLedger", "text": "gone"}\n{"ledger": 2}\n' + (
-        b'{"ledger": 3, "error": "BookieUnavailable", "text": "stays in recovery"}\n'
-    )
-    failed = recovered(1, 2, 3)
-    assert {each: type(error) for each, error in failed.items()} == {1: NoSuchLedger, 3: BookieUnavailable}
-    assert str(failed[3]) == "stays in recovery"
+class Reader:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
 
 
-def test_those_that_a_slow_child_has_not_reached_have_timed_out(child):
-    child.late, child.output = True, b'{"ledger": 1}\n{"ledger": 2, "err'
-    failed = recovered(1, 2, 3)
-    assert {each: type(error) for each, error in failed.items()} == dict.fromkeys((2, 3), RequestTimedOut)
-    assert str(failed[2]) == "ledger 2: not recovered within 5 s"
+def recovered(client: Client, *ledger_ids: int, timeout_s: float = 60.0, config: ClientConfig | None = None) -> Any:
+    arguments = ("sqlite:///x", ledger_ids, b"secret", DigestType.CRC32C, timeout_s)
+    return recover_ledgers(*arguments, config=config, make_client=client)
 
 
-def test_a_child_may_complain_in_any_encoding(child):
-    child.returncode, child.stderr = 1, b"x" * 1999 + "ü".encode("latin-1")
-    (error,) = recovered(4).values()
-    assert type(error) is RemoteError
+def test_each_ledger_is_opened_and_has_its_own_error() -> None:
+    gone, stays = NoSuchLedger("gone"), BookieUnavailable("stays in recovery")
+    client = Client({1: gone, 3: stays})
+    config = ClientConfig(read_timeout_s=1.0)
+    assert recovered(client, 1, 2, 3, config=config) == {1: gone, 3: stays}
+    assert client.asked == [("sqlite:///x", config), *((each, b"secret", DigestType.CRC32C) for each in (1, 2, 3))]
+    assert client.closed == 1
 
 
-def test_a_child_that_ends_early_shows_why(child):
-    child.returncode, child.stderr = 1, b"MetadataUnavailable: nobody there"
-    (error,) = recovered(4).values()
-    assert type(error) is RemoteError
-    assert "nobody there" in str(error)
+def test_those_that_were_not_reached_in_time_have_timed_out() -> None:
+    client = Client({1: NoSuchLedger()}, never=3)
+    failed = recovered(client, 1, 2, 3, 4, timeout_s=0.01)
+    assert {each: type(error) for each, error in failed.items()} == {
+        1: NoSuchLedger,
+        3: RequestTimedOut,
+        4: RequestTimedOut,
+    }
+    assert str(failed[4]) == "ledger 4: not recovered within 0.01 s"
+    assert client.closed == 1
+
+
+def test_without_the_metadata_store_all_have_its_error() -> None:
+    failed = recovered(Client({}, start=MetadataUnavailable("nobody there")), 1, 2)
+    assert {each: type(error) for each, error in failed.items()} == dict.fromkeys((1, 2), MetadataUnavailable)
+    assert str(failed[2]) == "ledger 2: nobody there"
+
+
+def test_a_ledger_of_a_scope_is_recovered_over_v3() -> None:
+    client = Client({})
+    recovered(client, LedgerId(-3, 7))
+    assert client.asked[0][1].protocol is WireProtocol.V3
+
+
+def test_a_caller_with_a_loop_of_its_own_may_call() -> None:
+    async def in_a_notebook() -> Any:
+        return recovered(Client({1: NoSuchLedger()}), 1)
+
+    assert list(asyncio.run(in_a_notebook())) == [1]
+
+
+def test_what_is_no_error_of_ours_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        recovered(Client({1: ZeroDivisionError()}), 1)

@@ -1,4 +1,4 @@
-"""bookkeeper_tx.transport.aio_driver: promises, coroutines and timers of a loop, as the rules of the client want them."""
+"""bookkeeper_tx.transport.aio_driver: promises, coroutines and timers of a loop, as the client's rules want them."""
 
 import asyncio
 import gc
