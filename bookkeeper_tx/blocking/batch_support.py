@@ -1,13 +1,13 @@
 """Which bookies serve batch read, found out by a first request (docs/protocol/batch-read.md).
 
-A bookie without batch read may close the connection, answer that it does not understand, or not answer.  So the first
-batch read to a bookie is sent while no other request is in flight on its channel.  If it is not answered, a single read
-shows whether the bookie is old or down.
+A bookie without batch read may close the connection, or answer that it does not understand.  So the first batch read to a
+bookie is sent while no other request is in flight on its channel.  If that is closed, a single read shows whether the
+bookie is old or down.
 """
 
 from collections.abc import Callable, Collection
 
-from bookkeeper_tx.errors import NO_ANSWER, NOT_UNDERSTOOD, RemoteError
+from bookkeeper_tx.errors import NO_ANSWER, NOT_UNDERSTOOD, BookieUnavailable, RemoteError
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 
@@ -34,8 +34,8 @@ class BatchSupport:
     ) -> bool:
         """Tell whether the bookie serves batch read in V2; if that is not known, send it a batch read of that entry.
 
-        ``connect()`` gives a channel with no request in flight.  Raises the error of a bookie that does not answer a
-        single read either.
+        ``connect()`` gives a channel with no request in flight.  Raises the error of a bookie of which that cannot be
+        told: it did not answer in time, or a single read neither.
         """
         known = self._serves.get(bookie_id)
         if known is None:
@@ -53,7 +53,7 @@ class BatchSupport:
             channel.result(channel.start_batch_read(ledger_id, entry_id, 1, PROBE_SIZE), self._timeout_s)
         except NOT_UNDERSTOOD:
             return False
-        except NO_ANSWER:
+        except BookieUnavailable:
             try:
                 connect().read_entry(ledger_id, entry_id)
             except NO_ANSWER:
@@ -61,6 +61,8 @@ class BatchSupport:
             except RemoteError:
                 pass
             return False
+        except NO_ANSWER:
+            raise  # it may be slow, and nothing is known
         except RemoteError:
             pass
         return True

@@ -16,7 +16,7 @@ from bookkeeper_tx.model import DigestType
 from protocol_specs.ledger_id import join
 from tests.blocking.stored_entries import DIGEST, PASSWORD, Site, payload_of, sealed
 
-REFUSALS = [BookieUnavailable("closed"), BadRequest(), BadVersion(), RequestTimedOut(), ProtocolViolation("junk")]
+REFUSALS = [BookieUnavailable("closed"), BadRequest(), BadVersion()]
 
 
 def read(site: Site, channels, last: int = 199) -> None:
@@ -40,6 +40,21 @@ def test_a_bookie_without_it_is_asked_once_and_read_from_one_by_one(refusal):
     assert "range" in kinds(site)
     assert not site.slept
     assert not channels.quarantined("b0")
+
+
+@pytest.mark.parametrize("error", [RequestTimedOut(), ProtocolViolation("junk")], ids=repr)
+def test_a_bookie_that_may_be_slow_is_asked_once_more_later(error):
+    site = Site(2)
+    site.store(map(sealed, range(200)))
+    site.bookies[0].batch_refusal = error
+    channels = site.channels()
+    read(site, channels)
+    assert kinds(site) == ["batch"], "another bookie is read from"
+    assert channels.quarantined("b0")
+    site.bookies[0].batch_refusal = None
+    site.bookies[1].down = True
+    read(site, channels)
+    assert "range" not in kinds(site)
 
 
 def test_a_bookie_with_it_is_asked_for_batches_only():
