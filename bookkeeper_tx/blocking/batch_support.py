@@ -1,7 +1,7 @@
 """Which bookies serve batch read, found out by a first request (docs/protocol/batch-read.md).
 
-A bookie without batch read may close the connection, or answer that it does not understand.  So the first batch read to a
-bookie is sent while no other request is in flight on its channel.  If that is closed, a single read shows whether the
+A bookie without batch read may close the connection, or answer that it does not understand.  So the first batch read to
+a bookie is sent while no other request is in flight on its channel.  If that is closed, a single read shows whether the
 bookie is old or down.
 """
 

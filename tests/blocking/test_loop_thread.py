@@ -1,0 +1,113 @@
+"""bookkeeper_tx.blocking.loop_thread: calls on a loop of another thread; nothing hangs."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.blocking.loop_thread import LoopThread
+from bookkeeper_tx.errors import ClientClosed, IllegalOperation
+
+TIMEOUT_S = 20
+
+
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
+    thread = LoopThread("test")
+    yield thread
+    thread.close()
+    assert not thread._thread.is_alive()
+
+
+async def forever() -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+def test_calls_wait_for_results_and_errors(thread: LoopThread) -> None:
+    async def seven() -> int:
+        assert threading.current_thread() is thread._thread
+        return 7
+
+    async def wrong() -> None:
+        raise KeyError("seven")
+
+    assert thread.call(seven) == 7
+    with pytest.raises(KeyError):
+        thread.call(wrong)
+    with pytest.raises(ZeroDivisionError):
+        thread.call(lambda: 1 / 0)  # type: ignore[arg-type,return-value]
+
+
+def test_calls_of_one_thread_begin_in_their_order(thread: LoopThread) -> None:
+    begun: list[int] = []
+
+    async def begin(number: int) -> int:
+        return number
+
+    def function(number: int) -> Any:
+        begun.append(number)
+        return begin(number)
+
+    results = [thread.begin(lambda number=number: function(number)) for number in range(1000)]
+    assert [each.result(TIMEOUT_S) for each in results] == begun == list(range(1000))
+
+
+def test_threads_share_it(thread: LoopThread) -> None:
+    async def echo(value: int) -> int:
+        await asyncio.sleep(0)
+        return value
+
+    found: dict[int, list[int]] = {}
+
+    def work(number: int) -> None:
+        found[number] = [thread.call(lambda value=value: echo(value)) for value in range(number, number + 50)]
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(TIMEOUT_S)
+    assert found == {number: list(range(number, number + 50)) for number in range(8)}
+
+
+def test_cancelling_gives_up_there(thread: LoopThread) -> None:
+    given_up = threading.Event()
+
+    async def work() -> None:
+        try:
+            await forever()
+        finally:
+            given_up.set()
+
+    result = thread.begin(work)
+    thread.call(lambda: asyncio.sleep(0))
+    assert result.cancel()
+    assert given_up.wait(TIMEOUT_S)
+    with pytest.raises(CancelledError):
+        result.result()
+
+
+def test_what_waits_fails_when_it_is_closed(thread: LoopThread) -> None:
+    result = thread.begin(forever)
+    thread.call(lambda: asyncio.sleep(0))
+    thread.close()
+    thread.close()
+    assert isinstance(result.exception(TIMEOUT_S), ClientClosed)
+    with pytest.raises(ClientClosed):
+        thread.call(forever)
+
+
+def test_a_call_that_would_wait_for_ever_is_refused(thread: LoopThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nested() -> None:
+        thread.call(forever)
+
+    with pytest.raises(IllegalOperation, match="own thread"):
+        thread.call(nested)
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(IllegalOperation, match="after the fork"):
+            thread.call(forever)
