@@ -16,6 +16,9 @@ from compat_tests.targets.target import BadTarget
 
 OURS = (sys.executable, "-m", "bookkeeper_tx.testing.conformance_driver")
 
+_FACES = {"ours": "twisted", "ours:aio": "aio"}
+"""Which face of our client each name means."""
+
 _SMALL_CHUNKS = {"io.netty.allocator.maxOrder": 5}
 """Each client has pools of its own; with Netty's 16 MiB a chunk a hundred clients run out of memory."""
 
@@ -30,15 +33,18 @@ class ClientTarget:
 
 
 def parse_client(text: str) -> ClientTarget:
-    """``ours`` or ``java:RELEASE``.  Raises BadTarget."""
-    if text == "ours":
+    """``ours``, ``ours:aio`` for our client on asyncio, or ``java:RELEASE``.  Raises BadTarget."""
+    if face := _FACES.get(text):
+        name = "bookkeeper_tx" + " on asyncio" * (face == "aio")
         how = "bookkeeper_tx.testing.conformance_driver"
-        return ClientTarget(TargetInfo("bookkeeper_tx", "bookkeeper_tx", "", how), lambda _: OURS)
+        return ClientTarget(TargetInfo(name, "bookkeeper_tx", "", how), lambda _: (*OURS, "--face", face))
     kind, _, release = text.partition(":")
     if kind == "java" and release in RELEASES:
         info = TargetInfo(f"Java {release}", "java", release, "the Java client by its jars on a local JVM")
         return ClientTarget(info, lambda folder: java_driver_command(release, folder, properties=_SMALL_CHUNKS))
-    raise BadTarget(f"{text!r} is no client: write ours, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND")
+    raise BadTarget(
+        f"{text!r} is no client: write ours, ours:aio, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND"
+    )
 
 
 def of_command(command: Sequence[str], implementation: str = "", release: str = "") -> ClientTarget:

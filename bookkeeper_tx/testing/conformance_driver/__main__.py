@@ -1,16 +1,18 @@
-"""The process of the driver: requests from standard input, replies to standard output.
+"""The process of the driver: ``python -m bookkeeper_tx.testing.conformance_driver [--face twisted|aio]``.
 
 Each request is a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests
 begin in the order of their lines, and are answered as they end.  When standard input ends, the process ends too, and
 closes no ledger.
 """
 
+import argparse
+import asyncio
 import os
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO
-
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.testing.conformance_driver.lines import Request, error_line, reply_line
 from bookkeeper_tx.testing.conformance_driver.session import Session
@@ -27,16 +29,12 @@ async def answer(session: Session, line: str, replies: TextIO) -> None:
     replies.flush()
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    from twisted.internet import reactor
-
+def serve(session: Session, begin: Callable[..., Any], spawn: Callable[..., Any]) -> None:
+    """Begin a request for each line of standard input, on the client's thread; end the process with it."""
     replies, sys.stdout = sys.stdout, sys.stderr  # other output must not stand between the replies
-    session = Session(reactor)
-    begin: Any = reactor.callFromThread  # type: ignore[attr-defined]
 
     def start(line: str) -> None:
-        Deferred.fromCoroutine(answer(session, line, replies))
+        spawn(answer(session, line, replies))
 
     def listen() -> None:
         for line in sys.stdin:
@@ -44,7 +42,39 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
+
+
+def serve_on_twisted() -> None:
+    """Serve with the client on Twisted."""
+    from twisted.internet import reactor
+
+    from bookkeeper_tx.client.client import BookKeeper
+    from bookkeeper_tx.transport.twisted_driver import TwistedDriver
+
+    driver = TwistedDriver(reactor)
+    serve(Session(driver, partial(BookKeeper, reactor=reactor)), reactor.callFromThread, driver.spawn)  # type: ignore[attr-defined]
     reactor.run()
+
+
+async def serve_on_asyncio() -> None:
+    """Serve with the client on asyncio."""
+    from bookkeeper_tx.aio import BookKeeper
+    from bookkeeper_tx.transport.aio_driver import AioDriver
+
+    loop = asyncio.get_running_loop()
+    driver = AioDriver(loop)
+    serve(Session(driver, BookKeeper), loop.call_soon_threadsafe, driver.spawn)
+    await loop.create_future()
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    parser = argparse.ArgumentParser(description="Our client, driven by lines (docs/conformance/driver.md).")
+    parser.add_argument("--face", choices=("twisted", "aio"), default="twisted")
+    if parser.parse_args().face == "aio":
+        asyncio.run(serve_on_asyncio())
+    else:
+        serve_on_twisted()
 
 
 if __name__ == "__main__":

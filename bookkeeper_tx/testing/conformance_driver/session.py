@@ -1,10 +1,14 @@
 """The operations of our client for the conformance suite: a method for each verb of docs/conformance/driver.md."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.client.core import Client
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.conformance_driver.lines import (
     OK,
@@ -24,10 +28,11 @@ Handle = LedgerWriter | LedgerReader
 class Session:
     """The clients and the open ledgers of one driver; a method for each verb."""
 
-    def __init__(self, reactor: Any) -> None:
-        self._reactor = reactor
-        self._clients: dict[str, BookKeeper] = {}
-        self._handles: dict[int, tuple[Handle, BookKeeper]] = {}
+    def __init__(self, driver: Driver, make_client: Callable[[str, ClientConfig], Client]) -> None:
+        self._driver = driver
+        self._make_client = make_client
+        self._clients: dict[str, Client] = {}
+        self._handles: dict[int, tuple[Handle, Client]] = {}
 
     async def run(self, request: Request) -> Values:
         """Carry a request out; return the values of its reply."""
@@ -39,7 +44,7 @@ class Session:
     # Clients ---------------------------------------------------------------------------------------------------------
 
     async def do_connect(self, request: Request) -> Values:
-        client = BookKeeper(request.text("uri"), config_of(request), self._reactor)
+        client = self._make_client(request.text("uri"), config_of(request))
         await client.start()
         self._clients[request.text("client", "")] = client
         return {}
@@ -48,7 +53,7 @@ class Session:
         await self._clients.pop(request.text("client", "")).close()
         return {}
 
-    def _client(self, request: Request) -> BookKeeper:
+    def _client(self, request: Request) -> Client:
         return self._clients[request.text("client", "")]
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
@@ -99,7 +104,7 @@ class Session:
         found = await self._client(request).entries_of(request.integer("ledger"), request.text("bookie"))
         return {"ids": listed(found), "count": len(found)}
 
-    def _opened(self, handle: Handle, client: BookKeeper) -> Values:
+    def _opened(self, handle: Handle, client: Client) -> Values:
         number = len(self._handles) + 1
         self._handles[number] = handle, client
         return {"handle": number, "ledger": int(handle.ledger_id), "last_add_confirmed": handle.last_add_confirmed}
@@ -121,19 +126,19 @@ class Session:
 
     async def do_append_many(self, request: Request) -> Values:
         writer, order = self._handle(request), list[int]()
-        outcomes: list[tuple[int, int]] = []
+        bodies = [bytes.fromhex(body) for body in request.text("bodies").split(",")]
+        outcomes = [(OK, -1)] * len(bodies)
+        all_ended: Promise[None] = self._driver.promise()
 
-        def ended(result: Any, index: int) -> None:
+        def ended(index: int, error: Exception | None, entry_id: Any) -> None:
             order.append(index)
-            failed = not isinstance(result, int)
-            outcomes[index] = (number_of(result.value), -1) if failed else (OK, result)
+            outcomes[index] = (OK, entry_id) if error is None else (number_of(error), -1)
+            if len(order) == len(bodies):
+                all_ended.callback(None)
 
-        pending = []
-        for index, body in enumerate(request.text("bodies").split(",")):
-            outcomes.append((OK, -1))
-            pending.append(writer.append(bytes.fromhex(body)).addBoth(ended, index))
-        for each in pending:
-            await each
+        for index, body in enumerate(bodies):
+            self._driver.when_done(writer.append(body), partial(ended, index))
+        await all_ended
         return {
             "codes": listed(code for code, _ in outcomes),
             "entries": listed(entry for _, entry in outcomes),

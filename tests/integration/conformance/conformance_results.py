@@ -25,14 +25,20 @@ _SEED = 1
 """Of runs that are kept, so that equal exchanges are published once."""
 
 
-def chosen(session: pytest.Session, role: Role, release: str | None = None) -> list[Case]:
+def chosen(session: pytest.Session, role: Role, release: str | None = None, asked_by: str | None = None) -> list[Case]:
     """The cases of a role that this run asks of a release of Java's, or of ours if none is named.
+
+    ``asked_by`` is the name of the test that asks, if others of the role ask other cases.
 
     A run that is kept is a whole one, whatever ``-k`` leaves of its tests.
     """
     if session.config.getoption("--keep-runs"):
         return load(role)
-    parameters = [each.callspec.params for each in session.items if hasattr(each, "callspec")]
+    parameters = [
+        each.callspec.params
+        for each in session.items
+        if hasattr(each, "callspec") and asked_by in (None, getattr(each, "originalname", None))
+    ]
     asked = [each["case"] for each in parameters if each.get("java_release") == release and _of(role, each)]
     return [case for _, case in sorted({case.id: case for case in asked}.items())]
 

@@ -1,6 +1,6 @@
 """Every case of the client role against our client and against Java's.
 
-The plain run asks one quarter of the cases of Java 4.18.0; ``--full`` asks all cases of all releases.
+The plain run asks a quarter of the cases of our client on asyncio, and of Java 4.18.0; ``--full`` asks all of them.
 """
 
 import pytest
@@ -23,7 +23,13 @@ CASES = load(Role.CLIENT)
 
 @pytest.fixture(scope="module")
 def ours(request, kept_runs):
-    return _judged("ours", chosen(request.session, Role.CLIENT), kept_runs)
+    return _judged("ours", chosen(request.session, Role.CLIENT, asked_by=test_our_client_conforms.__name__), kept_runs)
+
+
+@pytest.fixture(scope="module")
+def ours_on_asyncio(request, kept_runs):
+    asked_by = test_our_client_on_asyncio_conforms.__name__
+    return _judged("ours:aio", chosen(request.session, Role.CLIENT, asked_by=asked_by), kept_runs)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,12 @@ def _judged(name, cases, kept_runs):
 def test_our_client_conforms(case, ours):
     problems = not_fine if case.level is MAY else not_passed
     assert not problems(ours[case.id])
+
+
+@pytest.mark.parametrize("case", one_in(4, CASES), ids=lambda case: case.id)
+def test_our_client_on_asyncio_conforms(case, ours_on_asyncio):
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours_on_asyncio[case.id])
 
 
 @pytest.mark.parametrize("case", one_in(4, CASES), ids=lambda case: case.id)
