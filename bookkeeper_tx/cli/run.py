@@ -57,7 +57,7 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
         return running  # the reactor goes on until the operation has cleaned up
 
     _keep_logs_quiet(lambda: not outcome and not interrupted)
-    _collect_garbage_seldom()
+    collect_garbage_seldom()
     reactor.callWhenRunning(start)
     reactor.run()
     if interrupted:
@@ -88,7 +88,8 @@ def everything_stopped_on_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _collect_garbage_seldom() -> None:
+def collect_garbage_seldom() -> None:
+    """Have Python look for garbage cycles as seldom as a program with thousands of requests in flight should."""
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
 

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bookkeeper_tx.cli.bench import report as bench_report
 from bookkeeper_tx.cli.bench.cluster import BenchCluster, given_cluster, own_cluster
+from bookkeeper_tx.cli.bench.load_process import FACES, TWISTED
 from bookkeeper_tx.cli.bench.payloads import EQUAL, PAYLOAD_BYTES_MAX, SIZES, VARIABLE
 from bookkeeper_tx.cli.bench.restarts import measure_restarts
 from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_series
@@ -123,6 +124,13 @@ class Benches(click.Group):
     default=WireProtocol.V2.value,
     show_default=True,
     help="The dialect of adds and reads.",
+)
+@click.option(
+    "--face",
+    type=click.Choice(list(FACES)),
+    default=TWISTED,
+    show_default=True,
+    help="The face of the client: on Twisted, or on asyncio.",
 )
 @click.option(
     "--restarts",

@@ -3,6 +3,7 @@
 The CPU of the client is the CPU of this process, so it does nothing else while a workload runs.
 """
 
+import asyncio
 import os
 import sys
 import threading
@@ -10,19 +11,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from attrs import define, field
-from twisted.internet.defer import DeferredQueue
 
 from bookkeeper_tx.cli.bench import workloads
+from bookkeeper_tx.cli.bench.aio_window import ON_ASYNCIO
 from bookkeeper_tx.cli.bench.load_lines import numbers, parse, render
 from bookkeeper_tx.cli.bench.payloads import payloads_of
-from bookkeeper_tx.cli.bench.window import Latencies, cost_us, windowed
+from bookkeeper_tx.cli.bench.window import ON_TWISTED, Latencies, Loop
 from bookkeeper_tx.cli.bench.workloads import Worked
 from bookkeeper_tx.cli.main import describe
-from bookkeeper_tx.cli.run import run
-from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.client.core import Client
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.model import DigestType
+
+TWISTED = "twisted"
 
 METADATA_REQUESTS_IN_FLIGHT = 16
 MICROSECONDS = 1e6
@@ -35,7 +38,9 @@ Reply = dict[str, Any]
 class Load:
     """The client of this process and its ledgers; each public method is a verb."""
 
-    client: BookKeeper
+    client: Client
+    _loop: Loop = ON_TWISTED
+    """The loop that makes the load, of the client's face."""
     payloads: Sequence[bytes] = ()
     writers: list[LedgerWriter] = field(factory=list)
     readers: list[LedgerReader] = field(factory=list)
@@ -44,14 +49,14 @@ class Load:
     async def ready(self, values: Values) -> Reply:
         """Make the payloads that are written, and measure what the loop costs by itself."""
         self.payloads = payloads_of(numbers(values["lengths"]))
-        return {"loop_us": round(await cost_us(), 3)}
+        return {"loop_us": round(await self._loop.cost_us(), 3)}
 
     async def create(self, values: Values) -> Reply:
         """Create the ledgers that are written to next."""
         e, qw, qa = (int(values[name]) for name in ("ensemble", "write_quorum", "ack_quorum"))
         created: list[LedgerWriter] = []
         operations = (self.client.create_ledger(e, qw, qa, DigestType.CRC32C) for _ in range(int(values["ledgers"])))
-        await windowed(operations, METADATA_REQUESTS_IN_FLIGHT, created.append)
+        await self._loop.windowed(operations, METADATA_REQUESTS_IN_FLIGHT, created.append)
         self.writers = created
         return {}
 
@@ -64,7 +69,7 @@ class Load:
         def took(reader: LedgerReader) -> None:
             opened[reader.ledger_id] = reader
 
-        await windowed(map(self.client.open_ledger, ids), METADATA_REQUESTS_IN_FLIGHT, took)
+        await self._loop.windowed(map(self.client.open_ledger, ids), METADATA_REQUESTS_IN_FLIGHT, took)
         self.readers = [opened[each] for each in ids]
         return {}
 
@@ -78,26 +83,30 @@ class Load:
 
     async def adds(self, values: Values) -> Reply:
         return self._worked(
-            await workloads.adds(self.writers, self.payloads, int(values["entries"]), int(values["window"]))
+            await workloads.adds(self.writers, self.payloads, int(values["entries"]), int(values["window"]), self._loop)
         )
 
     async def bulk_adds(self, values: Values) -> Reply:
-        return self._worked(await workloads.bulk_adds(self.writers, self.payloads, int(values["entries"])))
+        return self._worked(await workloads.bulk_adds(self.writers, self.payloads, int(values["entries"]), self._loop))
 
     async def single_reads(self, values: Values) -> Reply:
-        return self._worked(await workloads.single_reads(self.readers, int(values["entries"]), int(values["window"])))
+        return self._worked(
+            await workloads.single_reads(self.readers, int(values["entries"]), int(values["window"]), self._loop)
+        )
 
     async def range_of_single_reads(self, values: Values) -> Reply:
-        return self._worked(await workloads.range_of_single_reads(self.readers, int(values["entries"])))
+        return self._worked(await workloads.range_of_single_reads(self.readers, int(values["entries"]), self._loop))
 
     async def batch_reads(self, values: Values) -> Reply:
         batch, window = int(values["batch"]), int(values["window"])
-        return self._worked(await workloads.batch_reads(self.readers, int(values["entries"]), batch, window))
+        return self._worked(
+            await workloads.batch_reads(self.readers, int(values["entries"]), batch, window, self._loop)
+        )
 
     async def reads_beside_adds(self, values: Values) -> Reply:
         entries, window = int(values["entries"]), int(values["window"])
         return self._worked(
-            await workloads.reads_beside_adds(self.readers, self.writers, self.payloads, entries, window)
+            await workloads.reads_beside_adds(self.readers, self.writers, self.payloads, entries, window, self._loop)
         )
 
     async def latencies(self, values: Values) -> Reply:
@@ -112,7 +121,7 @@ class Load:
         return {"entries": entries, "bytes": size}
 
     async def _close_writers(self) -> None:
-        await windowed((writer.close() for writer in self.writers), METADATA_REQUESTS_IN_FLIGHT)
+        await self._loop.windowed((writer.close() for writer in self.writers), METADATA_REQUESTS_IN_FLIGHT)
         self.writers = []
 
 
@@ -126,30 +135,67 @@ async def answer(load: Load, line: str) -> str:
         return f"error {describe(error)}"
 
 
-def command(metadata_uri: str, protocol: str) -> list[str]:
+def command(metadata_uri: str, protocol: str, face: str = TWISTED) -> list[str]:
     """Return the command that runs this module."""
-    return [sys.executable, "-P", "-m", "bookkeeper_tx.cli.bench.load_process", metadata_uri, protocol]
+    return [sys.executable, "-P", "-m", "bookkeeper_tx.cli.bench.load_process", metadata_uri, protocol, face]
 
 
-def main(metadata_uri: str, protocol: str) -> None:
-    """Serve the standard input."""
+async def serve(load: Load, lines: "asyncio.Queue[str]") -> None:
+    """Answer lines, one after the other."""
+    while True:
+        print(await answer(load, await lines.get()), flush=True)
+
+
+def on_twisted(metadata_uri: str, config: ClientConfig) -> None:
+    """Serve the standard input with a client on Twisted."""
+    from twisted.internet.defer import DeferredQueue
+
+    from bookkeeper_tx.cli.run import run
+    from bookkeeper_tx.client.client import BookKeeper
 
     async def operation(reactor: Any) -> None:
-        lines: DeferredQueue[str] = DeferredQueue()
-        threading.Thread(target=_read_lines, args=(reactor, lines), daemon=True).start()
-        client = BookKeeper(metadata_uri, ClientConfig(protocol=protocol), reactor)
+        lines: Any = DeferredQueue()
+        _listen(reactor.callFromThread, lines.put)
+        client = BookKeeper(metadata_uri, config, reactor)
         await client.start()
-        load = Load(client)
-        while True:
-            print(await answer(load, await lines.get()), flush=True)
+        await serve(Load(client), lines)
 
     run(operation)
 
 
-def _read_lines(reactor: Any, lines: "DeferredQueue[str]") -> None:
-    for line in sys.stdin:
-        reactor.callFromThread(lines.put, line)
-    os._exit(0)  # the process that asked has ended, or needs no more: nothing here is to be saved
+def on_asyncio(metadata_uri: str, config: ClientConfig) -> None:
+    """Serve it with a client on asyncio."""
+    from bookkeeper_tx.aio import BookKeeper
+    from bookkeeper_tx.cli.run import collect_garbage_seldom
+
+    async def operation() -> None:
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        _listen(asyncio.get_running_loop().call_soon_threadsafe, lines.put_nowait)
+        async with BookKeeper(metadata_uri, config) as client:
+            await serve(Load(client, ON_ASYNCIO), lines)
+
+    collect_garbage_seldom()
+    asyncio.run(operation())
+
+
+def _listen(begin: Callable[..., Any], put: Callable[[str], Any]) -> None:
+    """Have each line of standard input put on the client's thread; end the process with it."""
+
+    def read_lines() -> None:
+        for line in sys.stdin:
+            begin(put, line)
+        os._exit(0)  # the process that asked has ended, or needs no more: nothing here is to be saved
+
+    threading.Thread(target=read_lines, daemon=True).start()
+
+
+FACES = {TWISTED: on_twisted, "aio": on_asyncio}
+"""What serves with each face of the client."""
+
+
+def main(metadata_uri: str, protocol: str, face: str) -> None:
+    """Serve the standard input."""
+    FACES[face](metadata_uri, ClientConfig(protocol=protocol))
 
 
 if __name__ == "__main__":

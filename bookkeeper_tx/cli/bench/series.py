@@ -13,6 +13,7 @@ from bookkeeper_tx.cli.bench import load_process, loopback
 from bookkeeper_tx.cli.bench.cluster import ENTRY_OVERHEAD, BenchCluster
 from bookkeeper_tx.cli.bench.flushes import FlushCounter
 from bookkeeper_tx.cli.bench.load_clients import LoadClients
+from bookkeeper_tx.cli.bench.load_process import TWISTED
 from bookkeeper_tx.cli.bench.measurement import Measured, best, median
 from bookkeeper_tx.cli.bench.payloads import VARIABLE, payload_lengths, total_size
 from bookkeeper_tx.cli.bench.process_cpu import usage
@@ -62,9 +63,11 @@ class Series:
     write_quorum: int = 1
     ack_quorum: int = 1
     window: int = 1000
-    """Operations in flight of each client, where each has a Deferred."""
+    """Operations in flight of each client, where each has a promise."""
     protocol: str = WireProtocol.V2.value
     """The protocol version of adds and reads."""
+    face: str = TWISTED
+    """The face of the clients."""
     workloads: tuple[str, ...] = WORKLOADS
 
     @property
@@ -74,7 +77,7 @@ class Series:
         return (
             f"{self.entries:,} entries of {self.payload_size:,} B ({self.sizes} sizes), {clients}{self.ledgers:,} "
             f"{'ledger' if self.ledgers == 1 else 'ledgers'}, E={self.ensemble} Qw={self.write_quorum} "
-            f"Qa={self.ack_quorum}, {self.protocol.upper()}"
+            f"Qa={self.ack_quorum}, {self.protocol.upper()}{'' if self.face == TWISTED else f', {self.face}'}"
         )
 
     @property
@@ -232,7 +235,7 @@ def run_series(series: Series, cluster: BenchCluster, progress: Console) -> dict
 
 def load_clients(series: Series, metadata_uri: str, directory: Path) -> LoadClients:
     """Return the client processes of a series; they are not started yet."""
-    return LoadClients([load_process.command(metadata_uri, series.protocol)] * series.clients, directory)
+    return LoadClients([load_process.command(metadata_uri, series.protocol, series.face)] * series.clients, directory)
 
 
 def _of_one_add(runs: list[dict[str, float]]) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """The loop that makes load: a number of operations in flight, one callback each, no coroutine and no object of ours."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -22,6 +22,18 @@ class Latencies:
     """Of one operation in :data:`CLOCK_EVERY`."""
     slowest: float
     """Of all operations."""
+
+
+@frozen
+class Loop:
+    """The loop that makes load, on one face of the client."""
+
+    windowed: Callable[..., Awaitable[Latencies]]
+    """Keeps operations in flight, as :func:`windowed` does."""
+    spawn: Callable[..., Any]
+    """Makes an operation of a coroutine."""
+    cost_us: Callable[[], Awaitable[float]]
+    """Measures the loop itself, microseconds an operation."""
 
 
 async def windowed(
@@ -119,3 +131,6 @@ async def _fired_ns(count: int, window: int) -> int:
         deferred.callback(0)
     await running
     return time.thread_time_ns() - started_ns
+
+
+ON_TWISTED = Loop(windowed, Deferred.fromCoroutine, cost_us)

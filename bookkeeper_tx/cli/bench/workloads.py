@@ -3,15 +3,14 @@
 Each workload returns (entries, payload bytes, latencies of some of its operations).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import chain, count, cycle, islice, repeat
 from operator import call
 from typing import Any
 
-from twisted.internet.defer import Deferred, FirstError, gatherResults
-
-from bookkeeper_tx.cli.bench.window import Latencies, windowed
-from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.cli.bench.window import ON_TWISTED, Latencies, Loop
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
 
 Worked = tuple[int, int, Latencies]
 
@@ -26,24 +25,28 @@ BATCHES_IN_FLIGHT = 8
 """Enough to keep client and bookie both busy."""
 
 
-async def adds(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int, window: int) -> Worked:
+async def adds(
+    writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int, window: int, loop: Loop = ON_TWISTED
+) -> Worked:
     """Append ``entries`` entries, a Deferred each, ``window`` in flight, to one ledger after the other."""
     before = _lengths(writers)
-    latencies = await windowed(_appended(writers, payloads, entries), window)
+    latencies = await loop.windowed(_appended(writers, payloads, entries), window)
     return entries, _lengths(writers) - before, latencies
 
 
-async def bulk_adds(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Worked:
+async def bulk_adds(
+    writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int, loop: Loop = ON_TWISTED
+) -> Worked:
     """Append by ``append_many``, ``BULK_ENTRIES`` at once to each ledger in turn."""
     before = _lengths(writers)
     source = islice(cycle(payloads), entries)
     bulks = iter(lambda: list(islice(source, BULK_ENTRIES)), [])
     operations = (writer.append_many(bulk) for writer, bulk in zip(cycle(writers), bulks, strict=False))
-    latencies = await windowed(operations, BULKS_IN_FLIGHT, clock_every=1)
+    latencies = await loop.windowed(operations, BULKS_IN_FLIGHT, clock_every=1)
     return entries, _lengths(writers) - before, latencies
 
 
-async def single_reads(readers: Sequence[LedgerReader], entries: int, window: int) -> Worked:
+async def single_reads(readers: Sequence[LedgerReader], entries: int, window: int, loop: Loop = ON_TWISTED) -> Worked:
     """Read ``entries`` entries, a Deferred each, ``window`` in flight, one ledger after the other."""
     size = 0
 
@@ -51,11 +54,11 @@ async def single_reads(readers: Sequence[LedgerReader], entries: int, window: in
         nonlocal size
         size += len(entry.payload)
 
-    latencies = await windowed(_read(readers, entries), window, took)
+    latencies = await loop.windowed(_read(readers, entries), window, took)
     return entries, size, latencies
 
 
-async def range_of_single_reads(readers: Sequence[LedgerReader], entries: int) -> Worked:
+async def range_of_single_reads(readers: Sequence[LedgerReader], entries: int, loop: Loop = ON_TWISTED) -> Worked:
     """Read by pipelined single reads, one Deferred a range, ledger by ledger."""
     size = 0
 
@@ -65,12 +68,16 @@ async def range_of_single_reads(readers: Sequence[LedgerReader], entries: int) -
 
     ranges = _pieces(readers, entries, RANGE_ENTRIES)
     operations = (reader.read(first, end - 1, batch=False) for reader, first, end in ranges)
-    latencies = await windowed(operations, 1, took)
+    latencies = await loop.windowed(operations, 1, took)
     return entries, size, latencies
 
 
 async def batch_reads(
-    readers: Sequence[LedgerReader], entries: int, batch: int = BATCH_ENTRIES, window: int = BATCHES_IN_FLIGHT
+    readers: Sequence[LedgerReader],
+    entries: int,
+    batch: int = BATCH_ENTRIES,
+    window: int = BATCHES_IN_FLIGHT,
+    loop: Loop = ON_TWISTED,
 ) -> Worked:
     """Read by batch requests of ``batch`` entries, ``window`` in flight; short replies read on."""
     size = 0
@@ -83,7 +90,7 @@ async def batch_reads(
             first = found.last_entry_id + 1
 
     pieces = _pieces(readers, entries, batch)
-    latencies = await windowed((Deferred.fromCoroutine(read(*piece)) for piece in pieces), window, clock_every=1)
+    latencies = await loop.windowed((loop.spawn(read(*piece)) for piece in pieces), window, clock_every=1)
     return entries, size, latencies
 
 
@@ -93,15 +100,19 @@ async def reads_beside_adds(
     payloads: Sequence[bytes],
     entries: int,
     window: int,
+    loop: Loop = ON_TWISTED,
 ) -> Worked:
     """Read half as many entries and append as many at once, each with half of the window; latencies of the reads."""
     half, share = max(1, entries // 2), max(1, window // 2)
-    reading = Deferred.fromCoroutine(single_reads(readers, half, share))
-    adding = Deferred.fromCoroutine(adds(writers, payloads, half, share))
-    try:
-        (read, size_read, latencies), (added, size_added, _) = await gatherResults([reading, adding], True)
-    except FirstError as error:
-        error.subFailure.raiseException()
+    worked: dict[str, Worked] = {}
+
+    async def work(name: str, workload: Awaitable[Worked]) -> None:
+        worked[name] = await workload
+
+    reading = work("reads", single_reads(readers, half, share, loop))
+    adding = work("adds", adds(writers, payloads, half, share, loop))
+    await loop.windowed(map(loop.spawn, (reading, adding)), 2)
+    (read, size_read, latencies), (added, size_added, _) = worked["reads"], worked["adds"]
     return read + added, size_read + size_added, latencies
 
 
@@ -109,12 +120,12 @@ def _lengths(writers: Sequence[LedgerWriter]) -> int:
     return sum(writer.length for writer in writers)
 
 
-def _appended(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Iterator[Deferred[int]]:
-    appends: Iterator[Callable[[bytes], Deferred[int]]] = cycle([writer.append for writer in writers])
+def _appended(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Iterator[Any]:
+    appends: Iterator[Callable[[bytes], Any]] = cycle([writer.append for writer in writers])
     return map(call, appends, islice(cycle(payloads), entries))
 
 
-def _read(readers: Sequence[LedgerReader], entries: int) -> Iterator[Deferred[Any]]:
+def _read(readers: Sequence[LedgerReader], entries: int) -> Iterator[Any]:
     """Read entry 0 of every ledger, then entry 1, and so on: no line of ours runs for one of them."""
     ids = chain.from_iterable(map(repeat, count(), repeat(len(readers))))
     return map(call, cycle([reader.read_entry for reader in readers]), islice(ids, entries))

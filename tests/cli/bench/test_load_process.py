@@ -1,9 +1,9 @@
 """The verbs of a process that makes load, with a client in memory."""
 
 import pytest
+from attrs import evolve
 from twisted.internet.defer import Deferred, succeed
 
-from bookkeeper_tx.cli.bench import load_process
 from bookkeeper_tx.cli.bench.load_lines import parse_reply, render
 from bookkeeper_tx.cli.bench.load_process import Load, answer
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
@@ -86,11 +86,11 @@ def written(ask):
     return worked
 
 
-def test_ready_has_payloads_of_the_lengths_given(load, ask, monkeypatch):
+def test_ready_has_payloads_of_the_lengths_given(load, ask):
     async def cost_us():
         return 0.25
 
-    monkeypatch.setattr(load_process, "cost_us", cost_us)
+    load._loop = evolve(load._loop, cost_us=cost_us)
     assert ask("ready", lengths=[1, 0, 5]) == {"loop_us": "0.25"}
     assert list(map(len, load.payloads)) == [1, 0, 5]
 
