@@ -56,7 +56,10 @@ class Driver(Protocol):
 
     @property
     def promise(self) -> Callable[..., Any]:
-        """Makes a :class:`Promise`; an argument is called, with the promise, when that is cancelled."""
+        """Makes a :class:`Promise`."""
+
+    def cancellable(self, canceller: Callable[[Any], object]) -> Any:
+        """Return a promise; when it is cancelled, ``canceller`` is called with it first."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Promise[T]:
         """Run ``coroutine``; return a promise of its result, whose cancellation ends it."""

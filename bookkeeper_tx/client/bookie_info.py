@@ -17,7 +17,7 @@ class _InfoChannel(Protocol):
 
 def bookie_info(context: ClientContext, bookie_id: BookieId) -> Promise[BookieDisk]:
     """Ask the bookie; an error names the bookie."""
-    answer: Promise[BookieDisk] = context.driver.promise(lambda _: None)  # a reply after cancel has no effect
+    answer: Promise[BookieDisk] = context.driver.cancellable(lambda _: None)  # a reply after cancel has no effect
 
     def done(error: BookKeeperError | None, value: Any) -> None:
         if answer.called:

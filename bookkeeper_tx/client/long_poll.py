@@ -60,7 +60,7 @@ class TailWait:
         self._read_due_s = 0.0
         self._over = False
         self._stop_listening: Callable[[], None] = lambda: None
-        self.deferred: Promise[tuple[int, Entry | None]] = self._driver.promise(lambda _: self._end())
+        self.deferred: Promise[tuple[int, Entry | None]] = self._driver.cancellable(lambda _: self._end())
 
     def start(self) -> "Promise[tuple[int, Entry | None]]":
         """Ask the first bookie."""

@@ -78,7 +78,7 @@ class RangeRead:
     ) -> None:
         self._reader = reader
         self._window = reader.window
-        self._promise = reader.context.driver.promise
+        self._cancellable = reader.context.driver.cancellable
         self._clock = reader.context.clock
         config = reader.context.config
         self._style = style
@@ -130,7 +130,7 @@ class RangeRead:
         self._held = 0
 
     def _take(self) -> "Promise[LedgerEntries]":
-        taker: Promise[LedgerEntries] = self._promise(lambda _: self.stop())
+        taker: Promise[LedgerEntries] = self._cancellable(lambda _: self.stop())
         self._taker = taker
         self._ask_on()
         self._give()

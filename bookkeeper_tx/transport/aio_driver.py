@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from bookkeeper_tx.errors import CannotConnect
@@ -20,26 +21,23 @@ log = logging.getLogger("bookkeeper_tx")
 class AioPromise(asyncio.Future[Any]):
     """A Future as the client's rules want it.  A result that comes after a cancellation is dropped."""
 
-    def __init__(self, canceller: Callable[[Any], None] | None = None, *, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self._canceller = canceller
-
-    @property
-    def called(self) -> bool:
-        return self.done()
-
-    def callback(self, result: Any) -> None:
-        if not self.done():
-            self.set_result(result)
-
-    def errback(self, error: BaseException) -> None:
-        if not self.done():
-            self.set_exception(error)
+    # No methods of ours: each append fires one.
+    callback = asyncio.Future.set_result
+    errback = asyncio.Future.set_exception
+    called = property(asyncio.Future.done)
+    canceller: Callable[[Any], object] | None = None
 
     def cancel(self, msg: Any = None) -> bool:
-        if not self.done() and self._canceller is not None:
-            self._canceller(self)
+        if self.done():
+            return False
+        if self.canceller is not None:
+            self.canceller(self)
+        self.callback = self.errback = _drop  # type: ignore[method-assign]
         return super().cancel(msg)
+
+
+def _drop(_: object) -> None:
+    """Drop what comes too late."""
 
 
 class AioClock:
@@ -58,12 +56,15 @@ class AioDriver:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.clock = AioClock(loop)
+        self.promise: Callable[..., Any] = partial(AioPromise, loop=loop)
         self._tasks: set[asyncio.Task[Any]] = set()
         """Those that run: the loop itself holds them weakly."""
         self._tls: tuple[TlsConfig, Any] | None = None
 
-    def promise(self, canceller: Callable[[Any], None] | None = None) -> AioPromise:
-        return AioPromise(canceller, loop=self.loop)
+    def cancellable(self, canceller: Callable[[Any], object]) -> AioPromise:
+        promise = AioPromise(loop=self.loop)
+        promise.canceller = canceller
+        return promise
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Any:
         task = self.loop.create_task(coroutine)

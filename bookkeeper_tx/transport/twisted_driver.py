@@ -22,6 +22,7 @@ class TwistedDriver:
     """Promises are Deferreds."""
 
     promise: Callable[..., Any] = Deferred
+    cancellable: Callable[..., Any] = Deferred
 
     _log = Logger()
 

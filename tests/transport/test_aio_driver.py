@@ -37,7 +37,7 @@ def test_a_promise_brings_its_result_or_its_error() -> None:
 def test_what_comes_after_a_cancellation_is_dropped() -> None:
     async def scenario(driver: AioDriver) -> None:
         cancelled: list[Any] = []
-        promise = driver.promise(cancelled.append)
+        promise = driver.cancellable(cancelled.append)
         promise.cancel()
         promise.cancel()
         assert cancelled == [promise]
@@ -84,7 +84,7 @@ def test_a_coroutine_runs_though_nobody_holds_it() -> None:
 def test_cancelling_a_coroutine_cancels_what_it_waits_for() -> None:
     async def scenario(driver: AioDriver) -> None:
         given_up: list[Any] = []
-        waiting = driver.promise(given_up.append)
+        waiting = driver.cancellable(given_up.append)
 
         async def work() -> None:
             await waiting
