@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import os
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from bookkeeper_tx.errors import CannotConnect
+from bookkeeper_tx.errors import BookKeeperError, CannotConnect, ClientClosed, IllegalOperation
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.aio_wire import AioWire
 from bookkeeper_tx.transport.blocking_tls import client_context
@@ -41,13 +43,32 @@ def _drop(_: object) -> None:
 
 
 class AioClock:
-    """The clock of an event loop."""
+    """The clock of an event loop, for the thread that made this."""
 
     seconds = staticmethod(time.time)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._process = os.getpid()
+
+    def callLater(self, delay: float, function: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
+        """Call ``function(*arguments)`` in ``delay`` seconds.  Raises as :meth:`require_here`."""
+        self.require_here()
         # Never call_soon: what is due at once must come after the bytes that have arrived.
-        self.callLater = loop.call_later
+        return self._loop.call_later(delay, function, *arguments)
+
+    def require_here(self) -> None:
+        """Raise IllegalOperation on another thread or in another process, ClientClosed if the loop has ended."""
+        if threading.get_ident() != self._thread:
+            raise IllegalOperation(
+                "this client belongs to the thread of its event loop: use asyncio.run_coroutine_threadsafe, or "
+                "bookkeeper_tx.blocking"
+            )
+        if os.getpid() != self._process:
+            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
+        if self._loop.is_closed():
+            raise ClientClosed("the event loop of this client has ended")
 
 
 class AioDriver:
@@ -67,6 +88,11 @@ class AioDriver:
         return promise
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Any:
+        try:
+            self.clock.require_here()
+        except BookKeeperError:
+            coroutine.close()
+            raise
         task = self.loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

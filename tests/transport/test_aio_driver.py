@@ -3,10 +3,13 @@
 import asyncio
 import gc
 import logging
+import os
+import warnings
 from typing import Any
 
 import pytest
 
+from bookkeeper_tx.errors import ClientClosed, IllegalOperation
 from bookkeeper_tx.transport.aio_driver import AioDriver
 
 
@@ -127,3 +130,29 @@ def test_mistakes_and_errors_are_logged(caplog: pytest.LogCaptureFixture) -> Non
         (logging.ERROR, "a callback failed"),
     ]
     assert "ValueError: broken" in caplog.text
+
+
+async def never_run() -> None:
+    raise AssertionError
+
+
+def test_another_thread_or_process_and_a_loop_that_has_ended_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    drivers: list[AioDriver] = []
+
+    async def scenario(driver: AioDriver) -> None:
+        drivers.append(driver)
+        for use in (lambda: driver.spawn(never_run()), lambda: driver.clock.callLater(0, print)):
+            with pytest.raises(IllegalOperation, match="run_coroutine_threadsafe"):
+                await asyncio.to_thread(use)
+            with monkeypatch.context() as forked:
+                forked.setattr(os, "getpid", lambda: -1)
+                with pytest.raises(IllegalOperation, match="after the fork"):
+                    use()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no coroutine is left that was never awaited
+        run(scenario)
+        [driver] = drivers
+        with pytest.raises(ClientClosed, match="has ended"):
+            driver.spawn(never_run())
+        gc.collect()
