@@ -137,6 +137,10 @@ class Channel:
         if self._state is ChannelState.CLOSED:
             link.wire.abort()
             return
+        if link.ended is not None:
+            # It was lost before its driver came to tell us of it.
+            self._not_connected(link.ended)
+            return
         self._state = ChannelState.CONNECTED
         self._securing = None
         self.link = link

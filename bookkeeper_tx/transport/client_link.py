@@ -86,6 +86,8 @@ class ClientLink:
         self._overdue: list[Completion] = []
         """The completions that wait for the end of a connection that was given up with them."""
         self._given_up: BookKeeperError | None = None
+        self.ended: BookKeeperError | None = None
+        """Why the connection was lost, once it was."""
         self.peer = ConnectionPeer("")
         """The bookie's address and certificate, as far as they are known."""
         self._handshake: ClientHandshake | None = None
@@ -221,7 +223,7 @@ class ClientLink:
             if call is not None:
                 call.cancel()
         self._flush_call = self._sweep_call = None
-        error = self._given_up or error or self._why_lost(how)
+        error = self.ended = self._given_up or error or self._why_lost(how)
         self._lost(self, error)
         self.end_turn()
         self._settle(error)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import deferLater
 from twisted.internet.testing import MemoryReactorClock
 
 from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, ClientClosed, ProtocolViolation, RequestTimedOut
@@ -200,3 +201,26 @@ def test_the_pool_gives_one_channel_a_bookie() -> None:
     pool.channel("b1:3181").read_entry(1, 2, lambda *_: None)
     assert asked == ["b1:3181"]
     assert pool.close().called
+
+
+class LateDriver(TwistedDriver):
+    """Tells of a connection a second after it was made, as a driver may whose promises fire in a later turn."""
+
+    def connect(self, *arguments: Any) -> Deferred[Any]:
+        return super().connect(*arguments).addCallback(lambda made: deferLater(self.clock, 1, lambda: made))
+
+
+def test_a_connection_that_is_lost_before_it_is_told_of_was_never_there(puppet: Puppet) -> None:
+    puppet.channel = BookieChannel(LateDriver(puppet.reactor), puppet.resolve, CONFIG)
+    puppet.read("a")
+    puppet.accept()
+    puppet.lose()
+    puppet.reactor.advance(1)
+    puppet.reactor.advance(0)
+    assert puppet.done == [("a", CannotConnect, None)]
+    puppet.reactor.advance(CONFIG.reconnect_delay_s)
+    puppet.read("b")
+    assert puppet.attempts == 2
+    puppet.accept()
+    puppet.reactor.advance(1)
+    assert len(puppet.sent()) == 24
