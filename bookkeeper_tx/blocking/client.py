@@ -129,6 +129,12 @@ class BookKeeper:
         """Return the metadata of a ledger.  Raises NoSuchLedger."""
         return self._call(lambda: self._client.ledger_metadata(ledger_id, scope_id=scope_id))
 
+    def update_custom_metadata(
+        self, ledger_id: int, changes: Mapping[str, bytes | None], *, scope_id: int = 0
+    ) -> LedgerMetadata:
+        """Set custom metadata of a ledger, or remove it for ``None``; return all its metadata."""
+        return self._call(lambda: self._client.update_custom_metadata(ledger_id, changes, scope_id=scope_id))
+
     def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> EntryList:
         """Return the list of the entries of a ledger that a bookie stores.  Protocol: docs/protocol/list-entries.md."""
         return self._call(lambda: self._client.entries_of(ledger_id, bookie_id, scope_id=scope_id))

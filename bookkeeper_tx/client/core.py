@@ -16,6 +16,7 @@ from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.list_entries import list_entries
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
+from bookkeeper_tx.client.update_custom_metadata import update_custom_metadata
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.entry_list import EntryList
@@ -202,6 +203,23 @@ class Client:
             return versioned.metadata
 
         return self._run(read)
+
+    def update_custom_metadata(
+        self, ledger_id: int, changes: Mapping[str, bytes | None], *, scope_id: int = 0
+    ) -> Promise[LedgerMetadata]:
+        """Change the custom metadata of a ledger, open or closed; fires with all its metadata.
+
+        :param changes: each key is set to its value, or removed for ``None``; other keys stay
+        :raises InvalidArgument: ``changes`` does not map text to bytes or ``None``
+        :raises NoSuchLedger: there is none
+
+        Protocol: docs/formats/ledger-metadata.md.
+        """
+
+        async def update() -> LedgerMetadata:
+            return await update_custom_metadata(self._context, require_ledger_id(ledger_id, scope_id), changes)
+
+        return self._run(update)
 
     def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Promise[EntryList]:
         """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
@@ -251,3 +251,4 @@ class Recovery:
             if (found.state, found.fragments) != (recovered.metadata.state, recovered.metadata.fragments):
                 # Either another recovery has closed the ledger, or bookies were replaced: then run() recovers on those.
                 return
+            self._outcome = evolve(self._outcome, custom_metadata=found.custom_metadata)
