@@ -169,6 +169,10 @@ class LedgerReader:
         """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on."""
         return self._thread.call(lambda: self._reader.read_last_add_confirmed(explicit))
 
+    def read_length(self) -> int:
+        """Ask for the last add confirmed; return the payload bytes of the ledger up to it."""
+        return self._thread.call(self._reader.read_length)
+
     def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> int:
         """Wait until the last add confirmed is past ``beyond``, or the ledger is closed, or the time is over."""
         return self._thread.call(lambda: self._reader.wait_last_add_confirmed(beyond, timeout_s))

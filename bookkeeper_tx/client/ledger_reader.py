@@ -118,6 +118,16 @@ class LedgerReader(LedgerView):
             explicit = self.context.config.protocol is WireProtocol.V3
         return self.context.driver.spawn(self.ask_last_add_confirmed(explicit))
 
+    def read_length(self) -> Promise[int]:
+        """Ask for the last add confirmed, and fire with the payload bytes of the ledger up to it.
+
+        A closed ledger answers from its metadata, where it has its length.  Errors are those of
+        :meth:`read_last_add_confirmed` and :meth:`read_entry`.
+
+        Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
+        """
+        return self.context.driver.spawn(self._length())
+
     def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Promise[int]:
         """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
 
@@ -164,6 +174,14 @@ class LedgerReader(LedgerView):
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+    async def _length(self) -> int:
+        if self.closed:
+            return self.length
+        last = await self.read_last_add_confirmed()
+        if self.closed or last == fields.NO_ENTRY:
+            return self.length
+        return (await self.read_entry(last)).length
 
     def _read(self, first: int, last: int, batch: bool, end: int) -> Promise[LedgerEntries]:
         try:

@@ -17,7 +17,7 @@ async def update_custom_metadata(
 
     Keys that are not named stay, also those that others change meanwhile.
     """
-    require_custom_metadata({key: value or b"" for key, value in changes.items()})
+    require_custom_metadata({key: b"" if value is None else value for key, value in changes.items()})
     kept = {key: value for key, value in changes.items() if value is not None}
     while True:
         versioned: Versioned = await context.store.read_ledger(ledger_id)

@@ -84,3 +84,18 @@ def test_an_error_of_a_read_says_what_was_read_and_where(batch: bool, error: Boo
     for read in (lambda: reader.read_entry(2), lambda: reader.read(2, 3, batch)):
         with pytest.raises(type(error), match=r"entry 2 of ledger 0 on bookie b\d: "):
             cluster.result(read())
+
+
+def test_the_length_of_a_ledger_that_is_being_written_is_that_of_its_confirmed_entries() -> None:
+    cluster, writer, reader = tailed((3, 3, 2), 3)
+    confirmed = [b"entry 0", b"entry 1"]  # the third one confirms the second
+    assert reader.length == 0
+    assert cluster.result(reader.read_length()) == sum(map(len, confirmed))
+    assert reader.last_add_confirmed == 1
+    cluster.result(writer.close())
+    assert cluster.result(reader.read_length()) == reader.length == writer.length == 21
+
+
+def test_the_length_of_a_ledger_without_confirmed_entries_is_nothing() -> None:
+    cluster, _, reader = tailed((3, 3, 2), 0)
+    assert cluster.result(reader.read_length()) == 0
