@@ -128,7 +128,11 @@ class PrivateDaemon:
         command = ["dockerd", "-H", self.url, "--bridge=none", "--iptables=false", "--ip6tables=false"]
         command += ["--data-root", str(directory / "data"), "--exec-root", str(self._sockets / "exec")]
         command += ["--pidfile", str(directory / "pid")]
-        self._process = ServerProcess("dockerd", command, directory / "dockerd.log")
+        # containerd writes the stacks of its threads there if it is slow to end.
+        temporary = directory / "tmp"
+        temporary.mkdir()
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        self._process = ServerProcess("dockerd", command, directory / "dockerd.log", environment=environment)
 
     def start(self) -> None:
         """Start it and wait until it answers."""
