@@ -84,7 +84,7 @@ class Driver(Protocol):
         """Log an error of others that nobody waits for."""
 
     def when_done(self, promise: Any, done: Callable[[Exception | None, Any], object]) -> None:
-        """Call ``done(error, result)`` when ``promise`` has either, but not if it is cancelled.
+        """Call ``done(error, result)`` when ``promise`` has either; ClientClosed stands for its cancellation.
 
         Nobody else waits for ``promise``.
         """

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from bookkeeper_tx.aio.daemon_thread import DaemonThread
 from bookkeeper_tx.errors import BookKeeperError, MetadataUnavailable
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.uri import parse_metadata_uri
 from bookkeeper_tx.metadata.watches import Watches
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned
 
@@ -29,7 +30,8 @@ class AioMetadataStore:
         self.uri = uri
         self._timeout_s = timeout_s
         self._loop = loop
-        self._thread: ThreadPoolExecutor | None = ThreadPoolExecutor(1, "metadata")
+        parse_metadata_uri(uri)
+        self._thread: DaemonThread | None = DaemonThread("metadata", loop)
         self._store: BlockingStore | None = None
         self._watches = Watches(log.exception)
         self._due: asyncio.TimerHandle | None = None
@@ -45,10 +47,9 @@ class AioMetadataStore:
         self._watches.clear()
         if self._due is not None:
             self._due.cancel()
-        store = self._store
-        if store is not None:
-            await self._loop.run_in_executor(thread, store.close)
-        thread.shutdown(wait=False)
+        closed = thread.run(self._close)  # a start that is under way ends before it
+        thread.end()
+        await closed
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
 
@@ -89,6 +90,11 @@ class AioMetadataStore:
     def _open(self) -> None:
         self._store = open_blocking_store(self.uri, self._timeout_s)
 
+    def _close(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
     def _ask(self, name: str, *arguments: Any) -> Any:
         return self._run(self._call, name, *arguments)
 
@@ -97,7 +103,7 @@ class AioMetadataStore:
             failed = self._loop.create_future()
             failed.set_exception(MetadataUnavailable(f"the metadata store {self.uri} was stopped"))
             return failed
-        return self._loop.run_in_executor(self._thread, function, *arguments)
+        return self._thread.run(function, *arguments)
 
     def _call(self, name: str, *arguments: Any) -> Any:
         """Call a method of the store, on its thread."""
@@ -107,22 +113,30 @@ class AioMetadataStore:
 
     def _watch(self, key: Any, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
-        self._look(frozenset((key,)))  # reads after this call are not older than the first stamp
+        if self._thread is not None:
+            # Reads after this call are not older than the first stamp.
+            self._run(self._observe, frozenset((key,))).add_done_callback(self._saw)
         if self._due is None:
-            self._due = self._loop.call_later(LOOK_INTERVAL_S, self._look_again)
+            self._look_later()
         return end
 
-    def _look_again(self) -> None:
-        keys = self._watches.keys
-        self._due = self._loop.call_later(LOOK_INTERVAL_S, self._look_again) if keys else None
-        self._look(keys)
+    def _look_later(self) -> None:
+        self._due = self._loop.call_later(LOOK_INTERVAL_S, self._look)
 
-    def _look(self, keys: frozenset[Any]) -> None:
-        """Find out what has changed of ``keys``."""
-        if keys:
+    def _look(self) -> None:
+        """Find out what has changed, then again after a while, as long as somebody watches."""
+        self._due = None
+        keys = self._watches.keys
+        if keys and self._thread is not None:
             self._run(self._observe, keys).add_done_callback(self._looked)
 
     def _looked(self, looked: "asyncio.Future[dict[Any, Any]]") -> None:
+        # Only now: a store that is slow would have more and more looks to do.
+        self._saw(looked)
+        if self._due is None and self._thread is not None:
+            self._look_later()
+
+    def _saw(self, looked: "asyncio.Future[dict[Any, Any]]") -> None:
         if not looked.cancelled() and looked.exception() is None:
             self._watches.saw(looked.result())
 

@@ -1,15 +1,19 @@
 """The handles of ledgers for callers that wait: those of the client on asyncio, each call on its thread."""
 
+import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import Self, TypeVar
+from threading import Lock
+from typing import Any, Self, TypeVar
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.client import ledger_reader, ledger_writer
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
+from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import Entry, LedgerMetadata
 
 T = TypeVar("T")
@@ -30,6 +34,8 @@ class LedgerWriter:
     def __init__(self, thread: LoopThread, writer: ledger_writer.LedgerWriter) -> None:
         self._thread = thread
         self._writer = writer
+        self._in_order = Lock()
+        """Held while appends are begun: those of an iterable are many, and their ids follow one another."""
         self.ledger_id = writer.ledger_id
         """The whole id; see :class:`~bookkeeper_tx.LedgerId`."""
 
@@ -56,11 +62,12 @@ class LedgerWriter:
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
-        return self._thread.call(lambda: self._writer.append(payload))
+        return self._thread.wait(self.append_later(payload))
 
     def append_later(self, payload: bytes) -> "Future[int]":
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
-        return self._thread.begin(lambda: self._writer.append(payload))
+        with self._in_order:
+            return self._thread.begin(lambda: self._writer.append(payload))
 
     def append_many(self, payloads: Iterable[bytes]) -> range:
         """Append entries in order; return the range of their ids when all are acknowledged.
@@ -69,17 +76,43 @@ class LedgerWriter:
         number; what one of them raises is raised here, and the entries before it are stored.
         """
         if isinstance(payloads, Sequence):
-            return self._thread.call(lambda: self._writer.append_many(payloads))
+            with self._in_order:
+                appended = self._thread.begin(lambda: self._writer.append_many(payloads))
+            return self._thread.wait(appended)
+        with self._in_order:
+            return self._append_pieces(map(self._writer.checked, payloads))
+
+    def _append_pieces(self, payloads: Iterator[bytes]) -> range:
+        """Append payloads that were checked, pieces of them at a time."""
         under_way: deque[Future[range]] = deque()
         found: list[range] = []
+        refused: list[BaseException] = []
+
+        def append(piece: list[bytes]) -> Awaitable[range]:
+            if refused:
+                raise refused[0]  # no later piece is stored without one before it
+            # As of any iterable, its first payload alone counts among those that are held back.
+            promise: Any = self._writer.append_many(iter(piece))
+            if promise.done() and promise.exception() is not None:
+                refused.append(promise.exception())
+            return promise  # type: ignore[no-any-return]
+
         try:
             for piece in _pieces(payloads):
                 if len(under_way) == PIECES_MAX:
                     found.append(under_way.popleft().result())
-                under_way.append(self._thread.begin(partial(self._writer.append_many, piece)))
-        finally:
-            found += [piece.result() for piece in under_way]
-        return range(found[0].start, found[-1].stop) if found else self.append_many(())
+                under_way.append(self._thread.begin(partial(append, piece)))
+        except KeyboardInterrupt:
+            for each in under_way:
+                each.cancel()
+            raise
+        except BaseException:
+            wait(under_way)
+            raise
+        found += [piece.result() for piece in under_way]
+        if not found:
+            found.append(self._thread.call(lambda: self._writer.append_many(())))
+        return range(found[0].start, found[-1].stop)
 
     def force(self) -> None:
         """Return when the entries acknowledged before this call are durable on every bookie of the ensemble."""
@@ -196,17 +229,34 @@ class LedgerReader:
         self.close()
 
     def _iterated(self, begin: Callable[[], AsyncGenerator[T, None]]) -> Iterator[T]:
-        """Iterate over what the loop's thread iterates over; it ends there when the caller stops."""
+        """Iterate over what the loop's thread iterates over; it ends there soon after the caller stops."""
         iterator = begin()
+        steps: list[asyncio.Task[T]] = []
+        """The one that is under way."""
+
+        async def step() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            steps[:] = [task]
+            return await anext(iterator)
+
+        async def end() -> None:
+            for task in steps:
+                task.cancel()
+                await asyncio.wait([task])
+            await iterator.aclose()
+
         try:
             while True:
                 try:
-                    yield self._thread.call(iterator.__anext__)
+                    yield self._thread.call(step)
                 except StopAsyncIteration:
                     return
-        finally:
-            if not self._thread.closed:
-                self._thread.call(iterator.aclose)
+        except BaseException:
+            # Not waited for: the interpreter may be ending.
+            with suppress(BookKeeperError):
+                self._thread.begin(end)
+            raise
 
 
 def _pieces(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -24,6 +24,8 @@ class LoopThread:
         self._calls: deque[_Call] = deque()
         """Those that the loop has not begun; it is woken for the first of them only."""
         self._woken = False
+        self._begun: set[Future[Any]] = set()
+        """What has no result yet of those that the loop has begun."""
         self._lock = threading.Lock()
         self.closed = False
         # A daemon: a program that does not close its client can end all the same.
@@ -45,9 +47,9 @@ class LoopThread:
             if self.closed:
                 raise ClientClosed("this client was closed")
             self._calls.append((function, result))
-            wake, self._woken = not self._woken, True
-        if wake:
-            self.loop.call_soon_threadsafe(self._begin_all)
+            if not self._woken:
+                self.loop.call_soon_threadsafe(self._begin_all)
+                self._woken = True  # after it: an interrupt in between costs a call too many, not all later ones
         return result
 
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
@@ -55,7 +57,11 @@ class LoopThread:
 
         A KeyboardInterrupt meanwhile gives it up.
         """
-        result = self.begin(function)
+        return self.wait(self.begin(function))
+
+    @staticmethod
+    def wait(result: "Future[T]") -> T:
+        """Wait for what was begun; a KeyboardInterrupt gives it up."""
         try:
             return result.result()
         except BaseException:
@@ -80,32 +86,39 @@ class LoopThread:
                 task.cancel()
             self.loop.run_until_complete(asyncio.sleep(0))
         finally:
+            with self._lock:
+                self.closed = True
             self.loop.close()
-            for _, result in self._calls:
-                if result.set_running_or_notify_cancel():
+            for result in [*self._begun, *(result for _, result in self._calls)]:
+                if not result.done() and result.set_running_or_notify_cancel():
                     result.set_exception(ClientClosed("this client was closed"))
 
     def _begin_all(self) -> None:
         with self._lock:
             calls, self._calls, self._woken = self._calls, deque(), False
         for function, result in calls:
-            if not result.cancelled():
+            if result.cancelled():
+                result.set_running_or_notify_cancel()  # tells those who wait for one of several
+            else:
                 self._begin(function, result)
 
     def _begin(self, function: Callable[[], Awaitable[Any]], result: "Future[Any]") -> None:
         try:
             promise: Any = asyncio.ensure_future(function(), loop=self.loop)
         except Exception as error:
-            result.set_exception(error)
+            if result.set_running_or_notify_cancel():
+                result.set_exception(error)
             return
+        self._begun.add(result)
 
         def done(ended: "asyncio.Future[Any]") -> None:
+            self._begun.discard(result)
+            error = None if ended.cancelled() else ended.exception()  # also if nobody wants it any more
             if not result.set_running_or_notify_cancel():
-                if not ended.cancelled():
-                    ended.exception()  # nobody wants it any more
-            elif ended.cancelled():
+                return
+            if ended.cancelled():
                 result.set_exception(ClientClosed("this client was closed"))
-            elif (error := ended.exception()) is not None:
+            elif error is not None:
                 result.set_exception(error)
             else:
                 result.set_result(ended.result())

@@ -57,7 +57,10 @@ class Client:
             bookies=BookieWatcher(store, driver, Placement(self._random)),
             capabilities=Capabilities(driver.clock, config.batch_read_capability_expiry_s),
         )
+        self._driver = driver
         self._closed = False
+        self._closing: list[Promise[None]] | None = []
+        """Those who wait for the end of :meth:`close`; None once it is over."""
 
     @property
     def config(self) -> ClientConfig:
@@ -75,10 +78,15 @@ class Client:
 
     def close(self) -> Promise[None]:
         """Close the connections and the store.  Ledgers stay as they are: one that is open can be recovered."""
-        if self._closed:
-            return self._spawn(_nothing())
-        self._closed = True
-        return self._spawn(self._close())
+        answer: Promise[None] = self._driver.promise()
+        if self._closing is None:
+            answer.callback(None)
+            return answer
+        self._closing.append(answer)
+        if not self._closed:
+            self._closed = True
+            self._driver.when_done(self._spawn(self._close()), self._answer_close)
+        return answer
 
     def create_ledger(
         self,
@@ -286,13 +294,17 @@ class Client:
         await self._context.channels.close()
         await self._context.store.stop()
 
+    def _answer_close(self, error: Exception | None, _: Any) -> None:
+        answers, self._closing = self._closing or [], None
+        for answer in answers:
+            if error is None:
+                answer.callback(None)
+            else:
+                answer.errback(error)
+
     async def _writable_bookies(self) -> frozenset[BookieId]:
         await self._context.bookies.refresh()
         return self._context.bookies.writable
-
-
-async def _nothing() -> None:
-    """The client is closed already."""
 
 
 def _pool(driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:

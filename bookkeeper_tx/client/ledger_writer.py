@@ -102,7 +102,7 @@ class LedgerWriter:
         """
         if type(payload) is not bytes or len(payload) > self._payload_size_max:
             try:
-                payload = self._checked(payload)
+                payload = self.checked(payload)
             except InvalidArgument as error:
                 return self._driver.fail(error)
         return self._queue.append(payload)
@@ -122,7 +122,7 @@ class LedgerWriter:
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
         checked = (
-            payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self._checked(payload)
+            payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self.checked(payload)
             for payload in payloads
         )
         if not isinstance(payloads, Sequence):
@@ -169,6 +169,7 @@ class LedgerWriter:
         Protocol: docs/protocol/add-entry.md#sec-add-entry-close, docs/formats/ledger-metadata.md#sec-ledger-states.
         """
         answer: Promise[None] = self._driver.promise()
+        self._queue.refuse(LedgerClosed(f"ledger {ledger_name(self.ledger_id)} is closed: this writer has closed it"))
         self._closing.append(answer)
         if len(self._closing) == 1:
             self._driver.when_done(self._driver.spawn(self._close()), self._answer_close)
@@ -181,7 +182,8 @@ class LedgerWriter:
         """Close the ledger, also after an error: at the last entry that was acknowledged."""
         await self.close()
 
-    def _checked(self, payload: Any) -> bytes:
+    def checked(self, payload: Any) -> bytes:
+        """Return ``payload`` as :meth:`append` takes it.  Raises InvalidArgument."""
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
         checked = bytes(payload)
@@ -203,8 +205,7 @@ class LedgerWriter:
         return self._versioned.metadata.last_fragment.ensemble
 
     async def _close(self) -> None:
-        queue, name = self._queue, ledger_name(self.ledger_id)
-        queue.refuse(LedgerClosed(f"ledger {name} is closed: this writer has closed it"))
+        queue = self._queue
         while not queue.empty:
             if queue.releasing:
                 # The payloads that are being read have called close().

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import QUARANTINE_S
-from bookkeeper_tx.errors import BookKeeperError, LedgerScopeNotSupported, NotEnoughBookies
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LedgerScopeNotSupported, NotEnoughBookies
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
 
@@ -154,6 +154,9 @@ class WriteEnsemble(ABC):
                     f"the ensemble of ledger {ledger_name(self._ledger_id)} could not be changed: {error!r}"
                 )
             )
+        except BaseException:
+            self.fail(ClientClosed("the writer was cancelled while it looked for another bookie"))
+            raise
         finally:
             self._changing = False
         self._complete()

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, TypeVar
 
 from bookkeeper_tx.errors import BookKeeperError, CannotConnect, ClientClosed, IllegalOperation
@@ -58,13 +57,17 @@ class AioClock:
         # Never call_soon: what is due at once must come after the bytes that have arrived.
         return self._loop.call_later(delay, function, *arguments)
 
-    def require_here(self) -> None:
-        """Raise IllegalOperation on another thread or in another process, ClientClosed if the loop has ended."""
+    def require_thread(self) -> None:
+        """Raise IllegalOperation on another thread."""
         if threading.get_ident() != self._thread:
             raise IllegalOperation(
                 "this client belongs to the thread of its event loop: use asyncio.run_coroutine_threadsafe, or "
                 "bookkeeper_tx.blocking"
             )
+
+    def require_here(self) -> None:
+        """Raise IllegalOperation on another thread or in another process, ClientClosed if the loop has ended."""
+        self.require_thread()
         if os.getpid() != self._process:
             raise IllegalOperation("this client belongs to the parent process: make one after the fork")
         if self._loop.is_closed():
@@ -77,10 +80,13 @@ class AioDriver:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.clock = AioClock(loop)
-        self.promise: Callable[..., Any] = partial(AioPromise, loop=loop)
         self._tasks: set[asyncio.Task[Any]] = set()
         """Those that run: the loop itself holds them weakly."""
         self._tls: tuple[TlsConfig, Any] | None = None
+
+    def promise(self) -> AioPromise:
+        self.clock.require_thread()
+        return AioPromise(loop=self.loop)
 
     def cancellable(self, canceller: Callable[[Any], object]) -> AioPromise:
         promise = AioPromise(loop=self.loop)
@@ -114,7 +120,9 @@ class AioDriver:
         connecting = self.loop.create_connection(lambda: AioWire(link, context), host, port)
         try:
             await asyncio.wait_for(connecting, timeout_s)
-        except TimeoutError:
+        except TimeoutError as error:
+            if error.errno is not None:
+                raise CannotConnect(f"{host}:{port}: {error.strerror}") from error  # the system's own
             raise CannotConnect(f"{host}:{port} did not answer within {timeout_s:g} s") from None
         except OSError as error:
             raise CannotConnect(f"{host}:{port}: {error.strerror or error}") from error
@@ -128,6 +136,7 @@ class AioDriver:
     def when_done(self, promise: Any, done: Callable[[Exception | None, Any], object]) -> None:
         def ended(future: asyncio.Future[Any]) -> None:
             if future.cancelled():
+                done(ClientClosed("what the client was doing was cancelled, as at the end of its event loop"), None)
                 return
             error = future.exception()
             if error is None:

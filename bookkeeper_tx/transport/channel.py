@@ -103,7 +103,7 @@ class Channel:
         self._fail_queue()
         closed: Promise[None] = self._driver.promise()
         dropped = self.link if connected else self._securing
-        if dropped is not None:
+        if dropped is not None and dropped.ended is None:
             self._closed.append(closed)
             dropped.drop(self._failure)
         else:
@@ -122,6 +122,8 @@ class Channel:
         info: BookieServiceInfo = await self._resolve()
         link = ClientLink(self._driver, self._make_connection(), self._lost, config)
         await self._driver.connect(info.host, info.port, config.connect_timeout_s, link, config.tls)
+        if link.ended is not None:
+            raise link.ended
         if (config.tls is None and config.auth is None) or self._state is ChannelState.CLOSED:
             return link
         self._securing = link

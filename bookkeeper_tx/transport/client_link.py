@@ -213,9 +213,10 @@ class ClientLink:
         self._send()
 
     def drop(self, error: BookKeeperError) -> None:
-        """Drop the connection; requests that wait for a reply fail with ``error``."""
-        self._given_up = error
-        self.wire.abort()
+        """Drop the connection, unless it is lost; requests that wait for a reply fail with ``error``."""
+        if self.ended is None:
+            self._given_up = error
+            self.wire.abort()
 
     def lost(self, how: str, error: BookKeeperError | None = None) -> None:
         """End: the connection is lost, ``how`` says in what way, and ``error`` if that has a name."""

@@ -10,7 +10,7 @@ from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.errors import ClientClosed, InvalidConfig
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.client_link import ClientLink
 from bookkeeper_tx.transport.client_protocol import ClientProtocol
@@ -74,7 +74,7 @@ class TwistedDriver:
         def failed(failure: Failure) -> None:
             if not isinstance(failure.value, Exception):
                 failure.raiseException()
-            if not isinstance(failure.value, CancelledError):
-                done(failure.value, None)
+            cancelled = isinstance(failure.value, CancelledError)
+            done(ClientClosed("what the client was doing was cancelled") if cancelled else failure.value, None)
 
         promise.addCallbacks(lambda result: done(None, result), failed)

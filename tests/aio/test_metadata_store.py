@@ -1,6 +1,7 @@
 """bookkeeper_tx.aio.metadata_store: the blocking store on a thread, and looks for changes; on a real SQLite file."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,55 @@ def test_a_store_that_is_stopped_says_so(path: Path) -> None:
             await store.list_ledgers()
 
     run(path, scenario)
+
+
+def test_looks_do_not_pile_up_while_the_store_is_slow(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
+        answers, looks = threading.Event(), list[object]()
+
+        def observe(keys: object) -> dict[str, object]:
+            looks.append(keys)
+            answers.wait()
+            return {}
+
+        store._observe = observe  # type: ignore[method-assign,assignment]
+        store.watch_bookies(lambda: None)
+        while not looks:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert store._thread is not None
+        assert store._thread._calls.qsize() <= 1
+        answers.set()
+        while len(looks) < 5:
+            await asyncio.sleep(0)
+
+    run(path, scenario)
+
+
+def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    may_open = threading.Event()
+
+    class Store:
+        def close(self) -> None:
+            closed.append("closed")
+
+    def open_slowly(uri: str, timeout_s: float) -> Any:
+        may_open.wait()
+        return Store()
+
+    monkeypatch.setattr(metadata_store, "open_blocking_store", open_slowly)
+
+    async def scenario() -> None:
+        store = AioMetadataStore(f"sqlite://{path}", 5.0, asyncio.get_running_loop())
+        store.start().cancel()
+        stopping = asyncio.ensure_future(store.stop())
+        await asyncio.sleep(0)
+        may_open.set()
+        await stopping
+        assert closed == ["closed"]
+
+    asyncio.run(scenario())

@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from typing import Any
 
 import pytest
@@ -91,12 +91,20 @@ def test_cancelling_gives_up_there(thread: LoopThread) -> None:
         result.result()
 
 
+def test_who_waits_for_the_first_of_several_hears_of_cancelled_ones(thread: LoopThread) -> None:
+    results = [thread.begin(forever) for _ in range(50)]
+    for result in results:
+        result.cancel()
+    assert wait(results, TIMEOUT_S).not_done == set()
+
+
 def test_what_waits_fails_when_it_is_closed(thread: LoopThread) -> None:
-    result = thread.begin(forever)
+    results = [thread.begin(forever), thread.begin(thread.loop.create_future)]
     thread.call(lambda: asyncio.sleep(0))
     thread.close()
     thread.close()
-    assert isinstance(result.exception(TIMEOUT_S), ClientClosed)
+    for result in results:
+        assert isinstance(result.exception(TIMEOUT_S), ClientClosed)
     with pytest.raises(ClientClosed):
         thread.call(forever)
 

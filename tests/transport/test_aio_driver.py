@@ -52,7 +52,7 @@ def test_what_comes_after_a_cancellation_is_dropped() -> None:
     run(scenario)
 
 
-def test_who_waits_is_told_of_results_and_errors_but_not_of_cancellations() -> None:
+def test_who_waits_is_told_of_results_errors_and_cancellations() -> None:
     async def scenario(driver: AioDriver) -> None:
         told: list[Any] = []
         error = ValueError()
@@ -62,7 +62,9 @@ def test_who_waits_is_told_of_results_and_errors_but_not_of_cancellations() -> N
         promises[2].cancel()
         assert told == []
         await asyncio.sleep(0)
+        (cancelled, nothing) = told.pop()
         assert told == [(None, 1), (error, None)]
+        assert (type(cancelled), nothing) == (ClientClosed, None)
 
     run(scenario)
 
@@ -141,6 +143,8 @@ def test_another_thread_or_process_and_a_loop_that_has_ended_are_told(monkeypatc
 
     async def scenario(driver: AioDriver) -> None:
         drivers.append(driver)
+        with pytest.raises(IllegalOperation, match="run_coroutine_threadsafe"):
+            await asyncio.to_thread(driver.promise)
         for use in (lambda: driver.spawn(never_run()), lambda: driver.clock.callLater(0, print)):
             with pytest.raises(IllegalOperation, match="run_coroutine_threadsafe"):
                 await asyncio.to_thread(use)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
 from twisted.internet.testing import MemoryReactorClock
@@ -13,6 +14,7 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.channel_pool import ChannelPool
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import Flag
+from tests.plain_auth import PlainClient
 from tests.transport.puppet import CONFIG, Puppet
 
 KEY = bytes(20)
@@ -224,3 +226,18 @@ def test_a_connection_that_is_lost_before_it_is_told_of_was_never_there(puppet: 
     puppet.accept()
     puppet.reactor.advance(1)
     assert len(puppet.sent()) == 24
+
+
+def test_a_connection_that_is_lost_before_its_handshake_has_none(puppet: Puppet) -> None:
+    config = evolve(CONFIG, auth=PlainClient())
+    puppet.channel = BookieChannel(LateDriver(puppet.reactor), puppet.resolve, config)
+    puppet.read("a")
+    puppet.accept()
+    puppet.lose()
+    puppet.reactor.advance(1)
+    puppet.reactor.advance(0)
+    assert puppet.done == [("a", CannotConnect, None)]
+    closed: list[Any] = []
+    puppet.channel.close().addCallback(closed.append)
+    assert closed == [None]
+    assert [call for call in puppet.reactor.getDelayedCalls() if call.getTime() > CONFIG.reconnect_delay_s + 1] == []

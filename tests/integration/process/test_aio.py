@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.aio import BookKeeper
-from bookkeeper_tx.errors import ClientClosed, LedgerFenced, MetadataUnavailable
+from bookkeeper_tx.errors import ClientClosed, InvalidConfig, LedgerClosed, LedgerFenced, MetadataUnavailable
 from bookkeeper_tx.model import LedgerState
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 
@@ -102,3 +102,38 @@ def test_a_client_that_is_closed_or_was_never_started(cluster: LocalCluster, tmp
 def test_without_a_loop_there_is_no_client(cluster: LocalCluster) -> None:
     with pytest.raises(RuntimeError, match="no running event loop"):
         BookKeeper(cluster.metadata_uri)
+
+
+def test_a_uri_that_names_no_store_is_refused_at_once() -> None:
+    async def scenario() -> None:
+        with pytest.raises(InvalidConfig):
+            BookKeeper("nonsense://x")
+
+    asyncio.run(scenario())
+
+
+def test_appends_after_a_close_are_refused_in_the_same_turn(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        async with BookKeeper(cluster.metadata_uri) as bk:
+            writer = await bk.create_ledger(1, 1, 1)
+            before, closing, after = writer.append(b"x"), writer.close(), writer.append(b"y")
+            assert await before == 0
+            with pytest.raises(LedgerClosed):
+                await after
+            await closing
+            assert writer.metadata.last_entry_id == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_close_that_is_given_up_goes_on_for_others(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        bk = BookKeeper(cluster.metadata_uri)
+        await bk.start()
+        bk.close().cancel()
+        await asyncio.gather(bk.close(), bk.close())
+        await bk.close()
+        with pytest.raises(MetadataUnavailable, match="was stopped"):
+            await bk.metadata.list_ledgers()
+
+    asyncio.run(scenario())

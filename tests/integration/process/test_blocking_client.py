@@ -2,15 +2,18 @@
 
 import re
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.blocking import BookKeeper
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, InvalidConfig, LedgerFenced
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, InvalidArgument, InvalidConfig, LedgerFenced
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "blocking.md"
@@ -27,6 +30,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 def bk(cluster: LocalCluster) -> Iterator[BookKeeper]:
     with BookKeeper(cluster.metadata_uri) as bk:
         yield bk
+
+
+@pytest.fixture
+def interrupted_soon() -> Iterator[Callable[[], None]]:
+    """A function after whose call this thread is interrupted, as by Ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.2) and None
+    signal.signal(signal.SIGALRM, before)
 
 
 def test_the_program_of_the_guide(cluster: LocalCluster, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,21 +86,91 @@ def test_an_iterable_is_stored_up_to_what_it_raises(bk: BookKeeper) -> None:
     assert [entry.payload for entry in bk.open_ledger(writer.ledger_id)][2498:2501] == [b"2498", b"2499", b"x"]
 
 
-def test_an_interrupt_gives_up_the_call_and_not_the_client(bk: BookKeeper) -> None:
+def test_a_payload_that_is_refused_ends_an_iterable_as_an_error_of_its_own_does(cluster: LocalCluster) -> None:
+    with BookKeeper(cluster.metadata_uri, ClientConfig(outstanding_adds_max=100)) as bk:
+        writer = bk.create_ledger(1, 1, 1)
+        with pytest.raises(InvalidArgument, match="payload must be bytes"):
+            writer.append_many(b"%d" % each if each != 1500 else "text" for each in range(6000))  # type: ignore[misc]
+        assert writer.append_many(b"%d" % each for each in range(1500, 6000)) == range(1500, 6000)
+        writer.close()
+        assert [entry.payload for entry in bk.open_ledger(writer.ledger_id)] == [b"%d" % each for each in range(6000)]
+
+
+def test_the_entries_of_an_iterable_follow_one_another_though_others_append(bk: BookKeeper) -> None:
+    writer = bk.create_ledger(1, 1, 1)
+    over = threading.Event()
+
+    def append_on() -> None:
+        while not over.is_set():
+            writer.append(b"other")
+
+    other = threading.Thread(target=append_on)
+    other.start()
+    ids = [writer.append_many(b"mine" for _ in range(5000)) for _ in range(3)]
+    over.set()
+    other.join(TIMEOUT_S)
+    writer.close()
+    payloads = [entry.payload for entry in bk.open_ledger(writer.ledger_id)]
+    assert [set(payloads[each.start : each.stop]) for each in ids] == [{b"mine"}] * 3
+    assert list(map(len, ids)) == [5000] * 3
+
+
+def test_an_interrupt_ends_a_tail_and_not_its_reader(bk: BookKeeper, interrupted_soon: Callable[[], None]) -> None:
+    writer = bk.create_ledger(1, 1, 1)
+    reader = bk.open_ledger_no_recovery(writer.ledger_id)
+    for _ in range(3):
+        interrupted_soon()
+        with pytest.raises(KeyboardInterrupt):
+            list(reader.tail())
+    writer.append(b"x")
+    writer.close()
+    assert [entry.payload for entry in reader.tail()] == [b"x"]
+
+
+def test_threads_may_close_a_client_at_once(cluster: LocalCluster) -> None:
+    bk = BookKeeper(cluster.metadata_uri)
+    bk.start()
+    errors: list[BaseException] = []
+
+    def close() -> None:
+        try:
+            bk.close()
+        except BaseException as error:
+            errors.append(error)
+
+    closers = [threading.Thread(target=close) for _ in range(4)]
+    for closer in closers:
+        closer.start()
+    for closer in closers:
+        closer.join(TIMEOUT_S)
+    assert errors == []
+
+
+def test_a_program_ends_though_it_has_closed_nothing(cluster: LocalCluster) -> None:
+    program = f"""
+from bookkeeper_tx.blocking import BookKeeper
+bk = BookKeeper({cluster.metadata_uri!r})
+bk.start()
+writer = bk.create_ledger(1, 1, 1)
+writer.append_many([b"x"] * 10)
+writer.close()
+entries = iter(bk.open_ledger(writer.ledger_id))
+print(next(entries).payload)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert (done.stdout, done.returncode) == ("b'x'\n", 0)
+
+
+def test_an_interrupt_gives_up_the_call_and_not_the_client(
+    bk: BookKeeper, interrupted_soon: Callable[[], None]
+) -> None:
     writer = bk.create_ledger(1, 1, 1)
     writer.append(b"x")
     reader = bk.open_ledger_no_recovery(writer.ledger_id)
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(KeyboardInterrupt):
-            reader.wait_last_add_confirmed(99, timeout_s=TIMEOUT_S)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    interrupted_soon()
+    with pytest.raises(KeyboardInterrupt):
+        reader.wait_last_add_confirmed(99, timeout_s=TIMEOUT_S)
     assert writer.append(b"y") == 1
     assert reader.read_unconfirmed(0, 1).payloads == [b"x", b"y"]
 
@@ -100,7 +185,7 @@ def test_errors_are_those_of_every_client(cluster: LocalCluster, bk: BookKeeper)
     failed = writer.append_later(b"later")
     assert isinstance(failed.exception(TIMEOUT_S), BookKeeperError)
     with pytest.raises(InvalidConfig):
-        BookKeeper("mongodb://nowhere").start()
+        BookKeeper("mongodb://nowhere")
     closed = BookKeeper(cluster.metadata_uri)
     closed.close()
     closed.close()
