@@ -183,7 +183,12 @@ class LedgerWriter:
         await self.close()
 
     def checked(self, payload: Any) -> bytes:
-        """Return ``payload`` as :meth:`append` takes it.  Raises InvalidArgument."""
+        """Return ``payload`` as :meth:`append` takes it; anybody may ask, on any thread.
+
+        :raises InvalidArgument: it is not bytes, or too large for a frame
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
+        """
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
         checked = bytes(payload)
