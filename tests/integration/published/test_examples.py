@@ -41,9 +41,15 @@ def run(cluster):
     return run_page
 
 
-def test_the_client_on_readme(run):
-    (printed,) = run("README.md", [()])
-    assert printed == "[b'first', b'second', b'third']\n"
+def test_each_face_of_the_client_on_readme(run):
+    programs = PROGRAM.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    faces = ["from bookkeeper_tx.blocking", "from bookkeeper_tx.aio", "from twisted"]
+    assert [[face in program for program in programs] for face in faces] == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert run("README.md", [(), (), ()]) == ["[b'first', b'second', b'third']\n"] * 3
 
 
 def test_the_programs_of_the_tutorial(run):
