@@ -6,6 +6,7 @@ from pathlib import Path
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Number, Text
 from sphinx.application import Sphinx
+from twisted.internet.defer import Deferred
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]  # the docstrings are those of this checkout
@@ -35,7 +36,11 @@ intersphinx_mapping = {
     "python": ("https://docs.python.org/3", "_inventories/python.inv"),
     "twisted": ("https://docs.twisted.org/en/stable/api", "_inventories/twisted.inv"),
 }
-nitpick_ignore = [("py:class", "compat_tests.judge.attempt.T")]  # a type variable
+nitpick_ignore = [
+    ("py:class", "compat_tests.judge.attempt.T"),  # type variables
+    ("py:class", "bookkeeper_tx.driver.T"),
+    ("py:class", "concurrent.futures._base.Future"),  # Python tells where it is defined, not where it is documented
+]
 
 html_theme = "furo"
 html_title = "bookkeeper_tx"
@@ -52,5 +57,8 @@ class HexLexer(RegexLexer):
 
 
 def setup(app: Sphinx) -> None:
-    """Make the language of the examples known."""
+    """Make the language of the examples known, and the name that the stores import for type checkers only."""
+    from bookkeeper_tx.metadata import interfaces  # of this checkout
+
     app.add_lexer("hex", HexLexer)
+    interfaces.Deferred = Deferred  # type: ignore[attr-defined]
