@@ -1,12 +1,10 @@
 """Asking a bookie how much disk it has, without a reactor (docs/protocol/bookie-info.md)."""
 
-import math
-
 from attrs import evolve
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.model import BookieDisk
-from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
 from bookkeeper_tx.transport.blocking import BlockingChannel
 
 
@@ -18,8 +16,5 @@ class BookieInfoChannel(BlockingChannel):
 
     def bookie_info(self) -> BookieDisk:
         """Return the disk space; raises the error that the bookie answers, RequestTimedOut, BookieUnavailable."""
-        connection = self._connection
-        assert isinstance(connection, V3ClientConnection)
-        token = self._new_token(0)
-        connection.bookie_info(token, math.inf)
-        return BookieDisk(*self.result(token))
+        disk: BookieDisk = self.result(self.start(ReadBookieInfo()))
+        return disk

@@ -1,6 +1,5 @@
 """The lists of the entries that one bookie stores, read without a reactor (docs/protocol/list-entries.md)."""
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -9,10 +8,8 @@ from attrs import evolve
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
-from bookkeeper_tx.model import ledger_name
-from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
-from protocol_specs.codecs import Malformed
 
 IN_FLIGHT = 32
 """Lists asked for at once: our bookie refuses more when 64 wait, from all clients together."""
@@ -41,7 +38,7 @@ class EntryListChannel(BlockingChannel):
         asked: deque[tuple[int, Token]] = deque()
         try:
             for ledger_id in ledger_ids:
-                asked.append((ledger_id, self._start(ledger_id)))
+                asked.append((ledger_id, self.start(ListEntries(ledger_id))))
                 if one_by_one:
                     self.flush()
                 if len(asked) >= IN_FLIGHT:
@@ -51,21 +48,10 @@ class EntryListChannel(BlockingChannel):
         finally:
             self.forget([token for _, token in asked])
 
-    def _start(self, ledger_id: int) -> Token:
-        connection = self._connection
-        assert isinstance(connection, V3ClientConnection)
-        token = self._new_token(ledger_id)
-        connection.list_entries(token, math.inf, ledger_id)
-        return token
-
     def _taken(self, ledger_id: int, token: Token) -> tuple[int, EntryList | BookKeeperError]:
         try:
-            data = self.result(token)
+            return ledger_id, self.result(token)
         except BookKeeperError as error:
-            if self.closed:
+            if self.closed or isinstance(error, ProtocolViolation):
                 raise
             return ledger_id, error
-        try:
-            return ledger_id, EntryList.decode(data)
-        except Malformed as error:
-            raise ProtocolViolation(f"list of entries of ledger {ledger_name(ledger_id)}: {error}") from None

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.client.force_ledger import ForceLedger
+from bookkeeper_tx.client.force_ledger import Force
 from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun
 from bookkeeper_tx.client.write_ensemble import Replace, Slot, WriteEnsemble
 from bookkeeper_tx.config import WireProtocol
@@ -133,7 +133,7 @@ class Adds(WriteEnsemble):
 
     async def force(self) -> None:
         """Have every bookie of the ensemble make the entries acknowledged before durable."""
-        await ForceLedger(self._context.driver, self._ledger_id, self.bookies).start()
+        await Force(self._context.driver, self._ledger_id, self.bookies).start()
 
     async def settle(self) -> None:
         """Confirm the entries that are acknowledged and not confirmed; here there are none."""

@@ -25,6 +25,7 @@ from bookkeeper_tx.errors import (
     LocalError,
 )
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 COUNT_MAX = 2**31 - 1
@@ -114,9 +115,8 @@ class BatchAttempt:
         self._send(self._probe_replied, own_connection=True)
 
     def _send(self, done: Callable[[BookKeeperError | None, EntryRun], None], own_connection: bool) -> None:
-        self._channel.batch_read(
-            self._ledger_id, self._start, self._max_count, self._max_size, done, own_connection=own_connection
-        )
+        request = ReadBatch(self._ledger_id, self._start, self._max_count, self._max_size)
+        self._channel.send(request, done, own_connection)
 
     def _replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
         capabilities, bookie_id = self._context.capabilities, self._bookie_id

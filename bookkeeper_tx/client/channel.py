@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from bookkeeper_tx.driver import Promise
-from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.protocol.client.requests.request import Request
 
 Done = Callable[[BookKeeperError | None, Any], Any]
 """Called exactly once with an error or a value, and only after the call that it was passed to has returned."""
@@ -62,31 +62,12 @@ class Channel(Protocol):
         self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done, size_max: int | None = None
     ) -> None: ...
 
-    def batch_read(
-        self,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        done: Callable[[BookKeeperError | None, EntryRun], Any],
-        flags: int = 0,
-        master_key: bytes | None = None,
-        own_connection: bool = False,
-    ) -> None: ...
+    def send(self, request: Request, done: Done, own_connection: bool = False) -> Callable[[], None]:
+        """Make any other request; call the returned function to give it up: ``done`` is not called then.
 
-    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None: ...
-
-    def wait_last_add_confirmed(
-        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
-    ) -> Callable[[], None]: ...
-
-    def force_ledger(self, ledger_id: int, done: Done) -> None: ...
-
-    def list_entries(self, ledger_id: int, done: Done) -> None: ...
-
-    def write_last_add_confirmed(
-        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
-    ) -> None: ...
+        With ``own_connection`` it has a connection to itself, as the first of its kind has to a bookie that may not
+        know it.
+        """
 
 
 class Channels(Protocol):

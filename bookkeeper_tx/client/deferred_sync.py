@@ -8,6 +8,7 @@ The ensemble of such a ledger cannot change: acknowledged entries may lie on the
 durable on the others (docs/protocol/force-ledger.md).
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,8 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.request import Request
 from protocol_specs import fields
 
 
@@ -57,13 +60,10 @@ class _DeferringChannel:
         added = partial(self._added, done)
         self._channel.add_entry(ledger_id, entry_id, entry, master_key, added, flags, True)
 
-    def force_ledger(self, ledger_id: int, done: Done) -> None:
-        self._channel.force_ledger(ledger_id, partial(self._forced, done, self._acknowledged))
-
-    def write_last_add_confirmed(
-        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
-    ) -> None:
-        self._channel.write_last_add_confirmed(ledger_id, last_add_confirmed, master_key, body, done)
+    def send(self, request: Request, done: Done) -> Callable[[], None]:
+        if isinstance(request, ForceLedger):
+            done = partial(self._forced, done, self._acknowledged)
+        return self._channel.send(request, done)
 
     def _added(self, done: Done, error: BookKeeperError | None, value: Any) -> None:
         if error is None:

@@ -15,6 +15,7 @@ from bookkeeper_tx.driver import Driver, Promise, Timer
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed
 from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import WriteLastAddConfirmed
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
@@ -117,11 +118,9 @@ class _Write:
     def start(self, digest: EntryDigest) -> "Promise[int]":
         """Send the requests."""
         body = digest.seal_last_add_confirmed(self._ledger_id, self._last_add_confirmed)
+        request = WriteLastAddConfirmed(self._ledger_id, self._last_add_confirmed, digest.master_key, body)
         for index in self._targets:
-            done = partial(self._replied, index)
-            self._bookies[index][1].write_last_add_confirmed(
-                self._ledger_id, self._last_add_confirmed, digest.master_key, body, done
-            )
+            self._bookies[index][1].send(request, partial(self._replied, index))
         return self.deferred
 
     def _replied(self, index: int, error: BookKeeperError | None, _: Any) -> None:

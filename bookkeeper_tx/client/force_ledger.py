@@ -8,9 +8,10 @@ from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
 
 
-class ForceLedger:
+class Force:
     """One force under way: ``deferred`` fires when every bookie has answered, and fails with the first error.
 
     Every bookie must answer, since the writer does not keep which of them acknowledged which entry.
@@ -25,7 +26,7 @@ class ForceLedger:
     def start(self) -> "Promise[None]":
         """Send the requests."""
         for bookie_id, channel in self._bookies:
-            channel.force_ledger(self._ledger_id, partial(self._replied, bookie_id))
+            channel.send(ForceLedger(self._ledger_id), partial(self._replied, bookie_id))
         return self.deferred
 
     def _replied(self, bookie_id: BookieId, error: BookKeeperError | None, _: Any) -> None:

@@ -20,6 +20,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import BookieId, Fragment, ledger_name
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 from protocol_specs.wire.operations import Flag
@@ -73,7 +74,7 @@ class LastEntriesRead:
         """Send the requests."""
         for index, channel in enumerate(self._channels):
             if self._explicit and not self._fence:
-                channel.read_last_add_confirmed(self._ledger_id, partial(self._explicit_replied, index))
+                channel.send(ReadLastAddConfirmed(self._ledger_id), partial(self._explicit_replied, index))
             elif self._fence:
                 done = partial(self._replied, index)
                 key = self._digest.master_key

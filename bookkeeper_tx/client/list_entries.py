@@ -1,13 +1,12 @@
 """The list of the entries of a ledger that one bookie stores (docs/protocol/list-entries.md)."""
 
-from typing import Any
-
+from bookkeeper_tx.client.ask import ask
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ledger_ids import require_scope_on_the_wire
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_list import EntryList
-from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
 from protocol_specs.ledger_id import split
 
 
@@ -17,15 +16,5 @@ def list_entries(context: ClientContext, ledger_id: int, bookie_id: BookieId) ->
     Raises IllegalOperation for a scoped ledger in a client of V2.
     """
     require_scope_on_the_wire(context, split(ledger_id)[0])
-    answer: Promise[EntryList] = context.driver.promise()
-
-    def done(error: BookKeeperError | None, entries: Any) -> None:
-        if answer.called:
-            return
-        if error is None:
-            answer.callback(entries)
-        else:
-            answer.errback(type(error)(f"entries of ledger {ledger_name(ledger_id)} on bookie {bookie_id}: {error}"))
-
-    context.channel(bookie_id, ledger_id).list_entries(ledger_id, done)
-    return answer
+    what = f"entries of ledger {ledger_name(ledger_id)} on bookie {bookie_id}"
+    return ask(context.driver, context.channel(bookie_id, ledger_id), ListEntries(ledger_id), what)

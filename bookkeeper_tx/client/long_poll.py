@@ -22,6 +22,7 @@ from bookkeeper_tx.errors import (
     TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId, Entry, ledger_name
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 
 POLL_MAX_S = 30.0
 """Longest single long poll: it bounds the time until a connection that died silently is noticed."""
@@ -107,7 +108,8 @@ class TailWait:
                 waited = self._clock.seconds() - now >= wait_s / 2
                 self._replied(bookie_id, error, value, at_once=bool(timeout_ms) and not waited)
 
-        self._polls[bookie_id] = channel.wait_last_add_confirmed(reader.ledger_id, self._beyond, timeout_ms, True, done)
+        request = AwaitLastAddConfirmed(reader.ledger_id, self._beyond, timeout_ms, piggyback=True)
+        self._polls[bookie_id] = channel.send(request, done)
 
     def _replied(self, bookie_id: BookieId, error: BookKeeperError | None, value: Any, at_once: bool) -> None:
         entry: Entry | None = None

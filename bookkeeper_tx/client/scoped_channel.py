@@ -22,6 +22,8 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.request import Request
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
@@ -92,53 +94,21 @@ class ScopedChannel:
         arguments = (ledger_id, first_entry_id, last_entry_id, done, size_max)
         self._when_known(done, lambda: self._channel.read_range(*arguments))
 
-    def batch_read(
-        self,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        done: Callable[[BookKeeperError | None, Any], Any],
-        flags: int = 0,
-        master_key: bytes | None = None,
-        own_connection: bool = False,
-    ) -> None:
-        arguments = (ledger_id, start_entry_id, max_count, max_size, done, flags, master_key, own_connection)
-        self._when_known(done, lambda: self._channel.batch_read(*arguments))
-
-    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None:
-        self._when_known(done, lambda: self._channel.read_last_add_confirmed(ledger_id, done, own_connection))
-
-    def write_last_add_confirmed(
-        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
-    ) -> None:
-        arguments = (ledger_id, last_add_confirmed, master_key, body, done)
-        self._when_known(done, lambda: self._channel.write_last_add_confirmed(*arguments))
-
-    def wait_last_add_confirmed(
-        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
-    ) -> Callable[[], None]:
+    def send(self, request: Request, done: Done, own_connection: bool = False) -> Callable[[], None]:
         given_up: list[bool] = []
-        give_up: list[Callable[[], None]] = []
-        arguments = (ledger_id, previous_last_add_confirmed, timeout_ms, piggyback, done)
+        cancels: list[Callable[[], None]] = []
 
         def ask() -> None:
             if not given_up:
-                give_up.append(self._channel.wait_last_add_confirmed(*arguments))
+                cancels.append(self._channel.send(request, done, own_connection))
 
-        def cancel() -> None:
+        def give_up() -> None:
             given_up.append(True)
-            for each in give_up:
-                each()
+            for cancel in cancels:
+                cancel()
 
         self._when_known(lambda error, value: None if given_up else done(error, value), ask)
-        return cancel
-
-    def force_ledger(self, ledger_id: int, done: Done) -> None:
-        self._when_known(done, lambda: self._channel.force_ledger(ledger_id, done))
-
-    def list_entries(self, ledger_id: int, done: Done) -> None:
-        self._when_known(done, lambda: self._channel.list_entries(ledger_id, done))
+        return give_up
 
     # Whether the bookie knows scopes ---------------------------------------------------------------------------------
 
@@ -174,7 +144,7 @@ class ScopedChannel:
 
     def _published(self, info: BookieServiceInfo) -> None:
         if info.extensions is None:
-            self._channel.read_last_add_confirmed(self._ledger_id, self._probed, own_connection=True)
+            self._channel.send(ReadLastAddConfirmed(self._ledger_id), self._probed, own_connection=True)
         elif LEDGER_SCOPE_ID in info.extensions:
             self._scopes.serves(self._bookie_id)  # as good as an answer
         else:

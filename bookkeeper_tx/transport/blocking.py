@@ -21,6 +21,8 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.protocol.client.connection import ClientConnection
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.blocking_connect import NO_CREDENTIALS, connect_to_bookie
@@ -100,8 +102,12 @@ class BlockingChannel:
         master_key: bytes | None = None,
     ) -> Token:
         """Ask for a batch; see :meth:`batch_read` for the result."""
-        token = self._new_token(ledger_id)
-        self._connection.batch_read(token, math.inf, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
+        return self.start(ReadBatch(ledger_id, start_entry_id, max_count, max_size, flags, master_key))
+
+    def start(self, request: Request) -> Token:
+        """Make any other request; its result is the value that it says."""
+        token = self._new_token(request.ledger_id)
+        self._connection.send(request, token, math.inf)
         return token
 
     def flush(self) -> None:

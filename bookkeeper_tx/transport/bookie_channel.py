@@ -5,14 +5,13 @@ from typing import Any, TypeAlias
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.driver import Driver, all_of
-from bookkeeper_tx.entry.entry_list import EntryList
-from bookkeeper_tx.errors import BookKeeperError, IllegalOperation, ProtocolViolation
-from bookkeeper_tx.model import BookieServiceInfo, ledger_name
+from bookkeeper_tx.errors import BookKeeperError, IllegalOperation
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_link import ClientLink, Done
-from protocol_specs.codecs import Malformed
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
 
@@ -21,16 +20,16 @@ NO_DEFERRED_SYNC = "V2 cannot say that the sync may be deferred: use ClientConfi
 MakeConnection: TypeAlias = Callable[[], V2ClientConnection | V3ClientConnection]
 
 
-class _Poll:
-    """A long poll in flight, or given up."""
+class _InFlight:
+    """A request in flight, or given up."""
 
     __slots__ = ("done", "forget")
 
     def __init__(self, done: Done) -> None:
         self.done: Done | None = done
         """None once it has ended."""
-        self.forget: Callable[[], None] | None = None
-        """Withdraws the request; set once the request was made."""
+        self.forget: Callable[[], object] | None = None
+        """Withdraws the request; set once there is something to withdraw."""
 
     def finished(self, error: BookKeeperError | None, value: Any) -> None:
         done, self.done = self.done, None
@@ -38,8 +37,8 @@ class _Poll:
             done(error, value)
 
     def cancel(self) -> None:
-        self.done = None
-        if self.forget is not None:
+        done, self.done = self.done, None
+        if done is not None and self.forget is not None:
             self.forget()
 
 
@@ -115,8 +114,11 @@ class BookieChannel:
             deadline = link.now + self._add_timeout_s
             link.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
             return
-        arguments = (ledger_id, entry_id, entry, master_key, flags)
-        self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
+
+        def add(link: ClientLink, deadline: float) -> None:
+            link.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
+
+        self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
 
     def add_entries(
         self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, done: Done
@@ -126,8 +128,12 @@ class BookieChannel:
         Calls ``done`` as they are acknowledged, with the id of the first one that is not; from the first error on, with
         the ids of entries that were acknowledged, or that have the error.  With None the error is that of all.
         """
-        arguments = (ledger_id, first_entry_id, entries, master_key)
-        self._send(self._main, "add_entries", self._add_timeout_s, done, *arguments)
+
+        def add(link: ClientLink, deadline: float) -> None:
+            connection: Any = link.connection
+            connection.add_entries(done, deadline, ledger_id, first_entry_id, entries, master_key)
+
+        self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
@@ -143,8 +149,11 @@ class BookieChannel:
             deadline = link.now + self._read_timeout_s
             link.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
-        arguments = (ledger_id, entry_id, flags, master_key)
-        self._send(channel, "read_entry", self._read_timeout_s, done, *arguments)
+
+        def read(link: ClientLink, deadline: float) -> None:
+            link.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
+
+        self._when_connected(channel, ledger_id, read, self._read_timeout_s, done)
 
     def read_range(self, ledger_id: int, first: int, last: int, done: Done, size_max: int | None = None) -> None:
         """Read entries one by one, pipelined.
@@ -152,95 +161,35 @@ class BookieChannel:
         Completes once: with the EntryRun, not verified, of the entries before the first error, or with that error if
         it is the very first entry's; or with fewer, as soon as they have ``size_max`` bytes.
         """
-        self._send(self._main, "read_range", self._read_timeout_s, done, ledger_id, first, last, size_max)
 
-    def batch_read(
-        self,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        done: Done,
-        flags: int = 0,
-        master_key: bytes | None = None,
-        own_connection: bool = False,
-    ) -> None:
-        """Read a batch; completes with an EntryRun, not verified.
+        def read(link: ClientLink, deadline: float) -> None:
+            link.connection.read_range(done, deadline, ledger_id, first, last, size_max)
 
-        A bookie that lacks batch read may close the connection, and then all requests in flight on it fail.  So the
-        first batch read to an unknown bookie must use a connection of its own.
+        self._when_connected(self._main, ledger_id, read, self._read_timeout_s, done)
+
+    def send(self, request: Request, done: Done, own_connection: bool = False) -> Callable[[], None]:
+        """Make any other request; completes with the value that it says.
+
+        Call the returned function to give it up: ``done`` is not called then.  A bookie that lacks an operation may
+        close the connection, and then all requests in flight on it fail; so the first such request to an unknown bookie
+        must have a connection of its own.
         """
-        channel = self._main
+        in_flight = _InFlight(done)
+        finished: Done = in_flight.finished
+        channel = self._main if request.in_v2 else self._v3
+        own_connection = own_connection or request.own_connection
         if own_connection:
-            channel, done = self._own_channel(self._main_connection, done)
-        arguments = (ledger_id, start_entry_id, max_count, max_size, flags, master_key)
-        self._send(channel, "batch_read", self._read_timeout_s, done, *arguments)
+            make_connection = self._main_connection if request.in_v2 else self._v3_connection
+            channel, finished = self._own_channel(make_connection, finished)
+            in_flight.forget = channel.close
 
-    def read_last_add_confirmed(self, ledger_id: int, done: Done, own_connection: bool = False) -> None:
-        """Ask for the last add confirmed; completes with (explicit LAC body or None, last entry or None)."""
-        channel = self._v3
-        if own_connection:
-            channel, done = self._own_channel(self._v3_connection, done)
-        self._send(channel, "read_last_add_confirmed", self._read_timeout_s, done, ledger_id)
+        def make(link: ClientLink, deadline: float) -> None:
+            if in_flight.done is not None:
+                forget = link.connection.send(request, finished, deadline)
+                in_flight.forget = in_flight.forget or forget
 
-    def wait_last_add_confirmed(
-        self, ledger_id: int, previous_last_add_confirmed: int, timeout_ms: int, piggyback: bool, done: Done
-    ) -> Callable[[], None]:
-        """Wait at the bookie until the last add confirmed has passed the previous one, or for ``timeout_ms``.
-
-        Completes with (last add confirmed, entry id or None, entry or None), not verified: with ``piggyback`` the entry
-        after the previous last add confirmed, if the bookie has it.  0 ms asks for the present state.  Call the
-        returned function to give up waiting: ``done`` is not called then.
-        """
-        timeout_s = timeout_ms / 1000 + self._read_timeout_s
-        poll = _Poll(done)
-
-        def request(link: ClientLink) -> None:
-            if poll.done is None:
-                return
-            if not link.awake:
-                link.wake()
-            connection: Any = link.connection
-            poll.forget = connection.wait_last_add_confirmed(
-                poll.finished, link.now + timeout_s, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback
-            )
-
-        if not self._refused(ledger_id, poll.finished):
-            self._v3.send(request, poll.finished)
-        return poll.cancel
-
-    def write_last_add_confirmed(
-        self, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes, done: Done
-    ) -> None:
-        """Store an explicit last add confirmed; completes with None."""
-        arguments = (ledger_id, last_add_confirmed, master_key, body)
-        self._send(self._v3, "write_last_add_confirmed", self._read_timeout_s, done, *arguments)
-
-    def force_ledger(self, ledger_id: int, done: Done) -> None:
-        """Wait until all earlier adds to the ledger are durable; completes with None."""
-        self._send(self._v3, "force_ledger", self._read_timeout_s, done, ledger_id)
-
-    def list_entries(self, ledger_id: int, done: Done) -> None:
-        """Ask which entries of a ledger the bookie stores; completes with an EntryList.
-
-        The request has a connection of its own, since a release that does not know the request closes the connection.
-        """
-        channel, finished = self._own_channel(self._v3_connection, done)
-
-        def decoded(error: BookKeeperError | None, data: Any) -> None:
-            entries = None
-            if error is None:
-                try:
-                    entries = EntryList.decode(data)
-                except Malformed as malformed:
-                    error = ProtocolViolation(f"list of entries of ledger {ledger_name(ledger_id)}: {malformed}")
-            finished(error, entries)
-
-        self._send(channel, "list_entries", self._read_timeout_s, decoded, ledger_id)
-
-    def bookie_info(self, done: Done) -> None:
-        """Ask for the disk space of the bookie; completes with (total bytes, free bytes)."""
-        self._send(self._v3, "bookie_info", self._read_timeout_s, done)
+        self._when_connected(channel, request.ledger_id, make, request.patience_s + self._read_timeout_s, finished)
+        return in_flight.cancel
 
     def close(self) -> Any:
         """Drop every connection; requests in flight fail with an error."""
@@ -248,14 +197,17 @@ class BookieChannel:
         channels = (self._v2, self._v2_fencing, self._v3, *self._own)
         return self._driver.spawn(all_of([each.close() for each in channels]))
 
-    def _send(self, channel: Channel, operation: str, timeout_s: float, done: Done, *arguments: Any) -> None:
+    def _when_connected(
+        self, channel: Channel, ledger_id: int, make: Callable[[ClientLink, float], None], timeout_s: float, done: Done
+    ) -> None:
+        """Call ``make`` with a connection and the deadline of the request that it is to make."""
+
         def request(link: ClientLink) -> None:
             if not link.awake:
                 link.wake()
-            getattr(link.connection, operation)(done, link.now + timeout_s, *arguments)
+            make(link, link.now + timeout_s)
 
-        # Every request is about a ledger, except the one for the bookie's disk space.
-        if not arguments or not self._refused(arguments[0], done):
+        if not self._refused(ledger_id, done):
             channel.send(request, done)
 
     def _refused(self, ledger_id: int, done: Done) -> bool:
@@ -271,8 +223,12 @@ class BookieChannel:
         if self._main is self._v2:
             self._clock.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
             return
-        arguments = (ledger_id, entry_id, entry, master_key, flags, True)
-        self._send(self._main, "add_entry", self._add_timeout_s, done, *arguments)
+
+        def add(link: ClientLink, deadline: float) -> None:
+            connection: Any = link.connection
+            connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags, True)
+
+        self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
 
     def _own_channel(self, make_connection: MakeConnection, done: Done) -> tuple[Channel, Done]:
         """Return a channel for one request, and the function to call instead of ``done``, which closes the channel."""

@@ -26,6 +26,12 @@ from bookkeeper_tx.errors import (
     StorageFailed,
     Unauthorized,
 )
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.request import Request
 from protocol_specs import fields
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
@@ -129,7 +135,14 @@ class PuppetBookie:
     def force(self, ledger_id: int) -> None:
         """Every entry is durable at once, so there is nothing to force."""
 
+    def list_entries(self, ledger_id: int) -> entry_list.EntryList:
+        if ledger_id not in self.ledgers:
+            raise NoSuchLedger
+        return entry_list.EntryList.decode(entry_list.encode(sorted(self.ledgers[ledger_id].entries)))
+
     def read_lac(self, ledger_id: int) -> tuple[bytes | None, bytes | None]:
+        if ledger_id >= SCOPED_MIN and not self.knows_scopes:
+            raise LedgerScopeNotSupported
         ledger = self.ledgers.get(ledger_id, StoredLedger(b""))
         if not ledger.entries and ledger.explicit_lac is not None:
             raise _WithoutEntry(ledger.explicit_lac)
@@ -246,76 +259,60 @@ class PuppetChannel:
 
         self._request(f"range {ledger_id}/{first}..{last}", work, done)
 
-    def batch_read(
-        self,
-        ledger_id: int,
-        start: int,
-        max_count: int,
-        max_size: int,
-        done: Any,
-        flags: int = 0,
-        master_key: bytes | None = None,
-        own_connection: bool = False,
-    ) -> None:
-        def work() -> EntryRun:
-            if own_connection and self._bookie.own_refused:
-                raise CannotConnect
-            if self._bookie.batch == "bad request":
-                raise BadRequest
-            if self._bookie.batch == "bad version":
-                raise BadVersion
-            if self._bookie.batch == "closes":
-                if not own_connection:
-                    self._lose_all()
-                raise BookieUnavailable("closed by the bookie")
-            return self._bookie.batch_read(ledger_id, start, max_count, max_size)
-
-        own = " own" if own_connection else ""
-        self._request(f"batch {ledger_id}/{start} count {max_count} size {max_size}{own}", work, done)
-
-    def read_last_add_confirmed(self, ledger_id: int, done: Any, own_connection: bool = False) -> None:
-        def work() -> tuple[bytes | None, bytes | None]:
-            if ledger_id >= SCOPED_MIN and not self._bookie.knows_scopes:
-                raise LedgerScopeNotSupported
-            return self._bookie.read_lac(ledger_id)
-
-        own = " own" if own_connection else ""
-        self._request(f"lac {ledger_id}{own}", work, done)
-
-    def write_last_add_confirmed(self, ledger_id: int, lac: int, key: bytes, body: bytes, done: Any) -> None:
-        self._request(f"write-lac {ledger_id}/{lac}", partial(self._bookie.write_lac, ledger_id, key, body), done)
-
-    def force_ledger(self, ledger_id: int, done: Any) -> None:
-        self._request(f"force {ledger_id}", partial(self._bookie.force, ledger_id), done)
-
-    def list_entries(self, ledger_id: int, done: Any) -> None:
-        def work() -> entry_list.EntryList:
-            if ledger_id not in self._bookie.ledgers:
-                raise NoSuchLedger
-            return entry_list.EntryList.decode(entry_list.encode(sorted(self._bookie.ledgers[ledger_id].entries)))
-
-        self._request(f"list {ledger_id}", work, done)
-
-    def wait_last_add_confirmed(
-        self, ledger_id: int, previous: int, timeout_ms: int, piggyback: bool, done: Any
-    ) -> Callable[[], None]:
-        """A long poll; one that waits is answered when the ledger changes here, and never otherwise."""
-        bookie, given_up = self._bookie, []
+    def send(self, request: Request, done: Any, own_connection: bool = False) -> Callable[[], None]:
+        given_up: list[bool] = []
 
         def finished(error: BookKeeperError | None, value: Any) -> None:
             if not given_up:
                 done(error, value)
 
+        own = " own" if own_connection else ""
+        if isinstance(request, AwaitLastAddConfirmed):
+            return self._poll(request, finished, given_up)
+        text, work = self._served(request, own_connection)
+        self._request(f"{text}{own}", work, finished)
+        return lambda: given_up.append(True)
+
+    def _served(self, request: Request, own_connection: bool) -> tuple[str, Callable[[], Any]]:
+        """Return how a request is called in these tests, and what the bookie does about it."""
+        bookie, ledger_id = self._bookie, request.ledger_id
+        if isinstance(request, ReadBatch):
+            text = f"batch {ledger_id}/{request.start_entry_id} count {request.max_count} size {request.max_size}"
+            return text, partial(self._batch, request, own_connection)
+        if isinstance(request, ReadLastAddConfirmed):
+            return f"lac {ledger_id}", partial(bookie.read_lac, ledger_id)
+        if isinstance(request, WriteLastAddConfirmed):
+            work = partial(bookie.write_lac, ledger_id, request.master_key, request.body)
+            return f"write-lac {ledger_id}/{request.last_add_confirmed}", work
+        if isinstance(request, ForceLedger):
+            return f"force {ledger_id}", partial(bookie.force, ledger_id)
+        assert isinstance(request, ListEntries)
+        return f"list {ledger_id}", partial(bookie.list_entries, ledger_id)
+
+    def _batch(self, request: ReadBatch, own_connection: bool) -> EntryRun:
+        bookie = self._bookie
+        if own_connection and bookie.own_refused:
+            raise CannotConnect
+        if bookie.batch == "bad request":
+            raise BadRequest
+        if bookie.batch == "bad version":
+            raise BadVersion
+        if bookie.batch == "closes":
+            if not own_connection:
+                self._lose_all()
+            raise BookieUnavailable("closed by the bookie")
+        return bookie.batch_read(request.ledger_id, request.start_entry_id, request.max_count, request.max_size)
+
+    def _poll(self, poll: AwaitLastAddConfirmed, finished: Any, given_up: list[bool]) -> Callable[[], None]:
+        """A long poll; one that waits is answered when the ledger changes here, and never otherwise."""
+        bookie, ledger_id, previous = self._bookie, poll.ledger_id, poll.previous
+
         def work() -> Any:
             if bookie.polls == "closes":
                 raise BookieUnavailable("closed by the bookie")
-            answer = bookie.poll(ledger_id, previous, piggyback)
-            if (
-                answer[0] <= previous
-                and timeout_ms
-                and bookie.polls == "waits"
-                and not bookie.ledgers[ledger_id].fenced
-            ):
+            answer = bookie.poll(ledger_id, previous, poll.piggyback)
+            waits = poll.timeout_ms and bookie.polls == "waits" and not bookie.ledgers[ledger_id].fenced
+            if answer[0] <= previous and waits:
                 bookie.watchers.append(again)
                 return WAITS
             return answer
@@ -324,7 +321,7 @@ class PuppetChannel:
             if not given_up:
                 self._request(f"poll-on {ledger_id} past {previous}", work, finished)
 
-        self._request(f"poll {ledger_id} past {previous} for {timeout_ms}", work, finished)
+        self._request(f"poll {ledger_id} past {previous} for {poll.timeout_ms}", work, finished)
 
         def cancel() -> None:
             given_up.append(True)

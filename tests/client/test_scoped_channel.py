@@ -17,6 +17,11 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
 )
 from bookkeeper_tx.model import LedgerId, LedgerState
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
@@ -205,17 +210,17 @@ def test_every_request_is_held_back() -> None:
     channel.add_entry(LEDGER, 0, b"", b"", done)
     channel.read_entry(LEDGER, 0, done)
     channel.read_range(LEDGER, 0, 1, done)
-    channel.batch_read(LEDGER, 0, 1, 1, done)
-    channel.read_last_add_confirmed(LEDGER, done)
-    channel.write_last_add_confirmed(LEDGER, 0, b"", b"", done)
-    channel.wait_last_add_confirmed(LEDGER, 0, 0, True, done)
-    channel.force_ledger(LEDGER, done)
-    channel.list_entries(LEDGER, done)
+    channel.send(ReadBatch(LEDGER, 0, 1, 1), done)
+    channel.send(ReadLastAddConfirmed(LEDGER), done)
+    channel.send(WriteLastAddConfirmed(LEDGER, 0, b"", b""), done)
+    channel.send(AwaitLastAddConfirmed(LEDGER, 0, 0, True), done)
+    channel.send(ForceLedger(LEDGER), done)
+    channel.send(ListEntries(LEDGER), done)
     assert found == []
     cluster.network.run()
     cluster.clock.advance(0)
     assert found == [LedgerScopeNotSupported] * 9
-    channel.force_ledger(LEDGER, done)
+    channel.send(ForceLedger(LEDGER), done)
     assert len(found) == 9, "never before the call has returned"
     cluster.clock.advance(0)
     assert found == [LedgerScopeNotSupported] * 10
@@ -227,13 +232,13 @@ def test_what_could_not_be_found_out_is_asked_again(lost: str) -> None:
     cluster = scoped(None, bookies=1)
     channel = cluster.client(V3)._context.channel("b1", LEDGER)
     found: list[Any] = []
-    channel.force_ledger(LEDGER, lambda error, _: found.append(error))
+    channel.send(ForceLedger(LEDGER), lambda error, _: found.append(error))
     if lost == "lac":
         cluster.network.run(until=lambda: any("lac" in each.text for each in cluster.network.messages))
     cluster.network.lose(cluster.network.find(lost))
     cluster.clock.advance(0)
     assert [type(each) for each in found] == [MetadataUnavailable if lost == "store info" else RequestTimedOut]
-    channel.force_ledger(LEDGER, lambda error, _: found.append(error))
+    channel.send(ForceLedger(LEDGER), lambda error, _: found.append(error))
     cluster.network.run()
     assert found[1] is None
 
@@ -265,7 +270,7 @@ def test_a_bookie_that_is_down_says_nothing_about_scopes() -> None:
     cluster.bookies["b1"].down = True
     channel = cluster.client(V3)._context.channel("b1", LEDGER)
     found: list[Any] = []
-    channel.force_ledger(LEDGER, lambda error, _: found.append(type(error)))
+    channel.send(ForceLedger(LEDGER), lambda error, _: found.append(type(error)))
     cluster.network.run()
     cluster.clock.advance(0)
     assert found == [BookieUnavailable]
@@ -276,7 +281,7 @@ def test_a_wait_can_be_given_up_while_a_bookie_is_asked(known: bool) -> None:
     cluster = scoped(None, bookies=1)
     channel = cluster.client(V3)._context.channel("b1", LEDGER)
     found: list[Any] = []
-    give_up = channel.wait_last_add_confirmed(LEDGER, 0, 1000, True, lambda *answer: found.append(answer))
+    give_up = channel.send(AwaitLastAddConfirmed(LEDGER, 0, 1000, True), lambda *answer: found.append(answer))
     if known:
         cluster.network.run(until=lambda: any("poll" in each.text for each in cluster.network.messages))
     give_up()

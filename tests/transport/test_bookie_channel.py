@@ -15,6 +15,11 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RequestTimedOut,
 )
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
@@ -44,7 +49,7 @@ def puppet(request: Any) -> Puppet:
 
 
 def poll(puppet: Puppet, timeout_ms: int = 20_000) -> Any:
-    return puppet.channel.wait_last_add_confirmed(1, 6, timeout_ms, True, puppet.token("poll"))
+    return puppet.channel.send(AwaitLastAddConfirmed(1, 6, timeout_ms, True), puppet.token("poll"))
 
 
 def test_a_long_poll_goes_over_v3_whatever_the_dialect(puppet: Puppet) -> None:
@@ -99,7 +104,7 @@ def test_a_lost_connection_ends_a_long_poll(puppet: Puppet) -> None:
 
 
 def test_force_goes_over_v3(puppet: Puppet) -> None:
-    puppet.channel.force_ledger(1, puppet.token("force"))
+    puppet.channel.send(ForceLedger(1), puppet.token("force"))
     puppet.accept()
     assert requests(puppet.sent())[0].force_ledger_request.ledger_id == 1
     puppet.protocol.dataReceived(answer(V3Operation.FORCE_LEDGER, 1, ledger_id=1))
@@ -108,9 +113,9 @@ def test_force_goes_over_v3(puppet: Puppet) -> None:
 
 @pytest.mark.parametrize("good", [True, False])
 def test_a_list_of_entries_has_a_connection_of_its_own(puppet: Puppet, good: bool) -> None:
-    puppet.channel.force_ledger(1, puppet.token("force"))
+    puppet.channel.send(ForceLedger(1), puppet.token("force"))
     puppet.accept()
-    puppet.channel.list_entries(1, puppet.token("list"))
+    puppet.channel.send(ListEntries(1), puppet.token("list"))
     puppet.accept()
     assert puppet.attempts == 2
     data = entry_list.encode([1, 2, 5]) if good else b"no list"
@@ -140,11 +145,11 @@ def test_a_deferred_add_over_v3_says_so() -> None:
 
 def test_a_batch_read_goes_in_the_dialect_of_the_client() -> None:
     puppet = puppet_of("v3")
-    puppet.channel.batch_read(1, 0, 10, 1000, puppet.token("own"), own_connection=True)
+    puppet.channel.send(ReadBatch(1, 0, 10, 1000), puppet.token("own"), own_connection=True)
     puppet.accept()
     assert requests(puppet.sent())[0].batch_read_request.max_count == 10
     puppet.lose()
-    puppet.channel.batch_read(1, 0, 10, 1000, puppet.token("main"))
+    puppet.channel.send(ReadBatch(1, 0, 10, 1000), puppet.token("main"))
     puppet.channel.add_entry(1, 2, ENTRY, KEY, puppet.token("add"))
     puppet.accept()
     assert len(requests(puppet.sent())) == 2
@@ -154,7 +159,7 @@ def test_a_batch_read_goes_in_the_dialect_of_the_client() -> None:
 
 def test_a_bookie_is_asked_on_a_connection_of_its_own_whether_it_knows_scopes() -> None:
     puppet = puppet_of("v3")
-    puppet.channel.read_last_add_confirmed(ids.join(5, 6), puppet.token("probe"), own_connection=True)
+    puppet.channel.send(ReadLastAddConfirmed(ids.join(5, 6)), puppet.token("probe"), own_connection=True)
     puppet.accept()
     assert requests(puppet.sent())[0].read_lac_request.ledger_scope_id == 5
     puppet.protocol.dataReceived(answer(V3Operation.READ_LAC, 1, 403, ledger_id=6))
@@ -168,13 +173,13 @@ ASK: dict[str, Callable[[BookieChannel, Any], Any]] = {
     "deferred add": lambda channel, done: channel.add_entry(SCOPED, 2, ENTRY, KEY, done, deferred_sync=True),
     "read": lambda channel, done: channel.read_entry(SCOPED, 2, done),
     "range": lambda channel, done: channel.read_range(SCOPED, 2, 4, done),
-    "batch": lambda channel, done: channel.batch_read(SCOPED, 2, 4, 1000, done),
-    "own batch": lambda channel, done: channel.batch_read(SCOPED, 2, 4, 1000, done, own_connection=True),
-    "lac": lambda channel, done: channel.read_last_add_confirmed(SCOPED, done),
-    "write lac": lambda channel, done: channel.write_last_add_confirmed(SCOPED, 2, KEY, b"", done),
-    "wait": lambda channel, done: channel.wait_last_add_confirmed(SCOPED, 2, 1000, True, done),
-    "force": lambda channel, done: channel.force_ledger(SCOPED, done),
-    "list": lambda channel, done: channel.list_entries(SCOPED, done),
+    "batch": lambda channel, done: channel.send(ReadBatch(SCOPED, 2, 4, 1000), done),
+    "own batch": lambda channel, done: channel.send(ReadBatch(SCOPED, 2, 4, 1000), done, own_connection=True),
+    "lac": lambda channel, done: channel.send(ReadLastAddConfirmed(SCOPED), done),
+    "write lac": lambda channel, done: channel.send(WriteLastAddConfirmed(SCOPED, 2, KEY, b""), done),
+    "wait": lambda channel, done: channel.send(AwaitLastAddConfirmed(SCOPED, 2, 1000, True), done),
+    "force": lambda channel, done: channel.send(ForceLedger(SCOPED), done),
+    "list": lambda channel, done: channel.send(ListEntries(SCOPED), done),
 }
 
 
@@ -201,8 +206,37 @@ def test_nor_over_a_connection_that_there_is(operation: str) -> None:
 
 
 def test_closing_ends_what_has_a_connection_of_its_own(puppet: Puppet) -> None:
-    puppet.channel.list_entries(1, puppet.token("list"))
+    puppet.channel.send(ListEntries(1), puppet.token("list"))
     poll(puppet)
     puppet.channel.close()
     puppet.reactor.advance(0)
     assert sorted(each[:2] for each in puppet.done) == [("list", ClientClosed), ("poll", ClientClosed)]
+
+
+def test_a_request_that_is_given_up_before_there_is_a_connection_is_not_sent(puppet: Puppet) -> None:
+    give_up = puppet.channel.send(ForceLedger(1), puppet.token("force"))
+    puppet.channel.send(ForceLedger(2), puppet.token("other"))
+    give_up()
+    puppet.accept()
+    assert [each.force_ledger_request.ledger_id for each in requests(puppet.sent())] == [2]
+
+
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+def test_a_request_that_is_given_up_completes_no_more(protocol: str) -> None:
+    puppet = puppet_of(protocol)
+    give_up = puppet.channel.send(ReadBatch(1, 0, 10, 1000), puppet.token("batch"))
+    puppet.accept()
+    give_up()
+    give_up()
+    puppet.lose()
+    puppet.reactor.advance(0)
+    assert puppet.done == []
+
+
+def test_giving_up_ends_a_connection_of_its_own(puppet: Puppet) -> None:
+    give_up = puppet.channel.send(ListEntries(1), puppet.token("list"))
+    puppet.accept()
+    give_up()
+    puppet.reactor.advance(0)
+    assert puppet.transport.aborted
+    assert puppet.done == []

@@ -10,6 +10,7 @@ from twisted.internet.testing import MemoryReactorClock
 
 from bookkeeper_tx.errors import BookieUnavailable, CannotConnect, ClientClosed, ProtocolViolation, RequestTimedOut
 from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.channel_pool import ChannelPool
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
@@ -122,7 +123,7 @@ def test_a_probe_travels_on_a_connection_of_its_own(puppet: Puppet) -> None:
     puppet.read("a")
     puppet.accept()
     main = puppet.protocol
-    puppet.channel.batch_read(1, 0, 10, 1000, puppet.token("batch"), own_connection=True)
+    puppet.channel.send(ReadBatch(1, 0, 10, 1000), puppet.token("batch"), own_connection=True)
     assert puppet.attempts == 2
     puppet.accept()
     puppet.lose()
@@ -145,7 +146,7 @@ def test_a_closed_pool_connects_to_nobody() -> None:
     known = pool.channel("known")
     pool.close()
     pool.channel("new").read_entry(1, 2, puppet.token("read"))
-    known.batch_read(1, 2, 10, 1000, puppet.token("batch"), own_connection=True)
+    known.send(ReadBatch(1, 2, 10, 1000), puppet.token("batch"), own_connection=True)
     puppet.reactor.advance(0)
     assert puppet.done == [("read", ClientClosed, None), ("batch", ClientClosed, None)]
     assert puppet.attempts == 0

@@ -13,6 +13,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AuthenticationFailed, CannotConnect, ClientClosed, InvalidConfig, TlsFailed
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol import v2_auth_frame
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
 from bookkeeper_tx.security.authentication import Completed, ConnectionPeer
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
@@ -111,7 +112,7 @@ def test_replies_behind_the_welcome_are_read(puppet: Puppet) -> None:
 
 
 def test_in_v3_for_what_v2_lacks(puppet: Puppet) -> None:
-    puppet.channel.bookie_info(lambda error, value: puppet.done.append(("info", value)))
+    puppet.channel.send(ReadBookieInfo(), lambda error, value: puppet.done.append(("info", value)))
     puppet.accept()
     request = v3_pb2.Request.FromString(puppet.sent()[4:])
     assert request.auth_request.payload == b"reader\0secret"

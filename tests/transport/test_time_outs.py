@@ -6,6 +6,8 @@ import pytest
 
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import V3Operation
@@ -225,10 +227,10 @@ def test_answers_that_nobody_waits_for_spare_no_request() -> None:
     """Polls that were given up are answered all the time, and a force hangs."""
     puppet = Puppet()
     puppet.channel = BookieChannel(TwistedDriver(puppet.reactor), puppet.resolve, ClientConfig(protocol="v3"))
-    puppet.channel.force_ledger(1, puppet.token("force"))
+    puppet.channel.send(ForceLedger(1), puppet.token("force"))
     puppet.accept()
     for number in range(30):
-        forget = puppet.channel.wait_last_add_confirmed(1, number, 30_000, True, puppet.token("poll"))
+        forget = puppet.channel.send(AwaitLastAddConfirmed(1, number, 30_000, True), puppet.token("poll"))
         pass_s(puppet, 1)
         forget()
         reply = answer(V3Operation.READ_ENTRY, number + 2, ledger_id=1, entry_id=-1, max_lac=number + 1)

@@ -1,9 +1,11 @@
 """The interface of a client's connection in either protocol version: requests out, completions in; no IO, no clock."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.protocol.client.completion import Completion
+from bookkeeper_tx.protocol.client.requests.request import Request
 
 
 class ClientConnection(Protocol):
@@ -49,18 +51,11 @@ class ClientConnection(Protocol):
         were asked for all the same, and are dropped when they come, unless they are asked for again.
         """
 
-    def batch_read(
-        self,
-        token: Any,
-        deadline: float,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        flags: int = 0,
-        master_key: bytes | None = None,
-    ) -> None:
-        """Ask for a batch; completes with an EntryRun whose entries are not verified."""
+    def send(self, request: Request, token: Any, deadline: float) -> Callable[[], object]:
+        """Make any other request; completes with the value that it says.
+
+        Call the returned function to forget the request: it does not complete then.
+        """
 
     def data_to_send(self) -> bytes:
         """Return, once, the bytes of the requests made since the last call."""

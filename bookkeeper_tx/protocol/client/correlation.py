@@ -46,6 +46,11 @@ class Correlation:
         if self._waiting.setdefault(key, waiting) is not waiting:
             self._again.setdefault(key, deque()).append(waiting)
 
+    def find(self, key: Hashable) -> Any:
+        """Return the token of the oldest request of ``key``, which goes on waiting, or None if nobody waits."""
+        waiting = self._waiting.get(key)
+        return None if waiting is None else waiting[0]
+
     def pop(self, key: Hashable) -> Any:
         """Return the token of the oldest request of ``key``, or None if nobody waits (a late reply)."""
         waiting = self._waiting.pop(key, None)

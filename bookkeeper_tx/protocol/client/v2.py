@@ -1,6 +1,6 @@
 """Protocol version V2 as a client speaks it: requests out, completions in; no IO, no clock (docs/protocol/v2.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bookkeeper_tx.entry.entry_format import ENTRY_IDS
@@ -12,15 +12,15 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun
-from bookkeeper_tx.protocol.client.v2_waiting import ADD_HEADER, BATCH_HEADER, READ_HEADER, WaitingRequests
+from bookkeeper_tx.protocol.client.v2_waiting import ADD_HEADER, READ_HEADER, WaitingRequests
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from bookkeeper_tx.protocol.v2_frames import (
     ADD_OVERHEAD,
     ADD_REQUEST_PREFIX,
     BATCH_READ_REPLY,
-    BATCH_READ_REQUEST,
     LENGTH,
     READ_REQUEST,
 )
@@ -64,7 +64,7 @@ class V2ClientConnection(ClientConnection):
         flags: int = 0,
     ) -> None:
         if ledger_id >= SCOPED_MIN:
-            self._refuse(token, ledger_id)
+            self._refuse(token, out_of_reach(ledger_id))
             return
         self._adds.add(entry[:_IDS_SIZE], token, deadline)
         self._outgoing += _pack_prefix(ADD_OVERHEAD + len(entry), ADD_HEADER | flags, master_key), entry
@@ -78,7 +78,7 @@ class V2ClientConnection(ClientConnection):
         is with the ids of the entries that were acknowledged, or that have the error, until each is answered once.
         """
         if ledger_id >= SCOPED_MIN:
-            self._refuse(token, ledger_id)
+            self._refuse(token, out_of_reach(ledger_id))
             return
         self._bulk_adds.add(ledger_id, AddRun(token, deadline, first, len(entries)))
         self._outgoing.append(add_requests(master_key, entries))
@@ -93,7 +93,7 @@ class V2ClientConnection(ClientConnection):
         master_key: bytes | None = None,
     ) -> None:
         if ledger_id >= SCOPED_MIN:
-            self._refuse(token, ledger_id)
+            self._refuse(token, out_of_reach(ledger_id))
             return
         key = master_key or b""
         length = READ_REQUEST.size - LENGTH + len(key)
@@ -105,37 +105,23 @@ class V2ClientConnection(ClientConnection):
         self, token: Any, deadline: float, ledger_id: int, first: int, last: int, size_max: int | None = None
     ) -> None:
         if ledger_id >= SCOPED_MIN:
-            self._refuse(token, ledger_id)
+            self._refuse(token, out_of_reach(ledger_id))
             return
         count = last - first + 1
         self._ranges.add(RangeRead(token, deadline, ledger_id, first, count, size_max))
         request = READ_REQUEST.pack_fixed(READ_REQUEST.size - LENGTH, READ_HEADER, ledger_id, first)
         self._outgoing.append(numbered(request, READ_REQUEST.offsets["entry_id"], first, count))
 
-    def batch_read(
-        self,
-        token: Any,
-        deadline: float,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        flags: int = 0,
-        master_key: bytes | None = None,
-    ) -> None:
-        if ledger_id >= SCOPED_MIN:
-            self._refuse(token, ledger_id)
-            return
+    def send(self, request: Request, token: Any, deadline: float) -> Callable[[], object]:
+        if request.ledger_id >= SCOPED_MIN:
+            return self._refuse(token, out_of_reach(request.ledger_id))
+        if not request.in_v2:
+            return self._refuse(token, IllegalOperation(f"V2 has no {request.operation.name}: it takes V3"))
         request_id = self._next_request_id
-        self._next_request_id += 1
-        self._batches.add(request_id, (token, ledger_id, start_entry_id), deadline)
-        key = master_key or b""
-        length = BATCH_READ_REQUEST.size - LENGTH + len(key)
-        header = BATCH_HEADER | flags
-        self._outgoing.append(
-            BATCH_READ_REQUEST.pack_fixed(length, header, ledger_id, start_entry_id, request_id, max_count, max_size)
-            + key
-        )
+        self._next_request_id = request_id + 1
+        self._batches.add(request_id, (token, request), deadline)
+        self._outgoing.append(request.v2_frame(request_id))
+        return lambda: self._batches.pop(request_id)
 
     def data_to_send(self) -> bytes:
         if not self._outgoing:
@@ -144,8 +130,15 @@ class V2ClientConnection(ClientConnection):
         self._outgoing.clear()
         return data
 
-    def _refuse(self, token: Any, ledger_id: int) -> None:
-        self._waiting.refused.append((token, out_of_reach(ledger_id), None))
+    def _refuse(self, token: Any, error: IllegalOperation) -> Callable[[], object]:
+        completion = (token, error, None)
+        self._waiting.refused.append(completion)
+
+        def forget() -> None:
+            if completion in self._waiting.refused:
+                self._waiting.refused.remove(completion)
+
+        return forget
 
     # Replies ---------------------------------------------------------------------------------------------------------
 

@@ -15,17 +15,17 @@ from bookkeeper_tx.errors import BookKeeperError, RequestTimedOut
 from bookkeeper_tx.protocol.client.completion import Completion
 from bookkeeper_tx.protocol.client.correlation import Correlation
 from bookkeeper_tx.protocol.client.range_reads import RangeReads
+from bookkeeper_tx.protocol.client.requests.batch_read import V2_HEADER as BATCH_READ_HEADER
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code, good_replies, uneven_replies
 from bookkeeper_tx.protocol.client.v2_bulk_adds import BulkAdds
 from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, ADD_REPLY_HEAD, BATCH_READ_REPLY, READ_REPLY
-from protocol_specs.codecs import Malformed, record_offsets
+from protocol_specs.codecs import Malformed
 from protocol_specs.wire import framing
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Operation
 
 ADD_HEADER = framing.join_header(framing.VERSION_MAX, Operation.ADD_ENTRY)
 READ_HEADER = framing.join_header(framing.VERSION_MAX, Operation.READ_ENTRY)
-BATCH_HEADER = framing.join_header(framing.VERSION_MAX, Operation.BATCH_READ_ENTRY)
 """Headers of requests without flags, and of their replies."""
 
 _unpack_reply = ADD_REPLY.unpack_fixed
@@ -46,10 +46,10 @@ class WaitingRequests:
         """Adds and single reads, each by the bytes of ledger id and entry id, which request and reply share."""
         self.ranges = RangeReads()
         self.batches = Correlation()
-        """Batch reads by their request id: token, ledger id and first entry id."""
+        """Requests that are values, by their request id: token and request."""
         self.tables = self.adds, self.bulk_adds, self.reads, self.ranges, self.batches
         self.refused: list[Completion] = []
-        """Requests about ledgers that V2 cannot name."""
+        """Requests that V2 cannot express."""
 
     def __bool__(self) -> bool:
         return bool(self.adds or self.bulk_adds or self.reads or self.ranges or self.batches or self.refused)
@@ -68,7 +68,7 @@ class WaitingRequests:
                 return self._read_entries(buffer, start, end, frame_end, done)
             self._refuse_read(buffer[start + _REPLY_IDS_AT : start + READ_REPLY.size], status, done)
             return frame_end
-        if header == BATCH_HEADER:
+        if header == BATCH_READ_HEADER:
             self._read_batch(buffer, start, frame_end, status, done)
             return frame_end
         raise Malformed("reply", "header", start, f"header {header:#010x} answers no request of ours")
@@ -156,15 +156,14 @@ class WaitingRequests:
             raise Malformed(BATCH_READ_REPLY.name, "request_id", start, "the reply is shorter than its header")
         request_id = BATCH_READ_REPLY.unpack_fixed(buffer, start)[5]
         error: BookKeeperError | None = error_of_code(status)
-        offsets: Sequence[int] = ()
-        if error is None:
-            # Before the request is taken out: if the records are malformed, it still waits and fails with the rest.
-            offsets = record_offsets(BATCH_READ_REPLY.name, buffer, start + BATCH_READ_REPLY.size, frame_end)
-        waiting = self.batches.pop(request_id)
+        waiting = self.batches.find(request_id)
         if waiting is None:
             return
-        token, ledger_id, first = waiting
-        done.append((token, error, None) if error else (token, None, EntryRun(ledger_id, first, buffer, offsets)))
+        token, request = waiting
+        # Before the request is taken out: if the records are malformed, it still waits and fails with the rest.
+        value = None if error else request.v2_value(buffer, start, frame_end)
+        self.batches.pop(request_id)
+        done.append((token, error, value))
 
     # Time and end ----------------------------------------------------------------------------------------------------
 
@@ -187,6 +186,6 @@ class WaitingRequests:
     def _take_all(self) -> Iterator[Any]:
         yield from self.adds.take_all()
         yield from self.reads.take_all()
-        for token, _, _ in self.batches.take_all():
+        for token, _ in self.batches.take_all():
             yield token
         yield from self.ranges.take_all()

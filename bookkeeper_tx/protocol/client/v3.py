@@ -14,6 +14,7 @@ from bookkeeper_tx.protocol.client import v3_answers, v3_requests
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.protocol.client.v3_answers import Reply
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from protocol_specs import codecs, fields
@@ -26,8 +27,9 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 _LENGTH = fields.FRAME_LENGTH_SIZE
 
 
-_Waiting: TypeAlias = tuple[Any, int, int, RangeRead | None]
-"""A request whose reply has not come: its token, ledger id, entry id, and the range read that it is a part of."""
+_Waiting: TypeAlias = tuple[Any, int, Any, RangeRead | None]
+"""A request whose reply has not come: its token, ledger id, entry id, and the range read that it is a part of; the
+request itself in place of the entry id if it is a value."""
 
 # Members of an enum are slow to hash.
 _ADD, _READ = int(V3Operation.ADD_ENTRY), int(V3Operation.READ_ENTRY)
@@ -51,7 +53,7 @@ class V3ClientConnection(ClientConnection):
         """The completions of replies that came before bytes that break the protocol."""
         self.answered: float | None = None
 
-    # Requests that V2 has as well ------------------------------------------------------------------------------------
+    # Requests --------------------------------------------------------------------------------------------------------
 
     def add_entry(
         self,
@@ -98,93 +100,24 @@ class V3ClientConnection(ClientConnection):
         whole = RangeRead(token, deadline, ledger_id, first, last - first + 1, size_max)
         encode = v3_requests.read_entry if ledger_id >= SCOPED_MIN else self._plain_reads.encode
         for entry_id in range(first, last + 1):
-            txn_id = self._wait(self._others, _READ, deadline, (token, ledger_id, entry_id, whole))
+            txn_id = self._next_txn_id
+            self._next_txn_id = txn_id + 1
+            self._others.add((_READ, txn_id), (token, ledger_id, entry_id, whole), deadline)
             self._outgoing.append(encode(txn_id, ledger_id, entry_id))
 
-    def batch_read(
-        self,
-        token: Any,
-        deadline: float,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        flags: int = 0,
-        master_key: bytes | None = None,
-    ) -> None:
-        waiting = (token, ledger_id, start_entry_id, None)
-        txn_id = self._wait(self._others, V3Operation.BATCH_READ_ENTRY, deadline, waiting)
-        self._outgoing.append(
-            v3_requests.batch_read(txn_id, ledger_id, start_entry_id, max_count, max_size, flags, master_key)
-        )
-
-    # Requests that only V3 has ---------------------------------------------------------------------------------------
-
-    def wait_last_add_confirmed(
-        self,
-        token: Any,
-        deadline: float,
-        ledger_id: int,
-        previous_last_add_confirmed: int,
-        timeout_ms: int,
-        piggyback: bool,
-    ) -> Callable[[], None]:
-        """Ask for the last add confirmed once it passes the previous one, or as it is after ``timeout_ms``.
-
-        ``deadline`` must be well after that.  Completes with (last add confirmed, entry id or None, entry or None).
-        Call the returned function to forget the request: it does not complete then.
-        """
-        waiting = (token, ledger_id, fields.LAST_ENTRY, None)
-        txn_id = self._wait(self._polls, V3Operation.READ_ENTRY, deadline, waiting)
-        self._outgoing.append(
-            v3_requests.wait_last_add_confirmed(txn_id, ledger_id, previous_last_add_confirmed, timeout_ms, piggyback)
-        )
-
-        def forget() -> None:
-            self._polls.pop((_READ, txn_id))
-
-        return forget
-
-    def read_last_add_confirmed(self, token: Any, deadline: float, ledger_id: int) -> None:
-        """Ask for (explicit LAC body or None, last entry or None); errors may come with that value as well."""
-        txn_id = self._wait(self._others, V3Operation.READ_LAC, deadline, (token, ledger_id, fields.NO_ENTRY, None))
-        self._outgoing.append(v3_requests.read_last_add_confirmed(txn_id, ledger_id))
-
-    def write_last_add_confirmed(
-        self, token: Any, deadline: float, ledger_id: int, last_add_confirmed: int, master_key: bytes, body: bytes
-    ) -> None:
-        """Ask to store an explicit LAC; completes with None."""
-        txn_id = self._wait(self._others, V3Operation.WRITE_LAC, deadline, (token, ledger_id, fields.NO_ENTRY, None))
-        self._outgoing.append(
-            v3_requests.write_last_add_confirmed(txn_id, ledger_id, last_add_confirmed, master_key, body)
-        )
-
-    def force_ledger(self, token: Any, deadline: float, ledger_id: int) -> None:
-        """Ask for a reply when all earlier adds to the ledger are durable; completes with None."""
-        txn_id = self._wait(self._others, V3Operation.FORCE_LEDGER, deadline, (token, ledger_id, fields.NO_ENTRY, None))
-        self._outgoing.append(v3_requests.force_ledger(txn_id, ledger_id))
-
-    def list_entries(self, token: Any, deadline: float, ledger_id: int) -> None:
-        """Ask which entries of a ledger are stored there; completes with the encoded list."""
-        operation = V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER
-        txn_id = self._wait(self._others, operation, deadline, (token, ledger_id, fields.NO_ENTRY, None))
-        self._outgoing.append(v3_requests.list_entries(txn_id, ledger_id))
-
-    def bookie_info(self, token: Any, deadline: float) -> None:
-        """Ask for (total bytes, free bytes) of the bookie's disk."""
-        txn_id = self._wait(self._others, V3Operation.GET_BOOKIE_INFO, deadline, (token, 0, fields.NO_ENTRY, None))
-        self._outgoing.append(v3_requests.bookie_info(txn_id))
+    def send(self, request: Request, token: Any, deadline: float) -> Callable[[], object]:
+        txn_id = self._next_txn_id
+        self._next_txn_id = txn_id + 1
+        table = self._polls if request.waits else self._others
+        key = (int(request.operation), txn_id)
+        table.add(key, (token, request.ledger_id, request, None), deadline)
+        self._outgoing.append(request.v3_frame(txn_id))
+        return lambda: table.pop(key)
 
     def data_to_send(self) -> bytes:
         data = b"".join(self._outgoing)
         self._outgoing.clear()
         return data
-
-    def _wait(self, table: Correlation, operation: int, deadline: float, waiting: _Waiting) -> int:
-        txn_id = self._next_txn_id
-        self._next_txn_id += 1
-        table.add((int(operation), txn_id), waiting, deadline)
-        return txn_id
 
     # Replies ---------------------------------------------------------------------------------------------------------
 
@@ -228,16 +161,19 @@ class V3ClientConnection(ClientConnection):
     def _take(self, reply: Reply, done: list[Completion]) -> None:
         key = (int(reply.operation), reply.txn_id)
         waiting = (self._adds if reply.operation is V3Operation.ADD_ENTRY else self._others).pop(key)
-        value = reply.value
+        waiting = waiting or self._polls.pop(key)
         if waiting is None:
-            waiting = self._polls.pop(key)
-            if waiting is None:
-                return
-            value = v3_answers.tail_value(reply)
-        _, ledger_id, entry_id, _ = waiting
+            return
+        _, ledger_id, asked, _ = waiting
         error: BookKeeperError | None = _wrong_scope(reply.scope_id, ledger_id) or reply.error
-        if error is None and reply.operation is V3Operation.BATCH_READ_ENTRY:
-            value = EntryRun.of_entries(ledger_id, entry_id, value)
+        value = None
+        try:
+            if isinstance(asked, Request):
+                value = asked.v3_value(reply)
+            elif error is None and reply.operation is V3Operation.READ_ENTRY:
+                value = reply.part.body
+        except ProtocolViolation as violation:
+            error = error or violation
         _complete(waiting, error, value, done)
 
     @property

@@ -1,13 +1,11 @@
 """How a client reads the replies of V3 (docs/protocol/v3.md)."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.errors import ProtocolViolation, RemoteError, error_of
 from bookkeeper_tx.protocol.client.v3_requests import KEPT_SIZE_MAX
-from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3, v3_pb2
 from protocol_specs.wire.operations import V3Operation
@@ -33,21 +31,6 @@ class Reply(NamedTuple):
     status: Status
     part: Any
     """The message of the operation inside the reply, None when an error came without it."""
-
-    @property
-    def value(self) -> Any:
-        """The value that was asked for.
-
-        The entry of a read; a list of entries of a batch read; the encoded list of entries; (explicit LAC body or None,
-        last entry or None) of a LAC read, whatever the status; (total bytes, free bytes), each None unless asked for,
-        of a bookie info; otherwise None.
-        """
-        value = _VALUES.get(self.operation)
-        if value is None or self.part is None:
-            return None
-        if self.status is not statuses.EOK and self.operation is not V3Operation.READ_LAC:
-            return None
-        return value(self.part)
 
     @property
     def error(self) -> RemoteError | None:
@@ -126,32 +109,6 @@ def decode(frame: bytes) -> Reply:
     return Reply(operation, response.header.txn_id, status, part)
 
 
-def tail_value(reply: Reply) -> tuple[int, int | None, bytes | None] | None:
-    """Return (last add confirmed, entry id or None, entry or None) of the answer to a long poll, None for an error.
-
-    The last add confirmed is the highest one that the bookie has seen, NO_ENTRY if it is not in the reply; it has no
-    digest.
-    """
-    part = reply.part
-    if part is None or reply.status is not statuses.EOK:
-        return None
-    known = part.max_lac if part.HasField("max_lac") else fields.NO_ENTRY
-    if not part.HasField("body"):
-        return known, None, None
-    return known, None if part.entry_id == fields.LAST_ENTRY else part.entry_id, part.body
-
-
-def _present(part: Any, field: str) -> Any:
+def present(part: Any, field: str) -> Any:
+    """Return an optional field of a message, None if it is absent."""
     return getattr(part, field) if part.HasField(field) else None
-
-
-_VALUES: dict[V3Operation, Callable[[Any], Any]] = {
-    V3Operation.READ_ENTRY: lambda part: part.body,
-    V3Operation.BATCH_READ_ENTRY: lambda part: list(part.body),
-    V3Operation.READ_LAC: lambda part: (_present(part, "lac_body"), _present(part, "last_entry_body")),
-    V3Operation.GET_BOOKIE_INFO: lambda part: (
-        _present(part, "total_disk_capacity"),
-        _present(part, "free_disk_space"),
-    ),
-    V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: lambda part: part.availability_of_entries_of_ledger,
-}

@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, ProtocolViolation
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import ledger_id as ids
@@ -31,9 +39,10 @@ Asked = tuple[str, int, int]
 
 
 def ask(connection: Any, token: int, asked: Asked) -> Any:
-    """Make the request; for a long poll, return the function that withdraws it."""
+    """Make the request; for one that is a value, return the function that withdraws it."""
     kind, ledger_id, entry_id = asked
-    common = (token, 10.0 + token % 7, ledger_id)
+    deadline = 10.0 + token % 7
+    common = (token, deadline, ledger_id)
     if kind == "add":
         ids = (ledger_id % 2**64).to_bytes(8, "big") + entry_id.to_bytes(8, "big")
         return connection.add_entry(*common, entry_id, ids + bytes(24), KEY)
@@ -41,19 +50,16 @@ def ask(connection: Any, token: int, asked: Asked) -> Any:
         return connection.read_entry(*common, entry_id)
     if kind == "range":
         return connection.read_range(*common, entry_id, entry_id + 3, 60 if token % 2 else None)
-    if kind == "batch":
-        return connection.batch_read(*common, entry_id, 10, 1000)
-    if kind == "poll":
-        return connection.wait_last_add_confirmed(*common, entry_id, 1000, True)
-    if kind == "lac":
-        return connection.read_last_add_confirmed(*common)
-    if kind == "write-lac":
-        return connection.write_last_add_confirmed(*common, entry_id, KEY, bytes(20))
-    if kind == "force":
-        return connection.force_ledger(*common)
-    if kind == "list":
-        return connection.list_entries(*common)
-    return connection.bookie_info(token, 10.0)
+    values: dict[str, Callable[[], Request]] = {
+        "batch": lambda: ReadBatch(ledger_id, entry_id, 10, 1000),
+        "poll": lambda: AwaitLastAddConfirmed(ledger_id, entry_id, 1000, True),
+        "lac": lambda: ReadLastAddConfirmed(ledger_id),
+        "write-lac": lambda: WriteLastAddConfirmed(ledger_id, entry_id, KEY, bytes(20)),
+        "force": lambda: ForceLedger(ledger_id),
+        "list": lambda: ListEntries(ledger_id),
+        "info": ReadBookieInfo,
+    }
+    return connection.send(values[kind](), token, deadline)
 
 
 # Streams of a bookie -------------------------------------------------------------------------------------------------
@@ -84,7 +90,7 @@ _V3_KINDS: dict[str, tuple[V3Operation, Callable[[int, bytes], dict[str, Any]]]]
     "force": (V3Operation.FORCE_LEDGER, lambda *_: {}),
     "list": (
         V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER,
-        lambda _, body: {"availability_of_entries_of_ledger": body},
+        lambda entry, _: {"availability_of_entries_of_ledger": entry_list.encode([entry])},
     ),
     "info": (V3Operation.GET_BOOKIE_INFO, lambda *_: {"free_disk_space": 4}),
 }
@@ -226,7 +232,7 @@ def test_a_reply_says_when_the_request_it_answers_was_due(version: str, kind: st
     connection.receive(data[:9])
     assert connection.answered is None, "a part of a reply"
     connection.receive(data[9:])
-    assert connection.answered == (10.0 if kind == "info" else 11.0)
+    assert connection.answered == 11.0
     if kind != "range" or version == "v3":
         connection.receive(data)
         assert connection.answered is None, "nobody waits for it any more"

@@ -5,9 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, NoSuchEntry, ProtocolViolation, RequestTimedOut
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    IllegalOperation,
+    LedgerFenced,
+    NoSuchEntry,
+    ProtocolViolation,
+    RequestTimedOut,
+)
 from bookkeeper_tx.protocol.bookie import v2
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
@@ -54,7 +63,7 @@ def test_many_adds_complete_in_order(client: V2ClientConnection, count: int) -> 
 def test_an_error_reply_is_the_error_of_its_status(client: V2ClientConnection) -> None:
     client.add_entry("add", 1.0, LEDGER, 0, entry(0), KEY)
     client.read_entry("read", 1.0, LEDGER, 5)
-    client.batch_read("batch", 1.0, LEDGER, 5, 10, 1000)
+    client.send(ReadBatch(LEDGER, 5, 10, 1000), "batch", 1.0)
     add, read, batch = requests_of(client)
     done = client.receive(add.replies(statuses.EFENCED))
     done += client.receive(b"".join(read.replies([statuses.ENOENTRY], fields.NO_ENTRY)))
@@ -109,7 +118,7 @@ def test_each_single_read_gets_its_own_entry(asked: list[tuple[int, int]], data:
 def test_a_late_reply_is_inert(client: V2ClientConnection) -> None:
     client.read_entry("read", 1.0, LEDGER, 5)
     client.add_entry("add", 1.5, LEDGER, 6, entry(6), KEY)
-    client.batch_read("batch", 2.0, LEDGER, 5, 10, 1000)
+    client.send(ReadBatch(LEDGER, 5, 10, 1000), "batch", 2.0)
     client.read_range("range", 2.5, LEDGER, 10, 11)
     read, add, batch, ten, eleven = requests_of(client)
     assert [token for token, _, _ in client.expire(1.2)] == ["read"]
@@ -188,7 +197,7 @@ def test_ranges_and_singles_of_one_ledger_do_not_mix_up(client: V2ClientConnecti
 
 
 def test_a_batch_is_a_run(client: V2ClientConnection) -> None:
-    client.batch_read("batch", 1.0, LEDGER, 5, 10, 1000, Flag.FENCING, KEY)
+    client.send(ReadBatch(LEDGER, 5, 10, 1000, Flag.FENCING, KEY), "batch", 1.0)
     (request,) = requests_of(client)
     assert (request.start_entry_id, request.max_count, request.max_size) == (5, 10, 1000)
     assert (request.fencing, request.master_key) == (True, KEY)
@@ -199,7 +208,7 @@ def test_a_batch_is_a_run(client: V2ClientConnection) -> None:
 
 def test_a_batch_reply_may_pass_the_limit_by_its_header() -> None:
     client = V2ClientConnection(1024)
-    client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
+    client.send(ReadBatch(LEDGER, 5, 1, 1024), "batch", 1.0)
     (request,) = requests_of(client)
     large = EntryRun.of_entries(LEDGER, 5, [entry(5, bytes(1024 - 28 - 32))])
     ((_, error, run),) = client.receive(b"".join(request.reply([large.buffer], 0)))
@@ -222,7 +231,7 @@ def test_garbage_breaks_the_connection(client: V2ClientConnection, reply: bytes)
 
 
 def test_a_batch_reply_with_a_bad_record_breaks_the_connection(client: V2ClientConnection) -> None:
-    client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
+    client.send(ReadBatch(LEDGER, 5, 1, 1024), "batch", 1.0)
     (request,) = requests_of(client)
     with pytest.raises(ProtocolViolation, match="record") as raised:
         client.receive(b"".join(request.reply([b"\0\0\0\x09short"], 0)))
@@ -244,7 +253,7 @@ def test_a_lost_connection_fails_everything_once(client: V2ClientConnection) -> 
     client.add_entry("again", 1.0, LEDGER, 0, entry(0), KEY)
     client.read_entry("read", 1.0, LEDGER, 0)
     client.read_range("range", 1.0, LEDGER, 1, 5)
-    client.batch_read("batch", 1.0, LEDGER, 5, 1, 1024)
+    client.send(ReadBatch(LEDGER, 5, 1, 1024), "batch", 1.0)
     error = BookieUnavailable()
     done = client.fail_all(error)
     assert sorted(token for token, _, _ in done) == ["add", "again", "batch", "range", "read"]
@@ -264,3 +273,19 @@ def test_a_run_of_replies_fills_every_range_that_it_crosses(client: V2ClientConn
     done = client.receive(stream)
     assert [(token, run.count) for token, _, run in done] == list(enumerate(sizes))
     assert [answer for _, _, run in done for answer in run] == entries
+
+
+def test_what_only_v3_has_is_refused(client: V2ClientConnection) -> None:
+    client.send(ForceLedger(LEDGER), "force", 1.0)
+    forget = client.send(ForceLedger(LEDGER), "forgotten", 1.0)
+    forget()
+    assert client.data_to_send() == b""
+    ((token, error, value),) = client.expire(0.0)
+    assert (token, type(error), value) == ("force", IllegalOperation, None)
+    assert "FORCE_LEDGER" in str(error)
+
+
+def test_a_batch_read_can_be_forgotten(client: V2ClientConnection) -> None:
+    forget = client.send(ReadBatch(LEDGER, 5, 10, 1000), "batch", 1.0)
+    forget()
+    assert not client.waiting

@@ -16,7 +16,11 @@ from bookkeeper_tx.errors import (
     StorageFailed,
     Unauthorized,
 )
+from bookkeeper_tx.model import BookieDisk
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
@@ -67,9 +71,9 @@ def test_unauthorized_says_whether_it_was_the_ledger_or_the_client(client: V3Cli
 def test_each_operation_completes_with_its_value(client: V3ClientConnection) -> None:
     client.add_entry("add", LATER, 1, 4, entry(4), KEY)
     client.read_entry("read", LATER, 1, 4)
-    client.read_last_add_confirmed("lac", LATER, 1)
-    client.write_last_add_confirmed("write", LATER, 1, 3, KEY, bytes(16))
-    client.bookie_info("info", LATER)
+    client.send(ReadLastAddConfirmed(1), "lac", LATER)
+    client.send(WriteLastAddConfirmed(1, 3, KEY, bytes(16)), "write", LATER)
+    client.send(ReadBookieInfo(), "info", LATER)
     add, read, lac, write, info = asked(client)
     assert client.data_to_send() == b""
     replies = [
@@ -80,7 +84,7 @@ def test_each_operation_completes_with_its_value(client: V3ClientConnection) -> 
         add.replies(statuses.EOK),
     ]
     assert client.receive(b"".join(replies)) == [
-        ("info", None, (9, 4)),
+        ("info", None, BookieDisk(9, 4)),
         ("write", None, None),
         ("lac", None, (b"blob", entry(4))),
         ("read", None, entry(4)),
@@ -92,7 +96,7 @@ def test_each_operation_completes_with_its_value(client: V3ClientConnection) -> 
 def test_errors(client: V3ClientConnection) -> None:
     client.add_entry("add", LATER, 1, 4, entry(4), KEY)
     client.read_entry("read", LATER, 1, 4)
-    client.read_last_add_confirmed("lac", LATER, 1)
+    client.send(ReadLastAddConfirmed(1), "lac", LATER)
     add, read, lac = asked(client)
     read_reply = b"".join(read.replies([statuses.ENOENTRY], 0))
     data = add.replies(statuses.EFENCED) + read_reply + lac.reply(statuses.EIO, b"b", None)
@@ -179,8 +183,8 @@ def test_what_is_overdue_times_out_adds_and_others_apart(client: V3ClientConnect
 def test_a_lost_connection_fails_everything_once(client: V3ClientConnection) -> None:
     client.add_entry("add", LATER, 1, 4, entry(4), KEY)
     client.read_range("range", LATER, 1, 0, 3)
-    client.bookie_info("info", LATER)
-    client.batch_read("batch", LATER, 1, 0, 1, 1)
+    client.send(ReadBookieInfo(), "info", LATER)
+    client.send(ReadBatch(1, 0, 1, 1), "batch", LATER)
     error = BookieUnavailable()
     failed = client.fail_all(error)
     assert sorted(token for token, _, _ in failed) == ["add", "batch", "info", "range"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import (
     BadRequest,
     BookieUnavailable,
@@ -14,6 +15,11 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
     RequestTimedOut,
 )
+from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import fields
 from protocol_specs import ledger_id as ids
@@ -41,8 +47,8 @@ def plain(completions: list[Any]) -> list[Any]:
 
 
 def test_a_long_poll_says_what_it_waits_for(client: V3ClientConnection) -> None:
-    client.wait_last_add_confirmed("poll", LATER, 1, 6, 500, True)
-    client.wait_last_add_confirmed("look", LATER, 1, 6, 0, False)
+    client.send(AwaitLastAddConfirmed(1, 6, 500, True), "poll", LATER)
+    client.send(AwaitLastAddConfirmed(1, 6, 0, False), "look", LATER)
     poll, look = (request.read_request for request in requests(client.data_to_send()))
     assert (poll.entry_id, poll.previous_lac, poll.time_out, poll.flag) == (fields.LAST_ENTRY, 6, 500, 2)
     assert (look.entry_id, look.previous_lac) == (fields.LAST_ENTRY, 6)
@@ -61,27 +67,27 @@ def test_a_long_poll_says_what_it_waits_for(client: V3ClientConnection) -> None:
     ids=["entry", "expired", "last entry", "no LAC"],
 )
 def test_a_long_poll_brings_what_the_bookie_knows(client: V3ClientConnection, part: Any, value: Any) -> None:
-    client.wait_last_add_confirmed("poll", LATER, 1, 6, 500, True)
+    client.send(AwaitLastAddConfirmed(1, 6, 500, True), "poll", LATER)
     assert client.waiting
     assert client.receive(answer(Operation.READ_ENTRY, 1, ledger_id=1, **part)) == [("poll", None, value)]
     assert not client.waiting
 
 
 def test_long_polls_expire_each_at_its_own_time(client: V3ClientConnection) -> None:
-    client.wait_last_add_confirmed("long", 60.0, 1, 6, 1, True)
-    client.wait_last_add_confirmed("short", 20.0, 1, 6, 1, True)
+    client.send(AwaitLastAddConfirmed(1, 6, 1, True), "long", 60.0)
+    client.send(AwaitLastAddConfirmed(1, 6, 1, True), "short", 20.0)
     client.read_entry("read", LATER, 1, 2)
     assert plain(client.expire(LATER)) == [("read", RequestTimedOut, None)]
     assert plain(client.expire(20.0)) == [("short", RequestTimedOut, None)]
-    client.wait_last_add_confirmed("short again", 30.0, 1, 6, 1, True)
+    client.send(AwaitLastAddConfirmed(1, 6, 1, True), "short again", 30.0)
     assert plain(client.expire(30.0)) == [("short again", RequestTimedOut, None)]
     assert plain(client.expire(60.0)) == [("long", RequestTimedOut, None)]
     assert not client.waiting
 
 
 def test_a_forgotten_long_poll_leaves_nothing(client: V3ClientConnection) -> None:
-    forget = client.wait_last_add_confirmed("poll", LATER, 1, 6, 500, True)
-    client.wait_last_add_confirmed("other", LATER, 1, 6, 500, True)
+    forget = client.send(AwaitLastAddConfirmed(1, 6, 500, True), "poll", LATER)
+    client.send(AwaitLastAddConfirmed(1, 6, 500, True), "other", LATER)
     forget()
     forget()
     late = answer(Operation.READ_ENTRY, 1, ledger_id=1, entry_id=7, body=ENTRY, max_lac=9)
@@ -94,9 +100,9 @@ def test_a_forgotten_long_poll_leaves_nothing(client: V3ClientConnection) -> Non
 
 
 def test_force_list_and_batch(client: V3ClientConnection) -> None:
-    client.force_ledger("force", LATER, 1)
-    client.list_entries("list", LATER, 1)
-    client.batch_read("batch", LATER, 1, 5, 100, 9000)
+    client.send(ForceLedger(1), "force", LATER)
+    client.send(ListEntries(1), "list", LATER)
+    client.send(ReadBatch(1, 5, 100, 9000), "batch", LATER)
     force, listing, batch = requests(client.data_to_send())
     assert force.force_ledger_request.ledger_id == 1
     assert listing.get_list_of_entries_of_ledger_request.ledger_id == 1
@@ -104,22 +110,24 @@ def test_force_list_and_batch(client: V3ClientConnection) -> None:
     assert (asked.ledger_id, asked.start_entry_id, asked.max_count, asked.max_size) == (1, 5, 100, 9000)
     assert not asked.HasField("master_key")
     assert client.receive(answer(Operation.FORCE_LEDGER, 1, ledger_id=1)) == [("force", None, None)]
-    whole = answer(Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, 2, ledger_id=1, availability_of_entries_of_ledger=b"list")
-    assert client.receive(whole) == [("list", None, b"list")]
+    listed = entry_list.encode([1, 2, 5])
+    whole = answer(Operation.GET_LIST_OF_ENTRIES_OF_LEDGER, 2, ledger_id=1, availability_of_entries_of_ledger=listed)
+    ((token, error, entries),) = client.receive(whole)
+    assert (token, error, list(entries)) == ("list", None, [1, 2, 5])
     many = answer(Operation.BATCH_READ_ENTRY, 3, ledger_id=1, start_entry_id=5, body=[b"one", b"three"])
     ((token, error, run),) = client.receive(many)
     assert (token, error, run.ledger_id, run.first_entry_id, list(run)) == ("batch", None, 1, 5, [b"one", b"three"])
 
 
 def test_a_fencing_batch_read_brings_the_key(client: V3ClientConnection) -> None:
-    client.batch_read("batch", LATER, 1, 5, 100, 9000, Flag.FENCING | Flag.HIGH_PRIORITY, KEY)
+    client.send(ReadBatch(1, 5, 100, 9000, Flag.FENCING | Flag.HIGH_PRIORITY, KEY), "batch", LATER)
     (request,) = requests(client.data_to_send())
     assert (request.batch_read_request.flag, request.batch_read_request.master_key) == (1, KEY)
     assert request.header.priority > 0
 
 
 def test_a_bookie_without_batch_read_says_bad_request(client: V3ClientConnection) -> None:
-    client.batch_read("batch", LATER, 1, 5, 100, 9000)
+    client.send(ReadBatch(1, 5, 100, 9000), "batch", LATER)
     assert plain(client.receive(bare(Operation.BATCH_READ_ENTRY, 1, 404))) == [("batch", BadRequest, None)]
 
 
@@ -136,11 +144,13 @@ def test_an_add_says_that_its_sync_may_wait(client: V3ClientConnection) -> None:
 ASK: dict[str, Callable[[V3ClientConnection, int], Any]] = {
     "add_request": lambda client, ledger: client.add_entry("it", LATER, ledger, 2, ENTRY, KEY),
     "read_request": lambda client, ledger: client.read_entry("it", LATER, ledger, 2),
-    "batch_read_request": lambda client, ledger: client.batch_read("it", LATER, ledger, 2, 1, 1),
-    "write_lac_request": lambda client, ledger: client.write_last_add_confirmed("it", LATER, ledger, 1, KEY, b"body"),
-    "read_lac_request": lambda client, ledger: client.read_last_add_confirmed("it", LATER, ledger),
-    "force_ledger_request": lambda client, ledger: client.force_ledger("it", LATER, ledger),
-    "get_list_of_entries_of_ledger_request": lambda client, ledger: client.list_entries("it", LATER, ledger),
+    "batch_read_request": lambda client, ledger: client.send(ReadBatch(ledger, 2, 1, 1), "it", LATER),
+    "write_lac_request": lambda client, ledger: client.send(
+        WriteLastAddConfirmed(ledger, 1, KEY, b"body"), "it", LATER
+    ),
+    "read_lac_request": lambda client, ledger: client.send(ReadLastAddConfirmed(ledger), "it", LATER),
+    "force_ledger_request": lambda client, ledger: client.send(ForceLedger(ledger), "it", LATER),
+    "get_list_of_entries_of_ledger_request": lambda client, ledger: client.send(ListEntries(ledger), "it", LATER),
 }
 
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.protocol.bookie import v3
 from bookkeeper_tx.protocol.client import v3_requests
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
 from protocol_specs import fields, vectors
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import Flag
@@ -36,9 +38,9 @@ LAC_BODY = (1206).to_bytes(8, "big") + (3).to_bytes(8, "big")
         ("v3 read ok", v3_requests.read_entry(TXN, 1201, 0)),
         ("v3 read -1", v3_requests.read_entry(TXN, 1201, fields.LAST_ENTRY)),
         ("v3 fence good", v3_requests.read_entry(TXN, 1202, fields.LAST_ENTRY, Flag.FENCING, KEY)),
-        ("v3 READ_LAC entries only", v3_requests.read_last_add_confirmed(TXN, 1206)),
-        ("v3 WRITE_LAC 3", v3_requests.write_last_add_confirmed(TXN, 1206, 3, KEY, LAC_BODY)),
-        ("v3 INFO requested 0", v3_requests.bookie_info(TXN, 0)),
+        ("v3 READ_LAC entries only", ReadLastAddConfirmed(1206).v3_frame(TXN)),
+        ("v3 WRITE_LAC 3", WriteLastAddConfirmed(1206, 3, KEY, LAC_BODY).v3_frame(TXN)),
+        ("v3 INFO requested 0", ReadBookieInfo(0).v3_frame(TXN)),
     ],
 )
 def test_request_is_the_captured_one(name: str, frame: bytes) -> None:
@@ -63,7 +65,7 @@ def test_the_bookie_reads_what_the_client_asks() -> None:
     assert (add.recovery, add.high_priority) == (True, True)
     read: Any = v3.decode(v3_requests.read_entry(TXN, 1, 2, Flag.FENCING, KEY)[4:])
     assert (read.ledger_id, read.entry_ids, read.fencing, read.master_key) == (1, [2], True, KEY)
-    info: Any = v3.decode(v3_requests.bookie_info(TXN)[4:])
+    info: Any = v3.decode(ReadBookieInfo().v3_frame(TXN)[4:])
     assert info.requested == 3
 
 
