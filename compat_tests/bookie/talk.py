@@ -10,8 +10,7 @@ from compat_tests.targets.sites import READ_ONLY, OwnBookie, Site
 from compat_tests.wire.line import Line
 from compat_tests.wire.replies import ConnectionClosed, Reply, Silence
 from compat_tests.wire.requests import Requests
-from protocol_specs.wire import v3
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 from protocol_specs.wire.status import ENOLEDGER, EOK, Status
 
 MAIN, BYSTANDER = "main", "bystander"
@@ -84,7 +83,7 @@ class Talk(Attempt):
     def _check_parts(self, reply: Reply, status: Status) -> None:
         """A reply has the part of its operation, if any; only a refusal may do without."""
         names = [field.name for field, _ in reply.message.ListFields() if field.name.endswith("_response")]
-        parts = v3.PARTS.get(V3Operation(reply.operation))
+        parts = PARTS.get(V3Operation(reply.operation))
         if parts is not None and (names or status is EOK):
             self.check("the parts of the reply", names, [parts.response])
 

@@ -12,9 +12,9 @@ from compat_tests.client.client_requests import ClientRequest
 from compat_tests.judge.case import V2, Dialect
 from protocol_specs import codecs
 from protocol_specs.ledger_id import split
-from protocol_specs.wire import framing, v2, v3, v3_pb2
+from protocol_specs.wire import framing, v2, v3_pb2
 from protocol_specs.wire.auth import AUTH_DISABLED_PLUGIN, SASL_PLUGIN
-from protocol_specs.wire.operations import Operation, V3Operation
+from protocol_specs.wire.operations import PARTS, Operation, V3Operation
 from protocol_specs.wire.status import EBADREQ, EOK, Status
 
 _ADD = codecs.derive("add reply", v2.ADD_REPLY)
@@ -84,9 +84,9 @@ def _v3(request: ClientRequest, answer: Answer) -> bytes:
     if answer.number is not None:
         reply.header.txn_id = answer.number
     operation = V3Operation(reply.header.operation)
-    if not answer.part or operation not in v3.PARTS:
+    if not answer.part or operation not in PARTS:
         return reply.SerializePartialToString()
-    part: Any = getattr(reply, v3.PARTS[operation].response)
+    part: Any = getattr(reply, PARTS[operation].response)
     part.SetInParent()
     if operation == V3Operation.AUTH:
         part.auth_plugin_name, part.payload = _token(answer)

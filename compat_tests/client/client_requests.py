@@ -13,7 +13,7 @@ from protocol_specs.codecs import Malformed
 from protocol_specs.entry.version import ids_of
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import framing, v2, v3, v3_pb2
-from protocol_specs.wire.operations import Flag, Operation, V3Operation
+from protocol_specs.wire.operations import PARTS, Flag, Operation, V3Operation
 
 ADD = "add"
 READ = "read"
@@ -143,9 +143,9 @@ def _of_v3(frame: bytes, message: Any) -> ClientRequest:
         "message": message,
         "operation": _V3_NAMES.get(operation, UNKNOWN),
     }
-    if operation not in v3.PARTS:
+    if operation not in PARTS:
         return ClientRequest(**marks)
-    part: Any = getattr(message, v3.PARTS[operation].request)
+    part: Any = getattr(message, PARTS[operation].request)
     for name, field in _V3_FIELDS.items():
         if field in part.DESCRIPTOR.fields_by_name and part.HasField(field):
             marks[name] = getattr(part, field)

@@ -10,7 +10,7 @@ from compat_tests.corpus.recipes_v2 import KEY, LEDGER, LEDGER_OF_ADDS
 from protocol_specs import codecs
 from protocol_specs.entry import v1
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 TXN_ID = 5
 
@@ -25,7 +25,7 @@ def request(operation: int, part: Message | None = None, *, priority: int = 0) -
         header.priority = priority
     message = v3_pb2.Request(header=header)
     if part is not None:
-        getattr(message, v3.PARTS[V3Operation(operation)].request).CopyFrom(part)
+        getattr(message, PARTS[V3Operation(operation)].request).CopyFrom(part)
     return message
 
 
@@ -93,7 +93,7 @@ def _lacking(operation: V3Operation) -> list[bytes]:
     for names in [*([name] for name in required), required]:
         message = request(operation, part)
         for name in names:
-            getattr(message, v3.PARTS[operation].request).ClearField(name)
+            getattr(message, PARTS[operation].request).ClearField(name)
         frames.append(message.SerializePartialToString())
     return frames
 

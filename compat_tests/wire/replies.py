@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError
 from compat_tests.judge.case import Dialect
 from protocol_specs import codecs
 from protocol_specs.codecs import Malformed
-from protocol_specs.wire import framing, v2, v3, v3_pb2
-from protocol_specs.wire.operations import Operation, V3Operation
+from protocol_specs.wire import framing, v2, v3_pb2
+from protocol_specs.wire.operations import PARTS, Operation, V3Operation
 from protocol_specs.wire.status import BY_V2_CODE, BY_V3_CODE, EBADVERSION, Status
 from protocol_specs.wire.tails import Records
 
@@ -227,7 +227,7 @@ def _v3_mismatch_of(request: bytes, reply: Reply) -> tuple[str, str, str] | None
     ):
         if expected != seen:
             return f"{name} of the reply", str(expected), str(seen)
-    parts = v3.PARTS.get(V3Operation(header.operation)) if header.operation else None
+    parts = PARTS.get(V3Operation(header.operation)) if header.operation else None
     requested_part = getattr(message, parts.request) if parts and message.HasField(parts.request) else None
     if requested_part is None or reply.part is None:
         return None

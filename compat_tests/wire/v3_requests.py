@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from compat_tests.wire.entries import KEY, entry, explicit_lac
 from protocol_specs import fields
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 TXN_ID = 5
 
@@ -21,7 +21,7 @@ def request(
         header.priority = priority
     message = v3_pb2.Request(header=header)
     if part is not None:
-        getattr(message, v3.PARTS[V3Operation(operation)].request).CopyFrom(part)
+        getattr(message, PARTS[V3Operation(operation)].request).CopyFrom(part)
     return message.SerializeToString()
 
 

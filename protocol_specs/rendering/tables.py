@@ -6,8 +6,7 @@ from typing import Any
 
 from protocol_specs.rendering.layout import bit_fields, rows_of
 from protocol_specs.states import Machine
-from protocol_specs.wire import v3
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -32,7 +31,7 @@ def v3_operations() -> str:
     """Return the table of V3's operations with the fields that carry them."""
     rows = []
     for operation in V3Operation:
-        parts = v3.PARTS.get(operation)
+        parts = PARTS.get(operation)
         carried = [f"`{parts.request}`", f"`{parts.response}`"] if parts else ["none", "none"]
         rows.append([str(int(operation)), operation.name, *carried])
     return table(["number", "operation", "part of the request", "part of the response"], rows)

@@ -1,6 +1,7 @@
-"""Operations and flags of the V2 and V3 protocols."""
+"""Operations and flags of the V2 and V3 protocols, and the fields of V3 that carry an operation."""
 
 from enum import IntEnum, IntFlag
+from typing import NamedTuple
 
 
 class Operation(IntEnum):
@@ -35,3 +36,27 @@ class V3Operation(IntEnum):
     FORCE_LEDGER = 10
     GET_LIST_OF_ENTRIES_OF_LEDGER = 11
     BATCH_READ_ENTRY = 12
+
+
+class Parts(NamedTuple):
+    """The fields of ``Request`` and ``Response`` that carry an operation."""
+
+    request: str
+    response: str
+
+
+PARTS = {
+    V3Operation.READ_ENTRY: Parts("read_request", "read_response"),
+    V3Operation.ADD_ENTRY: Parts("add_request", "add_response"),
+    V3Operation.AUTH: Parts("auth_request", "auth_response"),
+    V3Operation.WRITE_LAC: Parts("write_lac_request", "write_lac_response"),
+    V3Operation.READ_LAC: Parts("read_lac_request", "read_lac_response"),
+    V3Operation.GET_BOOKIE_INFO: Parts("get_bookie_info_request", "get_bookie_info_response"),
+    V3Operation.START_TLS: Parts("start_tls_request", "start_tls_response"),
+    V3Operation.FORCE_LEDGER: Parts("force_ledger_request", "force_ledger_response"),
+    V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: Parts(
+        "get_list_of_entries_of_ledger_request", "get_list_of_entries_of_ledger_response"
+    ),
+    V3Operation.BATCH_READ_ENTRY: Parts("batch_read_request", "batch_read_response"),
+}
+"""Operations without messages are missing: range read and range add were never built."""

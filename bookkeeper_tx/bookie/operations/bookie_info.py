@@ -7,7 +7,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.protocol.bookie.requests import BookieInfoRequest
+from bookkeeper_tx.protocol.bookie.v3_bookie_info import BookieInfoRequest
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

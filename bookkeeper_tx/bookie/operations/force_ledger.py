@@ -8,7 +8,7 @@ from functools import partial
 
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.protocol.bookie.requests import ForceLedgerRequest
+from bookkeeper_tx.protocol.bookie.v3_force_ledger import ForceLedgerRequest
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
 

@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.requests import ReadLacRequest, WriteLacRequest
+from bookkeeper_tx.protocol.bookie.v3_last_add_confirmed import ReadLacRequest, WriteLacRequest
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

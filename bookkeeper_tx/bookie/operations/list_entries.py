@@ -19,7 +19,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import BookKeeperError, status_of
-from bookkeeper_tx.protocol.bookie.requests import ListEntriesRequest
+from bookkeeper_tx.protocol.bookie.v3_list_entries import ListEntriesRequest
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 from protocol_specs.wire import status as statuses

@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.protocol.bookie.requests import LongPollRequest
+from bookkeeper_tx.protocol.bookie.v3_long_poll import LongPollRequest
 from protocol_specs import fields
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status

@@ -1,7 +1,8 @@
-"""The requests to a bookie, alike in both protocol versions.
+"""The requests to a bookie that both protocol versions have.
 
 The protocol versions (``v2``, ``v3``) are siblings: each has its own classes for these requests, and a request encodes
-its own replies.  So the operations of the bookie do not know the protocol version.  Requests of the hot path come as
+its own replies.  So the operations of the bookie do not know the protocol version.  What only V3 has is a class beside
+``v3``, and no more.  Requests of the hot path come as
 runs: one object for a run of frames of one operation, ledger and key.  Where ledgers alternate, one object stands for
 single adds or reads of all of them.
 """
@@ -121,29 +122,6 @@ class MixedReadRequests(Protocol):
         """
 
 
-class LongPollRequest(Protocol):
-    """Read an entry once the last add confirmed is known to be higher than the reader's (V3)."""
-
-    ledger_id: int
-    entry_id: int
-    previous_last_add_confirmed: int
-    """What the reader knows already."""
-    timeout_ms: int
-    """How long the reader is ready to wait, in milliseconds; 0 or less: not at all."""
-    piggyback: bool
-    """Whether the reader wants the entry after ``previous_last_add_confirmed``, not ``entry_id``."""
-
-    def reply(
-        self, entry_id: int, answer: Buffer | Status, last_add_confirmed: int, updated_at_ms: int | None
-    ) -> bytes:
-        """Encode the reply.
-
-        ``answer`` is the entry ``entry_id``, EOK when there is no entry yet, or the status of the failure;
-        ``updated_at_ms`` is the time when the last add confirmed passed the reader's, in milliseconds since the epoch,
-        if that ended a wait.
-        """
-
-
 class BatchReadRequest(Protocol):
     """Read the entries from ``start_entry_id`` on as one reply."""
 
@@ -171,52 +149,10 @@ class BatchReadRequest(Protocol):
         """Encode the reply without entries."""
 
 
-class ReadLacRequest(Protocol):
-    """Read the explicit last add confirmed and the last entry."""
+class OneVersionRequest:
+    """A request that one version has: the operation that serves it knows its class."""
 
-    ledger_id: int
-
-    def reply(self, status: Status, explicit_lac: bytes | None, last_entry: bytes | None) -> bytes: ...
-
-
-class WriteLacRequest(Protocol):
-    """Store an explicit last add confirmed."""
-
-    ledger_id: int
-    """Inside ``body``, as is the last add confirmed."""
-    last_add_confirmed: int
-    master_key: bytes
-    body: bytes
-
-    @property
-    def content_bytes(self) -> int: ...
-
-    def reply(self, status: Status) -> bytes: ...
-
-
-class BookieInfoRequest(Protocol):
-    """Report the disk space of the bookie: bit 0 of ``requested`` asks for the total, bit 1 for the free space."""
-
-    requested: int
-
-    def reply(self, status: Status, total_bytes: int, free_bytes: int) -> bytes: ...
-
-
-class ForceLedgerRequest(Protocol):
-    """Reply when all earlier adds to the ledger are durable."""
-
-    ledger_id: int
-
-    def reply(self, status: Status) -> bytes: ...
-
-
-class ListEntriesRequest(Protocol):
-    """Report which entries of a ledger are stored here."""
-
-    ledger_id: int
-
-    def reply(self, status: Status, availability: bytes | None) -> bytes:
-        """Encode the reply; ``availability`` is the list of entries as ``protocol_specs.wire.entry_list`` has it."""
+    __slots__ = ()
 
 
 @frozen
@@ -277,13 +213,8 @@ Request: TypeAlias = (
     | MixedAddRequests
     | ReadRequests
     | MixedReadRequests
-    | LongPollRequest
     | BatchReadRequest
-    | ReadLacRequest
-    | WriteLacRequest
-    | BookieInfoRequest
-    | ForceLedgerRequest
-    | ListEntriesRequest
+    | OneVersionRequest
     | Answered
     | StartTls
     | InContext

@@ -12,12 +12,7 @@ from google.protobuf.message import DecodeError
 
 from bookkeeper_tx.protocol.bookie import (
     v3_add_entry,
-    v3_batch_read,
-    v3_bookie_info,
-    v3_force_ledger,
     v3_handshake,
-    v3_last_add_confirmed,
-    v3_list_entries,
     v3_read_entry,
     v3_replies,
 )
@@ -115,12 +110,12 @@ _READERS: dict[int, Callable[[Decoded], Request]] = {
     V3Operation.READ_ENTRY: v3_read_entry.read,
     V3Operation.ADD_ENTRY: v3_add_entry.read,
     V3Operation.AUTH: v3_handshake.read_auth,
-    V3Operation.WRITE_LAC: v3_last_add_confirmed.read_write_lac,
-    V3Operation.READ_LAC: v3_last_add_confirmed.read_read_lac,
-    V3Operation.GET_BOOKIE_INFO: v3_bookie_info.read,
+    V3Operation.WRITE_LAC: WriteLacRequest.read,
+    V3Operation.READ_LAC: ReadLacRequest.read,
+    V3Operation.GET_BOOKIE_INFO: BookieInfoRequest.read,
     V3Operation.START_TLS: v3_handshake.read_start_tls,
-    V3Operation.FORCE_LEDGER: v3_force_ledger.read,
-    V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: v3_list_entries.read,
-    V3Operation.BATCH_READ_ENTRY: v3_batch_read.read,
+    V3Operation.FORCE_LEDGER: ForceLedgerRequest.read,
+    V3Operation.GET_LIST_OF_ENTRIES_OF_LEDGER: ListEntriesRequest.read,
+    V3Operation.BATCH_READ_ENTRY: BatchReadRequest.read,
 }
 """The operations that are served; every other known one is answered EBADREQ under the request's header."""

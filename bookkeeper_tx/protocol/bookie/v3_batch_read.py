@@ -1,17 +1,20 @@
 """V3 batch read (BP-62), which no Java bookie serves: requests in, replies out (docs/protocol/batch-read.md)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.protocol.bookie import v3_replies
-from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer
+from bookkeeper_tx.protocol.bookie.requests import Answered, Buffer, OneVersionRequest
 from bookkeeper_tx.protocol.bookie.v3_replies import Decoded
-from protocol_specs import codecs, ledger_id
+from bookkeeper_tx.protocol.bookie.v3_request import V3LedgerRequest
+from protocol_specs import codecs
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3
 from protocol_specs.wire.operations import V3Operation
 from protocol_specs.wire.status import Status
 from protocol_specs.wire.v3_pb2 import BatchReadRequest as BatchReadPart
+from protocol_specs.wire.v3_pb2 import Response
 
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
@@ -24,7 +27,7 @@ def reply_overhead_max(frame_size_max: int) -> int:
     return v3.REPLY_OVERHEAD_MAX + (frame_size_max >> _LONG_RECORD_SHIFT)
 
 
-class BatchReadRequest:
+class BatchReadRequest(V3LedgerRequest):
     """A batch read request.
 
     With ``previous_lac`` it waits as a long poll does, ``time_out`` milliseconds at most, and then reads the entries
@@ -32,11 +35,7 @@ class BatchReadRequest:
     """
 
     __slots__ = (
-        "_ledger_id",
-        "_scope_id",
-        "_txn_id",
         "fencing",
-        "ledger_id",
         "master_key",
         "max_count",
         "max_size",
@@ -45,19 +44,25 @@ class BatchReadRequest:
         "timeout_ms",
     )
 
-    def __init__(self, message: Decoded) -> None:
-        request = message.batch_read_request
-        self._txn_id = message.header.txn_id
-        self._ledger_id, self._scope_id = request.ledger_id, request.ledger_scope_id
-        self.ledger_id = ledger_id.join(self._scope_id, self._ledger_id)
-        self.start_entry_id = request.start_entry_id
-        self.max_count = request.max_count
-        self.max_size = request.max_size
-        self.fencing = request.HasField("flag") and request.flag == BatchReadPart.FENCE_LEDGER
-        self.master_key = request.master_key if self.fencing and request.HasField("master_key") else None
-        polls = request.HasField("previous_lac") and not self.fencing
-        self.previous_last_add_confirmed = request.previous_lac if polls else None
-        self.timeout_ms = request.time_out
+    operation = V3Operation.BATCH_READ_ENTRY
+
+    def take(self, part: Any) -> None:
+        super().take(part)
+        self.start_entry_id = part.start_entry_id
+        self.max_count = part.max_count
+        self.max_size = part.max_size
+        self.fencing = part.HasField("flag") and part.flag == BatchReadPart.FENCE_LEDGER
+        self.master_key = part.master_key if self.fencing and part.HasField("master_key") else None
+        polls = part.HasField("previous_lac") and not self.fencing
+        self.previous_last_add_confirmed = part.previous_lac if polls else None
+        self.timeout_ms = part.time_out
+
+    @classmethod
+    def read(cls, message: Decoded) -> OneVersionRequest | Answered:
+        """Return the request; one without its part is answered as by Java's ``BookieRequestProcessor``."""
+        if not message.HasField("batch_read_request"):
+            return Answered(v3_replies.header_copied(message, statuses.EBADREQ))
+        return super().read(message)
 
     @property
     def content_bytes(self) -> int:
@@ -66,29 +71,20 @@ class BatchReadRequest:
     def reply(
         self, slices: Sequence[Buffer], last_add_confirmed: int, updated_at_ms: int | None = None
     ) -> list[Buffer]:
-        whole, part = v3_replies.served(
-            V3Operation.BATCH_READ_ENTRY,
-            self._txn_id,
+        whole, part = self.message(
             statuses.EOK,
-            ledger_id=self._ledger_id,
-            start_entry_id=self.start_entry_id,
             max_lac=None if self.fencing else last_add_confirmed,
             lac_update_timestamp=updated_at_ms,
-            ledger_scope_id=self._scope_id,
         )
         for records in slices:
             part.body.extend(_entries(records))
         return [v3_replies.frame(whole)]
 
+    def message(self, status: Status, **fields: Any) -> tuple[Response, Any]:
+        return super().message(status, start_entry_id=self.start_entry_id, **fields)
+
     def error(self, status: Status) -> bytes:
-        return v3_replies.reply(
-            V3Operation.BATCH_READ_ENTRY,
-            self._txn_id,
-            status,
-            ledger_id=self._ledger_id,
-            start_entry_id=self.start_entry_id,
-            ledger_scope_id=self._scope_id,
-        )
+        return self.answer(status)
 
 
 def _entries(records: Buffer) -> list[bytes]:
@@ -100,11 +96,3 @@ def _entries(records: Buffer) -> list[bytes]:
         at = start + _unpack_length(records, at)[0]
         entries.append(records[start:at])
     return entries
-
-
-def read(message: Decoded) -> BatchReadRequest | Answered:
-    """Return the request in ``message``; one without its part is answered as by Java's ``BookieRequestProcessor``."""
-    if not message.HasField("batch_read_request"):
-        return Answered(v3_replies.header_copied(message, statuses.EBADREQ))
-    request = BatchReadRequest(message)
-    return request if message.header.version == v3.VERSION else Answered(request.error(statuses.EBADVERSION))

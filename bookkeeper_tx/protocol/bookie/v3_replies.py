@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from protocol_specs import codecs
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 from protocol_specs.wire.status import Status
 
 _pack_length = codecs.RECORD_LENGTH.pack_fixed
@@ -41,7 +41,7 @@ def served(operation: V3Operation, txn_id: int, status: Status, **part: Any) -> 
     it.
     """
     whole = response(header(operation, txn_id), status.v3)
-    carried = getattr(whole, v3.PARTS[operation].response)
+    carried = getattr(whole, PARTS[operation].response)
     carried.status = status.v3
     for field, value in part.items():
         if value is not None and (value or field != "ledger_scope_id"):

@@ -7,8 +7,8 @@ from google.protobuf.message import DecodeError
 from bookkeeper_tx.errors import ProtocolViolation, RemoteError, error_of
 from bookkeeper_tx.protocol.client.v3_requests import KEPT_SIZE_MAX
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire import v3_pb2
+from protocol_specs.wire.operations import PARTS, V3Operation
 from protocol_specs.wire.status import Status
 
 _UNAUTHENTICATED = (
@@ -98,7 +98,7 @@ def decode(frame: bytes) -> Reply:
         raise ProtocolViolation("the bookie sent a V3 reply that lacks a field, or has an unknown value in it")
     operation = V3Operation(response.header.operation)
     status = statuses.BY_V3_CODE[response.status]
-    parts = v3.PARTS.get(operation)
+    parts = PARTS.get(operation)
     if parts is None or not response.HasField(parts.response):
         if status is statuses.EOK:
             raise ProtocolViolation(f"the bookie sent a V3 reply to {operation.name} that says EOK and nothing else")

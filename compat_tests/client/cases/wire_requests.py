@@ -13,7 +13,7 @@ from compat_tests.judge.case import MUST, V2, V3, case
 from compat_tests.judge.recording import TARGET
 from protocol_specs import codecs, fields
 from protocol_specs.wire import framing, v2, v3, v3_pb2
-from protocol_specs.wire.operations import Flag, Operation, V3Operation
+from protocol_specs.wire.operations import PARTS, Flag, Operation, V3Operation
 
 PAYLOADS = (b"zero", b"one", b"two", b"three")
 PASSWORD = b"secret"
@@ -30,7 +30,7 @@ def _check_request(stage: Stage, request: ClientRequest, operation: V3Operation,
     expected.header.version = v3.VERSION
     expected.header.operation = operation  # type: ignore[assignment]
     expected.header.txn_id = request.number
-    getattr(expected, v3.PARTS[operation].request).CopyFrom(part)
+    getattr(expected, PARTS[operation].request).CopyFrom(part)
     stage.check("the request", _one_line(message), _one_line(expected))
 
 

@@ -23,8 +23,7 @@ from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirm
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import fields
 from protocol_specs import ledger_id as ids
-from protocol_specs.wire import v3
-from protocol_specs.wire.operations import Flag, V3Operation
+from protocol_specs.wire.operations import PARTS, Flag, V3Operation
 from tests.protocol.client.v3_answers import answer, bare, requests
 
 KEY = bytes(20)
@@ -168,7 +167,7 @@ def answered(name: str, scope_id: int | None) -> bytes:
 
 
 def _request_parts(operation: V3Operation) -> tuple[str, ...]:
-    return v3.PARTS[operation][:1] if operation in v3.PARTS else ()
+    return PARTS[operation][:1] if operation in PARTS else ()
 
 
 @pytest.mark.parametrize("name", ASK)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 
 def answer(operation: V3Operation, txn_id: int, status: int = 0, whole: int | None = None, **part: Any) -> bytes:
@@ -11,7 +11,7 @@ def answer(operation: V3Operation, txn_id: int, status: int = 0, whole: int | No
     outer: Any = status if whole is None else whole
     header = v3_pb2.PacketHeader(version=v3.VERSION, operation=operation, txn_id=txn_id)  # type: ignore[arg-type]
     response = v3_pb2.Response(header=header, status=outer)
-    carried = getattr(response, v3.PARTS[operation].response)
+    carried = getattr(response, PARTS[operation].response)
     carried.status = status
     for field, value in part.items():
         if isinstance(value, list):

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from protocol_specs import vectors
 from protocol_specs.wire import v3, v3_pb2
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 R, O = "required", "optional"  # noqa: E741
 NUMBERS = {
@@ -160,10 +160,10 @@ def test_the_tag_of_a_request_context_stands_before_each_pair() -> None:
     assert v3.REQUEST_CONTEXT_TAG not in v3_pb2.Request(header=header).SerializeToString()
 
 
-@pytest.mark.parametrize("operation", v3.PARTS)
+@pytest.mark.parametrize("operation", PARTS)
 def test_parts_exist(operation: V3Operation) -> None:
-    assert v3.PARTS[operation].request in v3_pb2.Request.DESCRIPTOR.fields_by_name
-    assert v3.PARTS[operation].response in v3_pb2.Response.DESCRIPTOR.fields_by_name
+    assert PARTS[operation].request in v3_pb2.Request.DESCRIPTOR.fields_by_name
+    assert PARTS[operation].response in v3_pb2.Response.DESCRIPTOR.fields_by_name
 
 
 def _messages() -> list[Any]:

@@ -8,8 +8,7 @@ from bookkeeper_tx.protocol.client.v3_answers import Reply
 from bookkeeper_tx.protocol.client.v3_frames import frame
 from protocol_specs import ledger_id as ids
 from protocol_specs.wire import status as statuses
-from protocol_specs.wire import v3
-from protocol_specs.wire.operations import V3Operation
+from protocol_specs.wire.operations import PARTS, V3Operation
 
 
 class Request:
@@ -45,7 +44,7 @@ class Request:
 
     def v3_frame(self, txn_id: int) -> bytes:
         """Encode the request for V3."""
-        parts = {v3.PARTS[self.operation].request: self.part()}
+        parts = {PARTS[self.operation].request: self.part()}
         return frame(self.operation, txn_id, self.flags, **parts)
 
     def part(self) -> Message:
