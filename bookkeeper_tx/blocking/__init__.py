@@ -3,18 +3,19 @@
 ``from bookkeeper_tx.blocking import BookKeeper`` (docs/guides/blocking.md).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bookkeeper_tx.blocking.client import BookKeeper as BookKeeper
+    from bookkeeper_tx.blocking.handles import LedgerReader as LedgerReader
+    from bookkeeper_tx.blocking.handles import LedgerWriter as LedgerWriter
 
-__all__ = ["BookKeeper"]
+__all__ = ["BookKeeper", "LedgerReader", "LedgerWriter"]
 
 
 def __getattr__(name: str) -> Any:
     # Imported when it is used: what reads for Spark needs no event loop.
-    if name != "BookKeeper":
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bookkeeper_tx.blocking.client import BookKeeper
-
-    return BookKeeper
+    return getattr(import_module(f"{__name__}.client"), name)

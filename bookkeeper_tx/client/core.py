@@ -2,35 +2,41 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from random import Random
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from bookkeeper_tx.client.bookie_info import bookie_info
+from bookkeeper_tx.client.ask import ask
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channels
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.create_ledger import create_ledger
 from bookkeeper_tx.client.delete_ledger import delete_ledger
-from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id
+from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id, require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.client.list_entries import list_entries
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
+from bookkeeper_tx.client.promised import operation, promised
 from bookkeeper_tx.client.update_custom_metadata import update_custom_metadata
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
-from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata
+from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata, ledger_name
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.request import Request
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
+from protocol_specs.ledger_id import split
 
 T = TypeVar("T")
+Writer = TypeVar("Writer", bound=LedgerWriter)
+Reader = TypeVar("Reader", bound=LedgerReader)
 
 
-class Client:
-    """A client of one BookKeeper cluster.
+class Client(Generic[Writer, Reader]):
+    """A client of one BookKeeper cluster, and of the handles that it gives.
 
     :param driver: the world that it runs in
     :param store: the cluster's metadata, not started yet
@@ -72,10 +78,13 @@ class Client:
         """The metadata store, for operations that have no method here."""
         return self._context.store
 
-    def start(self) -> Promise[None]:
+    @operation
+    async def start(self) -> None:
         """Connect to the metadata store, before all else.  Fails with :exc:`.MetadataUnavailable`."""
-        return self._run(self._start)
+        await self._context.store.start()
+        await self._context.bookies.start()
 
+    @promised
     def close(self) -> Promise[None]:
         """Close the connections and the store.  Ledgers stay as they are: one that is open can be recovered."""
         answer: Promise[None] = self._driver.promise()
@@ -88,7 +97,8 @@ class Client:
             self._driver.when_done(self._spawn(self._close()), self._answer_close)
         return answer
 
-    def create_ledger(
+    @operation
+    async def create_ledger(
         self,
         ensemble_size: int = 3,
         write_quorum_size: int = 3,
@@ -100,7 +110,7 @@ class Client:
         ledger_id: int | None = None,
         scope_id: int = 0,
         deferred_sync: bool = False,
-    ) -> Promise[LedgerWriter]:
+    ) -> Writer:
         """Create a ledger and fire with its writer.
 
         :param ensemble_size: bookies that store the ledger; batch read needs no more of them than the write quorum
@@ -114,7 +124,7 @@ class Client:
         :param scope_id: other than 0: no generator is asked, the id is the one given in that scope, or a random one;
             ``ledger_id=LedgerId.random()`` has a scope of its own.  Needs protocol V3, and bookies that know scopes
         :param deferred_sync: an append fires when bookies have the entry, on disk or not; it is durable, and the last
-            add confirmed passes it, only after :meth:`LedgerWriter.force`.  Needs protocol V3
+            add confirmed passes it, only after :meth:`bookkeeper_tx.LedgerWriter.force`.  Needs protocol V3
         :raises InvalidArgument: sizes, id or custom metadata are out of range
         :raises NotEnoughBookies: fewer bookies can be written to than the ensemble has
         :raises LedgerExists: ``ledger_id`` is taken
@@ -124,26 +134,23 @@ class Client:
 
         Protocol: docs/protocol/quorums.md, docs/formats/ledger-metadata.md, docs/protocol/ledger-scopes.md.
         """
+        quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
+        return await create_ledger(  # type: ignore[return-value]
+            self._context,
+            self._random,
+            quorum,
+            digest_type,
+            password,
+            custom_metadata,
+            ledger_id,
+            scope_id,
+            deferred_sync,
+        )
 
-        async def create() -> LedgerWriter:
-            quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
-            return await create_ledger(
-                self._context,
-                self._random,
-                quorum,
-                digest_type,
-                password,
-                custom_metadata,
-                ledger_id,
-                scope_id,
-                deferred_sync,
-            )
-
-        return self._run(create)
-
-    def open_ledger(
+    @operation
+    async def open_ledger(
         self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
-    ) -> Promise[LedgerReader]:
+    ) -> Reader:
         """Take a ledger over and fire with its reader.
 
         Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
@@ -158,63 +165,48 @@ class Client:
 
         Protocol: docs/protocol/recovery.md, docs/protocol/fencing.md.
         """
+        whole_id = require_ledger_id(ledger_id, scope_id)
+        return await open_ledger(self._context, whole_id, password, digest_type)  # type: ignore[return-value]
 
-        async def open_it() -> LedgerReader:
-            return await open_ledger(self._context, require_ledger_id(ledger_id, scope_id), password, digest_type)
-
-        return self._run(open_it)
-
-    def open_ledger_no_recovery(
+    @operation
+    async def open_ledger_no_recovery(
         self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
-    ) -> Promise[LedgerReader]:
+    ) -> Reader:
         """Fire with a reader of a ledger that may still be written, up to its last add confirmed.
 
         Its writer is not disturbed.  Arguments and errors are those of :meth:`open_ledger`.
 
         Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
         """
+        whole_id = require_ledger_id(ledger_id, scope_id)
+        return await open_ledger_no_recovery(self._context, whole_id, password, digest_type)  # type: ignore[return-value]
 
-        async def open_it() -> LedgerReader:
-            return await open_ledger_no_recovery(
-                self._context, require_ledger_id(ledger_id, scope_id), password, digest_type
-            )
-
-        return self._run(open_it)
-
-    def delete_ledger(self, ledger_id: int, *, scope_id: int = 0) -> Promise[None]:
+    @operation
+    async def delete_ledger(self, ledger_id: int, *, scope_id: int = 0) -> None:
         """Delete a ledger's metadata, so that nobody can open it.  Fails with :exc:`.NoSuchLedger`."""
+        await delete_ledger(self._context, require_ledger_id(ledger_id, scope_id))
 
-        async def delete() -> None:
-            await delete_ledger(self._context, require_ledger_id(ledger_id, scope_id))
-
-        return self._run(delete)
-
-    def list_ledgers(self, scope_id: int | None = 0) -> Promise[list[int]]:
+    @operation
+    async def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
         """Fire with the ids of all ledgers of a scope, ascending.
 
         :param scope_id: ``None`` lists all scopes; an id of another scope than 0 is a
             :class:`~bookkeeper_tx.model.LedgerId`
         """
+        if scope_id is not None:
+            require_scope_id(scope_id)
+        return [require_ledger_id(each) for each in await self._context.store.list_ledgers(scope_id)]
 
-        async def list_them() -> list[int]:
-            if scope_id is not None:
-                require_scope_id(scope_id)
-            return [require_ledger_id(each) for each in await self._context.store.list_ledgers(scope_id)]
-
-        return self._run(list_them)
-
-    def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> Promise[LedgerMetadata]:
+    @operation
+    async def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> LedgerMetadata:
         """Fire with the metadata of a ledger.  Fails with :exc:`.NoSuchLedger`."""
+        versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
+        return versioned.metadata
 
-        async def read() -> LedgerMetadata:
-            versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
-            return versioned.metadata
-
-        return self._run(read)
-
-    def update_custom_metadata(
+    @operation
+    async def update_custom_metadata(
         self, ledger_id: int, changes: Mapping[str, bytes | None], *, scope_id: int = 0
-    ) -> Promise[LedgerMetadata]:
+    ) -> LedgerMetadata:
         """Change the custom metadata of a ledger, open or closed; fires with all its metadata.
 
         :param changes: each key is set to its value, or removed for ``None``; other keys stay
@@ -223,13 +215,10 @@ class Client:
 
         Protocol: docs/formats/ledger-metadata.md.
         """
+        return await update_custom_metadata(self._context, require_ledger_id(ledger_id, scope_id), changes)
 
-        async def update() -> LedgerMetadata:
-            return await update_custom_metadata(self._context, require_ledger_id(ledger_id, scope_id), changes)
-
-        return self._run(update)
-
-    def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> Promise[EntryList]:
+    @operation
+    async def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> EntryList:
         """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
 
         The request goes over V3, whatever the protocol version of this client.  Java's bookies serve it since 4.10, but
@@ -241,26 +230,24 @@ class Client:
 
         Protocol: docs/protocol/list-entries.md, docs/protocol/entry-list.md.
         """
+        whole_id = require_ledger_id(ledger_id, scope_id)
+        require_scope_on_the_wire(self._context, split(whole_id)[0])
+        what = f"entries of ledger {ledger_name(whole_id)} on bookie {bookie_id}"
+        return await self._ask(bookie_id, ListEntries(whole_id), what)  # type: ignore[no-any-return]
 
-        async def list_them() -> EntryList:
-            return await list_entries(self._context, require_ledger_id(ledger_id, scope_id), bookie_id)
-
-        return self._run(list_them)
-
-    def bookie_info(self, bookie_id: BookieId) -> Promise[BookieDisk]:
+    @operation
+    async def bookie_info(self, bookie_id: BookieId) -> BookieDisk:
         """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3.
 
         Protocol: docs/protocol/bookie-info.md.
         """
+        return await self._ask(bookie_id, ReadBookieInfo(), f"disk space of bookie {bookie_id}")  # type: ignore[no-any-return]
 
-        async def ask() -> BookieDisk:
-            return await bookie_info(self._context, bookie_id)
-
-        return self._run(ask)
-
-    def writable_bookies(self) -> Promise[frozenset[BookieId]]:
+    @operation
+    async def writable_bookies(self) -> frozenset[BookieId]:
         """Fire with the ids of the bookies that can be written to."""
-        return self._run(self._writable_bookies)
+        await self._context.bookies.refresh()
+        return self._context.bookies.writable
 
     async def __aenter__(self) -> Self:
         """Start."""
@@ -285,9 +272,9 @@ class Client:
 
         return self._spawn(guarded())
 
-    async def _start(self) -> None:
-        await self._context.store.start()
-        await self._context.bookies.start()
+    def _ask(self, bookie_id: BookieId, request: Request, what: str) -> Promise[Any]:
+        channel = self._context.channel(bookie_id, request.ledger_id)
+        return ask(self._driver, channel, request, what)
 
     async def _close(self) -> None:
         self._context.bookies.stop()
@@ -301,10 +288,6 @@ class Client:
                 answer.callback(None)
             else:
                 answer.errback(error)
-
-    async def _writable_bookies(self) -> frozenset[BookieId]:
-        await self._context.bookies.refresh()
-        return self._context.bookies.writable
 
 
 def _pool(driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:

@@ -6,6 +6,7 @@ from typing import Self
 
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
+from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.read_entry import EntryRead, first_replied
 from bookkeeper_tx.client.read_once import read_batch
 from bookkeeper_tx.client.read_pieces import read_pieces
@@ -25,6 +26,7 @@ class LedgerReader(LedgerView):
     knows: :meth:`read_last_add_confirmed` asks for a newer one, the ``_unconfirmed`` reads go past it.
     """
 
+    @promised
     def read_entry(self, entry_id: int) -> Promise[Entry]:
         """Read one entry.
 
@@ -46,6 +48,7 @@ class LedgerReader(LedgerView):
         read.start()
         return read.deferred
 
+    @promised
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Promise[LedgerEntries]:
         """Read all entries from ``first_entry_id`` to ``last_entry_id``, both included.
 
@@ -61,10 +64,12 @@ class LedgerReader(LedgerView):
         """
         return self._read(first_entry_id, last_entry_id, batch, self._last_add_confirmed)
 
+    @promised
     def read_unconfirmed(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Promise[LedgerEntries]:
         """Read as :meth:`read`, past the last add confirmed as well: such entries may be missing or never confirmed."""
         return self._read(first_entry_id, last_entry_id, batch, self._unconfirmed_end)
 
+    @promised
     def read_batch(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
     ) -> Promise[LedgerEntries]:
@@ -82,6 +87,7 @@ class LedgerReader(LedgerView):
         """
         return read_batch(self, start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
 
+    @promised
     def read_batch_unconfirmed(
         self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
     ) -> Promise[LedgerEntries]:
@@ -101,6 +107,7 @@ class LedgerReader(LedgerView):
         """
         return read_pieces(self, first_entry_id, last_entry_id, batch)
 
+    @promised
     def read_last_add_confirmed(self, explicit: bool | None = None) -> Promise[int]:
         """Ask a covering set of bookies for the last add confirmed; it bounds this handle's reads from then on.
 
@@ -118,6 +125,7 @@ class LedgerReader(LedgerView):
             explicit = self.context.config.protocol is WireProtocol.V3
         return self.context.driver.spawn(self.ask_last_add_confirmed(explicit))
 
+    @promised
     def read_length(self) -> Promise[int]:
         """Ask for the last add confirmed, and fire with the payload bytes of the ledger up to it.
 
@@ -128,6 +136,7 @@ class LedgerReader(LedgerView):
         """
         return self.context.driver.spawn(self._length())
 
+    @promised
     def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Promise[int]:
         """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
 
@@ -142,6 +151,7 @@ class LedgerReader(LedgerView):
         """
         return wait_last_add_confirmed(self, self._last_add_confirmed if beyond is None else beyond, timeout_s)
 
+    @promised
     def read_last_add_confirmed_and_entry(
         self, entry_id: int, timeout_s: float = 10.0
     ) -> Promise[tuple[int, Entry | None]]:

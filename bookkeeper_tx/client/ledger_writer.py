@@ -9,6 +9,7 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -87,6 +88,7 @@ class LedgerWriter:
         """The ledger's metadata as this writer last knew it."""
         return self._versioned.metadata
 
+    @promised
     def append(self, payload: bytes) -> Promise[int]:
         """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
 
@@ -107,6 +109,7 @@ class LedgerWriter:
                 return self._driver.fail(error)
         return self._queue.append(payload)
 
+    @promised
     def append_many(self, payloads: Iterable[bytes]) -> Promise[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
 
@@ -133,6 +136,7 @@ class LedgerWriter:
             return self._driver.fail(error)
         return self._queue.append_many(found, len(found))
 
+    @promised
     def force(self) -> Promise[None]:
         """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
 
@@ -146,6 +150,7 @@ class LedgerWriter:
         error = self._queue.refusal or self._adds.error
         return self._driver.fail(error) if error is not None else self._driver.spawn(self._adds.force())
 
+    @promised
     def write_last_add_confirmed(self) -> Promise[int]:
         """Publish the last add confirmed without an append; fires with it when readers cannot miss it.
 
@@ -154,6 +159,7 @@ class LedgerWriter:
         """
         return self._explicit.write()
 
+    @promised
     def close(self) -> Promise[None]:
         """Wait for the outstanding appends, then close the ledger at the last add confirmed.
 

@@ -28,11 +28,11 @@ Handle = LedgerWriter | LedgerReader
 class Session:
     """The clients and the open ledgers of one driver; a method for each verb."""
 
-    def __init__(self, driver: Driver, make_client: Callable[[str, ClientConfig], Client]) -> None:
+    def __init__(self, driver: Driver, make_client: Callable[[str, ClientConfig], Client[Any, Any]]) -> None:
         self._driver = driver
         self._make_client = make_client
-        self._clients: dict[str, Client] = {}
-        self._handles: dict[int, tuple[Handle, Client]] = {}
+        self._clients: dict[str, Client[Any, Any]] = {}
+        self._handles: dict[int, tuple[Handle, Client[Any, Any]]] = {}
 
     async def run(self, request: Request) -> Values:
         """Carry a request out; return the values of its reply."""
@@ -53,7 +53,7 @@ class Session:
         await self._clients.pop(request.text("client", "")).close()
         return {}
 
-    def _client(self, request: Request) -> Client:
+    def _client(self, request: Request) -> Client[Any, Any]:
         return self._clients[request.text("client", "")]
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Session:
         found = await self._client(request).entries_of(request.integer("ledger"), request.text("bookie"))
         return {"ids": listed(found), "count": len(found)}
 
-    def _opened(self, handle: Handle, client: Client) -> Values:
+    def _opened(self, handle: Handle, client: Client[Any, Any]) -> Values:
         number = len(self._handles) + 1
         self._handles[number] = handle, client
         return {"handle": number, "ledger": int(handle.ledger_id), "last_add_confirmed": handle.last_add_confirmed}
