@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from compat_tests.targets.pytest_plugin import is_full
+from tests.proto_compiler import installed_compiler
 from tests.scheduling import in_order, make_scheduler
 
 # Nothing is asserted about time: a busy machine breaks no promise of ours.
@@ -51,6 +52,12 @@ def kept_runs(request: pytest.FixtureRequest) -> Path | None:
     """Where ``--keep-runs`` says that runs of whole targets are kept."""
     kept = request.config.getoption("--keep-runs")
     return Path(kept).absolute() if kept else None
+
+
+@pytest.fixture(scope="session")
+def proto_compiler() -> Path:
+    """Where the compiler of ``.proto`` files is."""
+    return installed_compiler()
 
 
 @pytest.fixture(name="result_of", scope="session")
