@@ -1,23 +1,23 @@
-"""A metadata store on an event loop: the blocking one, on a thread of its own, which is looked at for changes."""
+"""A metadata store on an event loop: the blocking one, on a thread of its own, which tells or is looked at."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from bookkeeper_tx.aio.daemon_thread import DaemonThread
-from bookkeeper_tx.errors import BookKeeperError, MetadataUnavailable
+from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.uri import parse_metadata_uri
-from bookkeeper_tx.metadata.watches import Watches
-from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned
+from bookkeeper_tx.metadata.watches import BOOKIES, Key, Watches
+from bookkeeper_tx.model import BookieId, LedgerMetadata
 
 LOOK_INTERVAL_S: Final = 1.0
-"""Longest delay before a watcher is called, besides the time of a look."""
+"""Longest delay before a watcher is called where the store does not tell; and after a look that has failed."""
 
 log = logging.getLogger("bookkeeper_tx")
-
-_BOOKIES: Final = "bookies"
 
 
 class AioMetadataStore:
@@ -34,7 +34,12 @@ class AioMetadataStore:
         self._thread: DaemonThread | None = DaemonThread("metadata", loop)
         self._store: BlockingStore | None = None
         self._watches = Watches(log.exception)
-        self._due: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due: set[Key] = set()
+        """What the timer looks at."""
+        self._changed: set[Key] = set()
+        """What the store has told about, until it is looked at."""
+        self._tells = False
 
     def start(self) -> Any:
         return self._run(self._open)
@@ -45,8 +50,8 @@ class AioMetadataStore:
         if thread is None:
             return
         self._watches.clear()
-        if self._due is not None:
-            self._due.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         closed = thread.run(self._close)  # a start that is under way ends before it
         thread.end()
         await closed
@@ -83,7 +88,7 @@ class AioMetadataStore:
         return self._ask("bookie_info", bookie_id)
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return self._watch(_BOOKIES, changed)
+        return self._watch(BOOKIES, changed)
 
     # Around the thread -----------------------------------------------------------------------------------------------
 
@@ -111,43 +116,47 @@ class AioMetadataStore:
             raise MetadataUnavailable(f"the metadata store {self.uri} is not started")
         return getattr(self._store, name)(*arguments)
 
-    def _watch(self, key: Any, changed: Callable[[], None]) -> Callable[[], None]:
+    def _watch(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
-        if self._thread is not None:
-            # Reads after this call are not older than the first stamp.
-            self._run(self._observe, frozenset((key,))).add_done_callback(self._saw)
-        if self._due is None:
-            self._look_later()
+        self._look({key})  # at once: reads after this call are not older than the first stamp
         return end
 
-    def _look_later(self) -> None:
-        self._due = self._loop.call_later(LOOK_INTERVAL_S, self._look)
+    def _look(self, keys: Collection[Key]) -> None:
+        """Find out whether ``keys``, as far as somebody watches them, have changed."""
+        watched = self._watches.keys.intersection(keys)
+        if watched and self._thread is not None:
+            self._run(self._observe, watched).add_done_callback(partial(self._looked, watched))
 
-    def _look(self) -> None:
-        """Find out what has changed, then again after a while, as long as somebody watches."""
-        self._due = None
-        keys = self._watches.keys
-        if keys and self._thread is not None:
-            self._run(self._observe, keys).add_done_callback(self._looked)
-
-    def _looked(self, looked: "asyncio.Future[dict[Any, Any]]") -> None:
+    def _looked(self, keys: Collection[Key], looked: "asyncio.Future[dict[Key, Any]]") -> None:
+        failed = looked.cancelled() or looked.exception() is not None
+        stamps = {} if failed else looked.result()
+        self._watches.saw(stamps)
         # Only now: a store that is slow would have more and more looks to do.
-        self._saw(looked)
-        if self._due is None and self._thread is not None:
-            self._look_later()
+        self._due.update(keys if failed or not self._tells else ())
+        if self._due and self._timer is None and self._thread is not None:
+            self._timer = self._loop.call_later(LOOK_INTERVAL_S, self._look_at_due)
 
-    def _saw(self, looked: "asyncio.Future[dict[Any, Any]]") -> None:
-        if not looked.cancelled() and looked.exception() is None:
-            self._watches.saw(looked.result())
+    def _look_at_due(self) -> None:
+        self._timer = None
+        keys, self._due = self._due, set()
+        self._look(keys)
 
-    def _observe(self, keys: frozenset[Any]) -> dict[Any, Any]:
-        """Return the stamps of what can be read now; the rest is looked at the next time."""
-        stamps: dict[Any, Any] = {}
-        try:
-            if _BOOKIES in keys:
-                stamps[_BOOKIES] = self._call("writable_bookies")
-            for ledger_id, found in self._call("read_ledgers", [key for key in keys if key != _BOOKIES]):
-                stamps[ledger_id] = found.version if isinstance(found, Versioned) else type(found)
-        except BookKeeperError:
-            return stamps
-        return stamps
+    def _tell(self, key: Key | None) -> None:
+        """Hear from the store, on any thread, that ``key`` has changed, or that anything may have."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._told, key)
+
+    def _told(self, key: Key | None) -> None:
+        if not self._changed:
+            self._loop.call_soon(self._look_at_changed)
+        self._changed.update(self._watches.keys if key is None else (key,))
+
+    def _look_at_changed(self) -> None:
+        keys, self._changed = self._changed, set()
+        self._look(keys)
+
+    def _observe(self, keys: Collection[Key]) -> dict[Key, Any]:
+        if self._store is None:
+            raise MetadataUnavailable(f"the metadata store {self.uri} is not started")
+        self._tells = self._store.tells
+        return self._store.stamps(keys, self._tell)

@@ -5,9 +5,11 @@ as changed only when its *stamp* differs from the last one seen; else nobody is 
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, Final
 
 Key = Hashable
+BOOKIES: Final = "bookies"
+"""The key of the registered bookies; that of a ledger is its id."""
 _UNSEEN = object()
 
 

@@ -12,6 +12,7 @@ from bookkeeper_tx.aio import metadata_store
 from bookkeeper_tx.aio.metadata_store import AioMetadataStore
 from bookkeeper_tx.errors import MetadataConflict, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
+from bookkeeper_tx.metadata.watches import BOOKIES
 from tests.metadata.contract import METADATA
 
 
@@ -98,7 +99,7 @@ def test_looks_do_not_pile_up_while_the_store_is_slow(path: Path, monkeypatch: p
     async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
         answers, looks = threading.Event(), list[object]()
 
-        def observe(keys: object) -> dict[str, object]:
+        def observe(keys: object) -> dict[Any, Any]:
             looks.append(keys)
             answers.wait()
             return {}
@@ -142,3 +143,82 @@ def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatc
         assert closed == ["closed"]
 
     asyncio.run(scenario())
+
+
+class TellingStore:
+    """A store that tells of changes, as ZooKeeper's."""
+
+    tells = True
+
+    def __init__(self) -> None:
+        self.values: dict[Any, int] = {}
+        self.looks: list[set[Any]] = []
+        self.tell: Callable[[Any], None] = print
+        self.error: Exception | None = None
+
+    def stamps(self, keys: Any, changed: Callable[[Any], None]) -> dict[Any, Any]:
+        self.looks.append(set(keys))
+        self.tell = changed
+        if self.error is not None:
+            raise self.error
+        return {key: self.values.get(key) for key in keys}
+
+    def close(self) -> None: ...
+
+
+async def told_by(scenario: Callable[[AioMetadataStore, TellingStore], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    telling = TellingStore()
+    monkeypatch.setattr(metadata_store, "open_blocking_store", lambda *_: telling)
+    store = AioMetadataStore("sqlite:///none", 5.0, asyncio.get_running_loop())
+    await store.start()
+    await scenario(store, telling)
+    await store.stop()
+    telling.tell(1)  # too late
+
+
+def test_a_store_that_tells_is_not_looked_at_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
+        changed = [asyncio.Event() for _ in range(3)]
+        for ledger_id in range(3):
+            store.watch_ledger(ledger_id, changed[ledger_id].set)
+        while len(telling.looks) < 3:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert telling.looks == [{0}, {1}, {2}]
+        telling.values[1] = 5
+        for _ in range(10):
+            telling.tell(1)  # on whatever thread
+        await changed[1].wait()
+        assert telling.looks[3:] == [{1}]
+        telling.values[2] = 5
+        telling.tell(None)
+        await changed[2].wait()
+        assert telling.looks[4:] == [{0, 1, 2}]
+        assert not changed[0].is_set()
+
+    asyncio.run(told_by(scenario, monkeypatch))
+
+
+def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
+        changed = asyncio.Event()
+        store.watch_bookies(changed.set)
+        while not telling.looks:
+            await asyncio.sleep(0)
+        telling.values[BOOKIES], telling.error = 1, MetadataUnavailable("gone")
+        telling.tell(None)
+        while len(telling.looks) < 5:
+            await asyncio.sleep(0)
+        telling.error = None
+        await changed.wait()
+        looks = len(telling.looks)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(telling.looks) == looks
+
+    asyncio.run(told_by(scenario, monkeypatch))

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -71,12 +72,12 @@ class BlockingRequests:
         answers = self.each("get_children", paths)
         return [[] if isinstance(answer, exceptions.NoNodeError) else answer for answer in answers]
 
-    def each(self, name: str, paths: Iterable[str]) -> Iterator[Any]:
+    def each(self, name: str, paths: Iterable[str], **kwargs: Any) -> Iterator[Any]:
         """Yield the answers to a read of each path, in order; a NoNodeError is yielded and not raised.
 
         The time limit holds for each answer by itself.  Reads that were lost with a connection are repeated.
         """
-        request = getattr(self._session.client, name + "_async")
+        request = partial(getattr(self._session.client, name + "_async"), **kwargs)
         source, sent = iter(paths), deque[tuple[str, Any]]()
         while True:
             if len(sent) <= WINDOW // 2:

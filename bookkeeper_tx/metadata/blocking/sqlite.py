@@ -1,13 +1,14 @@
 """The metadata store in an SQLite file for programs without a reactor."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
+from bookkeeper_tx.metadata.watches import BOOKIES, Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 
 
@@ -90,6 +91,16 @@ class BlockingSqliteStore:
 
     def cookie_bookies(self) -> frozenset[BookieId]:
         return frozenset(self._do(self._tables.cookie_bookies))
+
+    # Changes ------------------------------------------------------------------------------------------------------
+
+    tells = False
+
+    def stamps(self, keys: Collection[Key], changed: Callable[[Key | None], None]) -> dict[Key, Any]:
+        stamps: dict[Key, Any] = self._do(self._tables.ledger_versions, [key for key in keys if key != BOOKIES])
+        if BOOKIES in keys:
+            stamps[BOOKIES] = self.writable_bookies()
+        return stamps
 
     # Documents ----------------------------------------------------------------------------------------------------
 

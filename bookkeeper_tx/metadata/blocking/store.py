@@ -1,14 +1,15 @@
 """The metadata store for programs without a reactor, such as Spark's executors: no Twisted is loaded here.
 
-It works on the same files and nodes as the stores of the reactor, but does not register bookies, and has no watches.
+It works on the same files and nodes as the stores of the reactor, but does not register bookies.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol, Self
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Protocol, Self
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.blocking.sqlite import BlockingSqliteStore
 from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+from bookkeeper_tx.metadata.watches import Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
 
 
@@ -66,6 +67,18 @@ class BlockingStore(Protocol):
 
     def cookie_bookies(self) -> frozenset[BookieId]:
         """Return all bookies that have a cookie, also those that are down."""
+
+    # Changes ------------------------------------------------------------------------------------------------------
+
+    tells: bool
+    """Whether it calls back when something has changed; otherwise look again after a while."""
+
+    def stamps(self, keys: Collection[Key], changed: Callable[[Key | None], None]) -> dict[Key, Any]:
+        """Return a stamp of each of ``keys`` (ids of ledgers, BOOKIES), which differs after a change.
+
+        A store that :attr:`tells` calls ``changed(key)``, on any thread, when this may have happened once, or
+        ``changed(None)`` when anything may have changed.  ``changed`` is the same one each time.
+        """
 
     # Documents: small records of ours beside the ledgers (``documents.py``) ---------------------------------------
 

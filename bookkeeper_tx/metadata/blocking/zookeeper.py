@@ -1,7 +1,7 @@
 """The metadata store in ZooKeeper for programs without a reactor, in the layout of the store of the reactor."""
 
 import secrets
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from itertools import tee
 from typing import Any
 
@@ -10,6 +10,7 @@ from bookkeeper_tx.metadata.blocking.requests import BlockingRequests, run
 from bookkeeper_tx.metadata.blocking.session import BlockingSession
 from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.watches import BOOKIES, Key
 from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
 from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
 from bookkeeper_tx.metadata.zookeeper.documents import ZooKeeperDocuments
@@ -40,6 +41,8 @@ class BlockingZooKeeperStore:
         self._bookies = RegisteredBookies(self._requests, uri.root)
         self._cookies = ZooKeeperCookies(self._requests, uri.root)
         self._documents = ZooKeeperDocuments(self._requests, uri.root)
+        self._watched: dict[str, Key] = {}
+        """What the paths are those of that kazoo watches: a watch stays until it fires, and then once."""
 
     def open(self) -> None:
         """Connect; raises MetadataUnavailable if nobody answers or there is no cluster, InvalidConfig for a cluster of
@@ -116,6 +119,27 @@ class BlockingZooKeeperStore:
 
     def cookie_bookies(self) -> frozenset[BookieId]:
         return frozenset(self._do(self._cookies.bookie_ids()))
+
+    # Changes ------------------------------------------------------------------------------------------------------
+
+    tells = True
+
+    def stamps(self, keys: Collection[Key], changed: Callable[[Key | None], None]) -> dict[Key, Any]:
+        self._changed = changed
+        paths = {self._tree().path(key): key for key in keys if isinstance(key, int)}
+        self._watched.update(paths)
+        found = self._requests.each("exists", paths, watch=self._fired)
+        stamps: dict[Key, Any] = {
+            key: stat and (stat.czxid, stat.mzxid) for key, stat in zip(paths.values(), found, strict=True)
+        }
+        if BOOKIES in keys:
+            self._watched[self._bookies.writable_folder] = BOOKIES
+            stamps[BOOKIES] = frozenset(self._do(self._bookies.writable(self._fired)))
+        return stamps
+
+    def _fired(self, event: Any) -> None:
+        """Tell what an event, in kazoo's thread, is about: a node, or a connection that was lost and all watches."""
+        self._changed(self._watched.pop(event.path, None))
 
     # Documents ----------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,9 @@ from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.polling import Polling
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
-from bookkeeper_tx.metadata.watches import Watches
+from bookkeeper_tx.metadata.watches import BOOKIES, Watches
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 from bookkeeper_tx.threads.worker import Worker
-
-_BOOKIES = "bookies"
 
 
 class SqliteMetadataStore:
@@ -112,7 +110,7 @@ class SqliteMetadataStore:
         return self._run(self._records.bookie_info, bookie_id)
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return self._watch(_BOOKIES, changed)
+        return self._watch(BOOKIES, changed)
 
     def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
         return self._run(self._tables.cookie, bookie_id)
@@ -130,9 +128,9 @@ class SqliteMetadataStore:
         stamps: dict[Any, Any] = {}
         try:
             if self._tables.changed_by_others() or not only_if_changed:
-                stamps.update(self._tables.ledger_versions(key for key in keys if key != _BOOKIES))
-            if _BOOKIES in keys:  # a killed bookie changes no table
-                stamps[_BOOKIES] = self._records.registered()
+                stamps.update(self._tables.ledger_versions(key for key in keys if key != BOOKIES))
+            if BOOKIES in keys:  # a killed bookie changes no table
+                stamps[BOOKIES] = self._records.registered()
         except BaseException:
             self._tables.look_again()
             raise

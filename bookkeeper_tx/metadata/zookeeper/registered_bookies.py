@@ -1,5 +1,7 @@
 """The registered bookies in ZooKeeper and their service info: a view of all, whichever process made the nodes."""
 
+from typing import Any
+
 from kazoo import exceptions
 
 from bookkeeper_tx.errors import BookieUnavailable
@@ -23,15 +25,16 @@ class RegisteredBookies:
         first, second = reversed(folders) if read_only else folders
         return f"{first}/{bookie_id}", f"{second}/{bookie_id}"
 
-    async def writable(self) -> frozenset[BookieId]:
-        return await self._children(self.writable_folder) - {spec.READ_ONLY}
+    async def writable(self, watch: Any = None) -> frozenset[BookieId]:
+        """Return the ids; ``watch`` is called with the next event."""
+        return await self._children(self.writable_folder, watch) - {spec.READ_ONLY}
 
     async def read_only(self) -> frozenset[BookieId]:
         return await self._children(self.read_only_folder)
 
-    async def _children(self, folder: str) -> frozenset[BookieId]:
+    async def _children(self, folder: str, watch: Any = None) -> frozenset[BookieId]:
         try:
-            return frozenset(await self._requests.insist("get_children", folder))
+            return frozenset(await self._requests.insist("get_children", folder, watch=watch))
         except exceptions.NoNodeError:
             return frozenset()
 

@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,13 +62,6 @@ async def main(reactor, uri):
     await store.stop()
 react(lambda reactor: __import__("twisted").internet.defer.Deferred.fromCoroutine(main(reactor, sys.argv[1])))
 """
-
-
-@pytest.fixture
-def own_zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
-    """One that a test may freeze and stop."""
-    with ZooKeeper(tmp_path) as server:
-        yield server
 
 
 def short_lived(hosts: str, root: str, **timeouts: float) -> Any:

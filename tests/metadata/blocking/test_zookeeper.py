@@ -19,6 +19,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.metadata.blocking import requests
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
+from bookkeeper_tx.metadata.watches import BOOKIES
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.model import LedgerId
 from tests.conftest import result_of
@@ -253,3 +254,53 @@ def test_a_closed_store_fails_at_once(world: BlockingWorld, operation: Callable[
     assert client.stopped
     with pytest.raises(MetadataUnavailable, match="closed"):
         operation(store)
+
+
+# Changes -------------------------------------------------------------------------------------------------------------
+
+
+def test_it_tells_once_of_each_change_of_what_was_looked_at(world: BlockingWorld, ledger_id: int) -> None:
+    store, _ = world.open_blocking()
+    other, _ = world.open_blocking()
+    told: list[object] = []
+    stamps = [store.stamps({ledger_id, 8}, told.append)]
+    assert (stamps[0], told) == ({ledger_id: None, 8: None}, [])
+    version = other.create_ledger(ledger_id, METADATA).version
+    assert told == [ledger_id]
+    stamps.append(store.stamps({ledger_id}, told.append))
+    version = other.write_ledger(ledger_id, METADATA, version).version
+    other.write_ledger(ledger_id, METADATA, version)
+    assert told == [ledger_id] * 2, "a watch fires once"
+    stamps.append(store.stamps({ledger_id}, told.append))
+    other.delete_ledger(ledger_id)
+    stamps.append(store.stamps({ledger_id}, told.append))
+    assert told == [ledger_id] * 3
+    seen = [each[ledger_id] for each in stamps]
+    assert len({*seen}) == 3
+    assert seen[0] == seen[3] is None
+
+
+def test_it_tells_of_bookies_that_come_and_go(world: BlockingWorld) -> None:
+    store, _ = world.open_blocking()
+    told: list[object] = []
+    assert store.stamps({BOOKIES}, told.append) == {BOOKIES: frozenset()}
+    result_of(world.open()[0].register_bookie("b:1", INFO))
+    assert told == [BOOKIES]
+    assert store.stamps({BOOKIES}, told.append) == {BOOKIES: {"b:1"}}
+
+
+def test_looking_again_and_again_leaves_one_watch(world: BlockingWorld) -> None:
+    store, _ = world.open_blocking()
+    told: list[object] = []
+    for _ in range(3):
+        store.stamps({7}, told.append)
+    world.server.fire(path(7))
+    assert told == [7]
+
+
+def test_after_a_lost_connection_anything_may_have_changed(world: BlockingWorld) -> None:
+    store, _ = world.open_blocking()
+    told: list[object] = []
+    store.stamps({7}, told.append)
+    world.server.lose_watches()
+    assert told == [None]

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 from kazoo import exceptions
+from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 
 from bookkeeper_tx.errors import MetadataUnavailable
@@ -62,7 +63,13 @@ class FakeZooKeeper:
         due = [watch for watch in self.watches if watch[0] == path]
         self.watches = [watch for watch in self.watches if watch[0] != path]
         for watch in dict.fromkeys(due):
-            watch[1](None)
+            watch[1](WatchedEvent(EventType.CHANGED, KeeperState.CONNECTED, path))
+
+    def lose_watches(self) -> None:
+        """Fire all watches, as kazoo does when the connection breaks: the event names no node."""
+        watches, self.watches = self.watches, []
+        for _, watch in watches:
+            watch(WatchedEvent(EventType.NONE, KeeperState.CONNECTING, None))
 
     def node(self, path: str) -> Node:
         if path not in self.nodes:
@@ -158,7 +165,7 @@ class FakeZooKeeper:
         return made
 
     def _set_watch(self, path: str, kwargs: dict[str, Any]) -> None:
-        if "watch" in kwargs:
+        if kwargs.get("watch"):
             self.watches.append((path, kwargs["watch"]))
 
 

@@ -1,0 +1,52 @@
+"""The metadata store of asyncio on a real ZooKeeper: who watches is told, and nobody looks in the meantime."""
+
+import asyncio
+
+import pytest
+from twisted.internet import reactor
+
+from bookkeeper_tx.aio import metadata_store
+from bookkeeper_tx.aio.metadata_store import AioMetadataStore
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
+from bookkeeper_tx.metadata.store import open_metadata_store
+from compat_tests.targets.zookeeper import ZooKeeper
+from tests.metadata.contract import METADATA
+from tests.reactor_thread import run_in_reactor
+
+TIMEOUT_S = 60.0
+
+
+@pytest.mark.java
+def test_who_watches_is_told_also_after_the_server_was_away(
+    own_zookeeper: ZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"zk+hierarchical://{own_zookeeper.hosts}/ledgers"
+
+    async def initialize() -> None:
+        twisted = open_metadata_store(uri, reactor)
+        await twisted.start()
+        await twisted.initialize()
+        await twisted.stop()
+
+    async def main() -> None:
+        store = AioMetadataStore(uri, 20.0, asyncio.get_running_loop())
+        await store.start()
+        changed = asyncio.Event()
+        with open_blocking_store(uri, 20.0) as other:
+            version = other.create_ledger(5, METADATA).version
+            store.watch_ledger(5, changed.set)
+            await store.read_ledger(5)
+            monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 24 * 3600)  # nothing is found by looking
+            version = other.write_ledger(5, METADATA, version).version
+            await asyncio.wait_for(changed.wait(), TIMEOUT_S)
+            changed.clear()
+            own_zookeeper.stop()
+            own_zookeeper.start()
+            await store.read_ledger(5)
+            assert not changed.is_set()
+            other.write_ledger(5, METADATA, version)
+            await asyncio.wait_for(changed.wait(), TIMEOUT_S)
+        await store.stop()
+
+    run_in_reactor(initialize)
+    asyncio.run(main())
