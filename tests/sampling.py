@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 
-def one_in(count: int, values: Iterable[Any]) -> list[Any]:
-    """The first of ``values`` and every ``count``-th after it in the plain run; all of them under ``--full``."""
-    return [each if index % count == 0 else _full(each) for index, each in enumerate(values)]
+def one_in(count: int, values: Iterable[Any], first: int = 0) -> list[Any]:
+    """The ``first`` of ``values`` and every ``count``-th after it in the plain run; all of them under ``--full``."""
+    return [each if index % count == first else _full(each) for index, each in enumerate(values)]
 
 
 def only(chosen: Any, values: Iterable[Any]) -> list[Any]:

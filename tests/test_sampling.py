@@ -18,6 +18,7 @@ def test_one_in_three_begins_with_the_first() -> None:
     values = list(range(8))
     assert _plain(one_in(3, values)) == [0, 3, 6]
     assert _all(one_in(3, values)) == values
+    assert _plain(one_in(3, values, first=1)) == [1, 4, 7]
 
 
 def test_only_what_is_chosen() -> None:

@@ -164,6 +164,8 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
 
     read_batch = waits(ledger_reader.LedgerReader.read_batch)
 
+    read_batch_unconfirmed = waits(ledger_reader.LedgerReader.read_batch_unconfirmed)
+
     def entries(
         self, first_entry_id: int = 0, last_entry_id: int | None = None, batch: bool = True
     ) -> Iterator[LedgerEntries]:

@@ -16,7 +16,7 @@ from compat_tests.targets.target import BadTarget
 
 
 @click.command()
-@click.option("--target", metavar="NAME", help="ours or java:RELEASE, in place of a driver command.")
+@click.option("--target", metavar="NAME", help="ours[:aio|:blocking] or java:RELEASE, in place of a driver command.")
 @click.option("--listen", default="127.0.0.1", metavar="HOST[:PORT-PORT]", help="Where the scripted bookies listen.")
 @click.option("--metadata", metavar="URI", help="zk+hierarchical://host:port/any: use this ZooKeeper, start none.")
 @run_options

@@ -16,8 +16,12 @@ from compat_tests.targets.target import BadTarget
 
 OURS = (sys.executable, "-m", "bookkeeper_tx.testing.conformance_driver")
 
-_FACES = {"ours": "twisted", "ours:aio": "aio"}
-"""Which face of our client each name means."""
+_FACES = {
+    "ours": ("twisted", "bookkeeper_tx"),
+    "ours:aio": ("aio", "bookkeeper_tx on asyncio"),
+    "ours:blocking": ("blocking", "bookkeeper_tx whose calls wait"),
+}
+"""Which face of our client each target means, and its name in reports."""
 
 _SMALL_CHUNKS = {"io.netty.allocator.maxOrder": 5}
 """Each client has pools of its own; with Netty's 16 MiB a chunk a hundred clients run out of memory."""
@@ -33,9 +37,9 @@ class ClientTarget:
 
 
 def parse_client(text: str) -> ClientTarget:
-    """``ours``, ``ours:aio`` for our client on asyncio, or ``java:RELEASE``.  Raises BadTarget."""
-    if face := _FACES.get(text):
-        name = "bookkeeper_tx" + " on asyncio" * (face == "aio")
+    """``ours``, ``ours:aio`` or ``ours:blocking`` for its other faces, or ``java:RELEASE``.  Raises BadTarget."""
+    if text in _FACES:
+        face, name = _FACES[text]
         how = "bookkeeper_tx.testing.conformance_driver"
         return ClientTarget(TargetInfo(name, "bookkeeper_tx", "", how), lambda _: (*OURS, "--face", face))
     kind, _, release = text.partition(":")
@@ -43,7 +47,7 @@ def parse_client(text: str) -> ClientTarget:
         info = TargetInfo(f"Java {release}", "java", release, "the Java client by its jars on a local JVM")
         return ClientTarget(info, lambda folder: java_driver_command(release, folder, properties=_SMALL_CHUNKS))
     raise BadTarget(
-        f"{text!r} is no client: write ours, ours:aio, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND"
+        f"{text!r} is no client: write {', '.join(_FACES)}, java:RELEASE ({', '.join(RELEASES)}), or -- DRIVER COMMAND"
     )
 
 

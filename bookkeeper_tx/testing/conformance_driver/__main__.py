@@ -1,4 +1,4 @@
-"""The process of the driver: ``python -m bookkeeper_tx.testing.conformance_driver [--face twisted|aio]``.
+"""The process of the driver: ``python -m bookkeeper_tx.testing.conformance_driver [--face twisted|aio|blocking]``.
 
 Each request is a line on standard input, its reply a line on standard output (docs/conformance/driver.md).  Requests
 begin in the order of their lines, and are answered as they end.  When standard input ends, the process ends too, and
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TextIO
 
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.testing.conformance_driver.lines import Request, error_line, reply_line
 from bookkeeper_tx.testing.conformance_driver.session import Session
 
@@ -59,22 +60,38 @@ def serve_on_twisted() -> None:
 async def serve_on_asyncio() -> None:
     """Serve with the client on asyncio."""
     from bookkeeper_tx.aio import BookKeeper
+
+    await serve_on_loop(BookKeeper)
+
+
+async def serve_on_threads() -> None:
+    """Serve with the client whose calls wait."""
+    from bookkeeper_tx.blocking import BookKeeper
+    from bookkeeper_tx.testing.conformance_driver.on_threads import OnThreads
+
+    await serve_on_loop(lambda uri, config: OnThreads(BookKeeper(uri, config)))
+
+
+async def serve_on_loop(make_client: Callable[[str, ClientConfig], Any]) -> None:
+    """Serve with clients whose promises are those of this event loop."""
     from bookkeeper_tx.transport.aio_driver import AioDriver
 
     loop = asyncio.get_running_loop()
     driver = AioDriver(loop)
-    serve(Session(driver, BookKeeper), loop.call_soon_threadsafe, driver.spawn)
+    serve(Session(driver, make_client), loop.call_soon_threadsafe, driver.spawn)
     await loop.create_future()
 
 
 def main() -> None:
     """Serve until standard input ends."""
+    on_loops = {"aio": serve_on_asyncio, "blocking": serve_on_threads}
     parser = argparse.ArgumentParser(description="Our client, driven by lines (docs/conformance/driver.md).")
-    parser.add_argument("--face", choices=("twisted", "aio"), default="twisted")
-    if parser.parse_args().face == "aio":
-        asyncio.run(serve_on_asyncio())
-    else:
+    parser.add_argument("--face", choices=("twisted", *on_loops), default="twisted")
+    face = parser.parse_args().face
+    if face == "twisted":
         serve_on_twisted()
+    else:
+        asyncio.run(on_loops[face]())
 
 
 if __name__ == "__main__":

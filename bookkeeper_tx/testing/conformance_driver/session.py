@@ -4,9 +4,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from bookkeeper_tx.client.core import Client
-from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.model import DigestType
@@ -22,17 +19,18 @@ from bookkeeper_tx.testing.conformance_driver.lines import (
     reported,
 )
 
-Handle = LedgerWriter | LedgerReader
-
 
 class Session:
-    """The clients and the open ledgers of one driver; a method for each verb."""
+    """The clients and the open ledgers of one driver; a method for each verb.
 
-    def __init__(self, driver: Driver, make_client: Callable[[str, ClientConfig], Client[Any, Any]]) -> None:
+    Clients are of any face whose methods return promises of ``driver``.
+    """
+
+    def __init__(self, driver: Driver, make_client: Callable[[str, ClientConfig], Any]) -> None:
         self._driver = driver
         self._make_client = make_client
-        self._clients: dict[str, Client[Any, Any]] = {}
-        self._handles: dict[int, tuple[Handle, Client[Any, Any]]] = {}
+        self._clients: dict[str, Any] = {}
+        self._handles: list[Any] = []
 
     async def run(self, request: Request) -> Values:
         """Carry a request out; return the values of its reply."""
@@ -53,7 +51,7 @@ class Session:
         await self._clients.pop(request.text("client", "")).close()
         return {}
 
-    def _client(self, request: Request) -> Client[Any, Any]:
+    def _client(self, request: Request) -> Any:
         return self._clients[request.text("client", "")]
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
@@ -72,13 +70,13 @@ class Session:
             ledger_id=request.integer("ledger") if request.has("ledger") else None,
             deferred_sync=request.flag("deferred_sync"),
         )
-        return self._opened(writer, client)
+        return self._opened(writer)
 
     async def do_open(self, request: Request) -> Values:
         client = self._client(request)
         opened = client.open_ledger if request.flag("recovery", True) else client.open_ledger_no_recovery
         digest = DigestType[request.text("digest", "CRC32C")]
-        return self._opened(await opened(request.integer("ledger"), request.data("password", b""), digest), client)
+        return self._opened(await opened(request.integer("ledger"), request.data("password", b""), digest))
 
     async def do_delete(self, request: Request) -> Values:
         await self._client(request).delete_ledger(request.integer("ledger"))
@@ -104,18 +102,18 @@ class Session:
         found = await self._client(request).entries_of(request.integer("ledger"), request.text("bookie"))
         return {"ids": listed(found), "count": len(found)}
 
-    def _opened(self, handle: Handle, client: Client[Any, Any]) -> Values:
-        number = len(self._handles) + 1
-        self._handles[number] = handle, client
-        return {"handle": number, "ledger": int(handle.ledger_id), "last_add_confirmed": handle.last_add_confirmed}
+    def _opened(self, handle: Any) -> Values:
+        self._handles.append(handle)
+        found = {"ledger": int(handle.ledger_id), "last_add_confirmed": handle.last_add_confirmed}
+        return {"handle": len(self._handles), **found}
 
     def _handle(self, request: Request) -> Any:
-        return self._handles[request.integer("handle")][0]
+        return self._handles[request.integer("handle") - 1]
 
-    async def _reader(self, request: Request) -> LedgerReader:
+    def _reader(self, request: Request) -> Any:
         """A reader of the handle's ledger: Java's writers read as well."""
         handle = self._handle(request)
-        if isinstance(handle, LedgerReader):
+        if hasattr(handle, "read"):
             return handle
         raise Unsupported("a writer does not read: open the ledger")
 
@@ -154,20 +152,20 @@ class Session:
 
     async def do_close(self, request: Request) -> Values:
         handle = self._handle(request)
-        if isinstance(handle, LedgerWriter):
+        if hasattr(handle, "append"):
             await handle.close()
         return {}
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
     async def do_read(self, request: Request) -> Values:
-        reader = await self._reader(request)
+        reader = self._reader(request)
         read = reader.read_unconfirmed if request.flag("unconfirmed") else reader.read
         batch = request.flag("batch")
         return reported(await read(request.integer("first"), request.integer("last"), batch))
 
     async def do_batch_read(self, request: Request) -> Values:
-        reader = await self._reader(request)
+        reader = self._reader(request)
         read = reader.read_batch_unconfirmed if request.flag("unconfirmed") else reader.read_batch
         return reported(await read(request.integer("start"), request.integer("count"), request.integer("size")))
 
@@ -177,11 +175,11 @@ class Session:
             return {"entry": handle.last_add_confirmed}
         if source not in ("quorum", "any", "explicit"):
             raise Unsupported(f"the last add confirmed from {source}")
-        reader = await self._reader(request)
+        reader = self._reader(request)
         return {"entry": await reader.read_last_add_confirmed(True if source == "explicit" else None)}
 
     async def do_await_entry(self, request: Request) -> Values:
-        reader = await self._reader(request)
+        reader = self._reader(request)
         timeout_s = request.integer("timeout_ms") / 1000
         last, entry = await reader.read_last_add_confirmed_and_entry(request.integer("entry"), timeout_s)
         found = {"last_add_confirmed": last, "found": entry is not None}

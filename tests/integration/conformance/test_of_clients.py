@@ -1,6 +1,7 @@
 """Every case of the client role against our client and against Java's.
 
-The plain run asks a quarter of the cases of our client on asyncio, and of Java 4.18.0; ``--full`` asks all of them.
+The plain run asks a quarter of the cases of our client on asyncio, another of the one whose calls wait, and one of Java
+4.18.0; ``--full`` asks all of them.
 """
 
 import pytest
@@ -33,6 +34,12 @@ def ours_on_asyncio(request, kept_runs):
 
 
 @pytest.fixture(scope="module")
+def ours_whose_calls_wait(request, kept_runs):
+    asked_by = test_our_client_whose_calls_wait_conforms.__name__
+    return _judged("ours:blocking", chosen(request.session, Role.CLIENT, asked_by=asked_by), kept_runs)
+
+
+@pytest.fixture(scope="module")
 def javas(request, java_release, kept_runs):
     return _judged(f"java:{java_release}", chosen(request.session, Role.CLIENT, java_release), kept_runs)
 
@@ -52,6 +59,12 @@ def test_our_client_conforms(case, ours):
 def test_our_client_on_asyncio_conforms(case, ours_on_asyncio):
     problems = not_fine if case.level is MAY else not_passed
     assert not problems(ours_on_asyncio[case.id])
+
+
+@pytest.mark.parametrize("case", one_in(4, CASES, first=2), ids=lambda case: case.id)
+def test_our_client_whose_calls_wait_conforms(case, ours_whose_calls_wait):
+    problems = not_fine if case.level is MAY else not_passed
+    assert not problems(ours_whose_calls_wait[case.id])
 
 
 @pytest.mark.parametrize("case", one_in(4, CASES), ids=lambda case: case.id)
