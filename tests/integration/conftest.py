@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(params=list(FACES))
 def face(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The face of our client: on Twisted's reactor, then on an asyncio loop."""
+    """The face of our client: on Twisted's reactor, on an asyncio loop, and the one whose calls wait, on threads."""
     with face_of_clients(request.param):
         yield request.param
 

@@ -11,7 +11,7 @@ from bookkeeper_tx.driver import all_of
 from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import LedgerId
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from tests.integration.support.our_client import OurClient, append, append_and_close, read, wait_for
+from tests.integration.support.our_client import OurClient, append, append_and_close, make_driver, read, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_a_tail_follows_a_writer_to_the_end(client: OurClient, sizes: tuple[int,
         await writer.close()
 
     async def both() -> None:
-        spawn = reader.context.driver.spawn
+        spawn = make_driver().spawn
         await all_of([spawn(follow(reader, found)), spawn(write())])
 
     wait_for(both)
@@ -124,7 +124,7 @@ def test_a_scoped_ledger_is_written_tailed_and_read(v3: OurClient) -> None:
     append(writer, [b"first"])
     reader = v3.open_ledger(ledger_id, recovery=False)
     found: list[bytes] = []
-    following = wait_for(lambda: [reader.context.driver.spawn(follow(reader, found))])
+    following = wait_for(lambda: [make_driver().spawn(follow(reader, found))])
     append(writer, [b"second", b"third"])
     wait_for(writer.force)
     wait_for(writer.close)

@@ -10,15 +10,15 @@ from typing import Any
 from attrs import frozen
 from twisted.internet import reactor
 
-from bookkeeper_tx.aio import BookKeeper as AioBookKeeper
+from bookkeeper_tx import aio, blocking
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.testing.conformance_driver.on_threads import OnThreads
 from bookkeeper_tx.transport.aio_driver import AioDriver
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from tests.loop_thread import run_in_loop
@@ -32,7 +32,7 @@ POLL_S = 0.1
 class Face:
     """A world that a client runs in."""
 
-    make_client: Callable[[str, ClientConfig], Client]
+    make_client: Callable[[str, ClientConfig], Any]
     make_driver: Callable[[], Driver]
     run: Callable[..., Any]
     """Runs a coroutine function there, and waits."""
@@ -42,7 +42,12 @@ FACES = {
     "twisted": Face(
         lambda uri, config: BookKeeper(uri, config, reactor), lambda: TwistedDriver(reactor), run_in_reactor
     ),
-    "aio": Face(AioBookKeeper, lambda: AioDriver(asyncio.get_running_loop()), run_in_loop),
+    "aio": Face(aio.BookKeeper, lambda: AioDriver(asyncio.get_running_loop()), run_in_loop),
+    "blocking": Face(
+        lambda uri, config: OnThreads(blocking.BookKeeper(uri, config)),
+        lambda: AioDriver(asyncio.get_running_loop()),
+        run_in_loop,
+    ),
 }
 
 _face = FACES["twisted"]
@@ -84,7 +89,7 @@ class OurClient:
         self._uri = metadata_uri
         # A disk that other processes use may be slow, and that is no failure.
         self._config = ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings})
-        self.bookkeeper: Client
+        self.bookkeeper: Any
 
     def __enter__(self) -> "OurClient":
         self.bookkeeper = wait_for(_face.make_client, self._uri, self._config)
