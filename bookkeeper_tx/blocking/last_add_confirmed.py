@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from bookkeeper_tx.blocking.bookie_channels import BookieChannels
+from bookkeeper_tx.client.last_entries import LastEntryAnswers
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import NO_ANSWER, BookieUnavailable, BookKeeperError, NoSuchEntry, NoSuchLedger, Unauthorized
-from bookkeeper_tx.model import BookieId, LedgerMetadata, ledger_name
+from bookkeeper_tx.errors import NO_ANSWER, BookKeeperError
+from bookkeeper_tx.model import BookieId, LedgerMetadata
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs import fields
@@ -62,61 +63,34 @@ def last_adds_confirmed(
     """
     losses: dict[BookieId, list[BookKeeperError]] = {}
     for first in range(0, len(ledgers), ASKED_AT_ONCE):
-        found = [_Answers(each) for each in ledgers[first : first + ASKED_AT_ONCE]]
-        questions = [_Question(each, index) for each in found for index in range(len(each.ensemble))]
+        asked = [(each, _answers_about(each)) for each in ledgers[first : first + ASKED_AT_ONCE]]
+        questions = [_Question(each, index) for _, each in asked for index in range(len(each.ensemble))]
         while questions:
             questions = _Round(channels, losses).ask(questions)
-        for each in found:
-            yield each.outcome()
+        for ledger, answers in asked:
+            yield _end_of(ledger, answers)
 
 
-@define(eq=False)
-class _Answers:
-    """The answers about one ledger's end."""
+def _answers_about(ledger: OpenLedger) -> LastEntryAnswers:
+    metadata = ledger.metadata
+    quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+    return LastEntryAnswers(ledger.ledger_id, metadata.last_fragment.ensemble, quorum, ledger.digest)
 
-    ledger: OpenLedger
-    errors: dict[BookieId, BookKeeperError] = field(factory=dict)
-    _answered: int = 0
-    """A bit for each bookie of the ensemble that has answered."""
-    _found: LastConfirmed = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        # A fragment starts after the last add confirmed of its time.
-        self._found = LastConfirmed(self.ledger.metadata.last_fragment.first_entry_id - 1)
-
-    @property
-    def ensemble(self) -> Sequence[BookieId]:
-        return self.ledger.metadata.last_fragment.ensemble
-
-    def take(self, index: int, entry: bytes | None) -> None:
-        """Take note of the last entry that a bookie has, None if it has none; raises DigestMismatch."""
-        if entry is not None:
-            entry_id, confirmed, length, _ = self.ledger.digest.verify(self.ledger.ledger_id, None, entry)
-            newest = max((self._found.newest_entry_id, self._found.length), (entry_id, length))
-            self._found = LastConfirmed(max(self._found.entry_id, confirmed), *newest)
-        self._answered |= 1 << index
-
-    def outcome(self) -> LastConfirmed | BookKeeperError:
-        """Return the ledger's end, or the error for which it is not known."""
-        metadata, errors = self.ledger.metadata, self.errors
-        refusal = next((each for each in errors.values() if isinstance(each, Unauthorized)), None)
-        if refusal is not None:
-            return refusal
-        quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
-        if quorum.covered(self._answered):
-            return self._found
-        kinds = {type(error) for error in errors.values()}
-        kind = kinds.pop() if len(kinds) == 1 else BookieUnavailable
-        reasons = "; ".join(f"{bookie}: {error}" for bookie, error in errors.items())
-        name = ledger_name(self.ledger.ledger_id)
-        return kind(f"too few bookies answered to know the last add confirmed of ledger {name} ({reasons})")
+def _end_of(ledger: OpenLedger, answers: LastEntryAnswers) -> LastConfirmed | BookKeeperError:
+    found = answers.outcome()
+    if isinstance(found, BookKeeperError):
+        return found
+    # A fragment starts after the last add confirmed of its time.
+    confirmed = max(found.last_add_confirmed, ledger.metadata.last_fragment.first_entry_id - 1)
+    return LastConfirmed(confirmed, *max(found.lengths.items(), default=(fields.NO_ENTRY, 0)))
 
 
 @define(eq=False)
 class _Question:
     """The question to one bookie about one ledger."""
 
-    answers: _Answers
+    answers: LastEntryAnswers
     index: int
     """The bookie's index in the ensemble."""
     channel: BlockingChannel | None = None
@@ -154,11 +128,11 @@ class _Round:
 
     def _send(self, question: _Question) -> None:
         """Send the question, if the bookie can be asked; otherwise the question has no channel."""
-        bookie, ledger_id = question.bookie, question.answers.ledger.ledger_id
+        bookie, ledger_id = question.bookie, question.answers.ledger_id
         question.channel = None
         losses = self._losses.get(bookie, [])
         if len(losses) >= LOSSES_MAX:
-            question.answers.errors[bookie] = losses[-1]
+            question.answers.count(question.index, losses[-1])
             return
         try:
             channel = self._channels.channel(bookie, ledger_id)
@@ -181,16 +155,16 @@ class _Round:
             channel.forget((question.token,))
             return False
         try:
-            answers.take(question.index, bytes(channel.result(question.token)))
-        except (NoSuchEntry, NoSuchLedger):
-            answers.take(question.index, None)
+            answers.learn_entry(bytes(channel.result(question.token)))
         except BookKeeperError as error:
             if isinstance(error, NO_ANSWER):
                 self._lost.add(id(channel))
                 self._losses.setdefault(bookie, []).append(error)
             self._failed(question, error)
+        else:
+            answers.count(question.index, None)
         return True
 
     def _failed(self, question: _Question, error: BookKeeperError) -> None:
-        question.answers.errors[question.bookie] = error
+        question.answers.count(question.index, error)
         self._channels.failed(question.bookie, error)

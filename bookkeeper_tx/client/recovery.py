@@ -15,7 +15,8 @@ from attrs import evolve, frozen
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ensemble import replace_bookies
-from bookkeeper_tx.client.last_add_confirmed import LastEntries, LastEntriesRead
+from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.last_entries import LastEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.driver import Promise

@@ -4,7 +4,7 @@ from typing import Any
 
 from bookkeeper_tx.client import batch_read, ledger_reader
 from bookkeeper_tx.client.batch_read import BatchAttempt
-from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.last_entries import LastEntryAnswers
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_prefix import PrefixRead
 from bookkeeper_tx.client.read_range import RangeRead
@@ -176,7 +176,7 @@ def one_answer_tells_the_last_add_confirmed() -> None:
 def the_last_entry_counts_as_confirmed() -> None:
     """The last entry of a bookie is taken for the last add confirmed, instead of what is in it."""
 
-    @instead_of(LastEntriesRead, "_learn_entry")
+    @instead_of(LastEntryAnswers, "learn_entry")
     def learn(original: Any, self: Any, entry: bytes) -> None:
         original(self, entry)
         self._last_add_confirmed = max(self._last_add_confirmed, *self._lengths)
