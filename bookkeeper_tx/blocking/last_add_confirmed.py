@@ -73,8 +73,7 @@ def last_adds_confirmed(
 
 def _answers_about(ledger: OpenLedger) -> LastEntryAnswers:
     metadata = ledger.metadata
-    quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
-    return LastEntryAnswers(ledger.ledger_id, metadata.last_fragment.ensemble, quorum, ledger.digest)
+    return LastEntryAnswers(ledger.ledger_id, metadata.last_fragment.ensemble, Quorum.of(metadata), ledger.digest)
 
 
 def _end_of(ledger: OpenLedger, answers: LastEntryAnswers) -> LastConfirmed | BookKeeperError:

@@ -66,4 +66,4 @@ class LedgerRange:
 
     @property
     def quorum(self) -> Quorum:
-        return Quorum(self.ensemble_size, self.write_quorum_size, self.ack_quorum_size)
+        return Quorum.of(self)

@@ -23,15 +23,15 @@ from typing import Self
 from attrs import field, frozen
 
 from bookkeeper_tx.blocking.add_channel import AddChannel
-from bookkeeper_tx.blocking.create_ledger import create_ledger
 from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
 from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
+from bookkeeper_tx.client.writers_metadata import created
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, NotEnoughBookies, TlsFailed
+from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, LedgerExists, NotEnoughBookies, TlsFailed
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
-from bookkeeper_tx.model import BookieId, DigestType
+from bookkeeper_tx.model import BookieId, DigestType, Versioned
 from bookkeeper_tx.protocol.v2_frames import ADD_REQUEST
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
@@ -155,15 +155,7 @@ class LedgerSequence:
             self._avoided_until.clear()
             channels = self._choose(plan.quorum.ensemble_size)
         self._ensemble = tuple(each.bookie_id for each in channels)
-        ledger_id, versioned = create_ledger(
-            self._store,
-            plan.quorum,
-            self._ensemble,
-            plan.digest_type,
-            plan.password,
-            plan.custom_metadata,
-            self._random,
-        )
+        ledger_id, versioned = self._create()
         adds = ReplicatedAdds(
             ledger_id,
             plan.quorum,
@@ -175,6 +167,18 @@ class LedgerSequence:
         )
         self._writer = LedgerWriter(ledger_id, versioned, self._digest, adds)
         return self._writer
+
+    def _create(self) -> tuple[int, Versioned]:
+        """Take an id of scope 0 and store the metadata of an open ledger; return both."""
+        plan = self._plan
+        secret = (plan.digest_type, plan.password)
+        metadata = created(plan.quorum, self._ensemble, *secret, plan.custom_metadata, time.time(), self._random)
+        while True:
+            ledger_id = self._store.new_ledger_id()
+            try:
+                return ledger_id, self._store.create_ledger(ledger_id, metadata)
+            except LedgerExists:
+                continue
 
     def _finish(self) -> None:
         """Close the ledger that is being written, if there is one, once all of it is confirmed."""

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from bookkeeper_tx.blocking.add_frames import add_frames
-from bookkeeper_tx.blocking.close_ledger import close_ledger
 from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
+from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import RemoteError
+from bookkeeper_tx.errors import MetadataConflict, RemoteError
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, Versioned
 from protocol_specs import fields
@@ -127,7 +127,12 @@ class LedgerWriter:
             store.delete_ledger(self.ledger_id)
             return None
         lacking = self._adds.given_up
-        close_ledger(store, self.ledger_id, self._versioned, last, length, lacking)
+        while (metadata := closed(self.ledger_id, self._versioned.metadata, last, length, lacking)) is not None:
+            try:
+                self._versioned = store.write_ledger(self.ledger_id, metadata, self._versioned.version)
+                break
+            except MetadataConflict:
+                self._versioned = store.read_ledger(self.ledger_id)
         return WrittenLedger(self.ledger_id, last, length, lacking)
 
     def abandon(self) -> None:

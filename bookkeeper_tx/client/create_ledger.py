@@ -14,11 +14,11 @@ from bookkeeper_tx.client.ledger_ids import (
     require_scope_on_the_wire,
 )
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.writers_metadata import created
 from bookkeeper_tx.entry.digest import shared_digest
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists
-from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
-from protocol_specs.fields import FIRST_ENTRY_ID
 from protocol_specs.ledger_id import split
 
 
@@ -49,18 +49,8 @@ async def create_ledger(
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
     ensemble = await choose_ensemble(context, quorum.ensemble_size, scope_id)
-    metadata = LedgerMetadata(
-        ensemble_size=quorum.ensemble_size,
-        write_quorum_size=quorum.write_quorum_size,
-        ack_quorum_size=quorum.ack_quorum_size,
-        fragments=(Fragment(FIRST_ENTRY_ID, ensemble),),
-        digest_type=digest_type,
-        password=password,
-        custom_metadata=custom_metadata,
-        ctime_ms=int(context.clock.seconds() * 1000),
-        # If the answer to a create is lost, the store recognises its own ledger by this token.
-        create_token=random.randint(1, 2**62),
-    )
+    now_s = context.clock.seconds()
+    metadata = created(quorum, ensemble, digest_type, password, custom_metadata, now_s, random)
     while True:
         chosen_id = await new_ledger_id(context, random, scope_id) if ledger_id is None else ledger_id
         try:

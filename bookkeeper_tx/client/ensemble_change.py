@@ -4,22 +4,9 @@ from collections.abc import Collection, Mapping
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.ensemble import replace_bookies
-from bookkeeper_tx.errors import LedgerClosed, LedgerFenced, MetadataConflict
-from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, LedgerState, Versioned, ledger_name
-
-
-def require_open(ledger_id: int, metadata: LedgerMetadata) -> None:
-    """Raise the error of a writer that finds its ledger taken over or closed."""
-    if metadata.state is LedgerState.IN_RECOVERY:
-        raise LedgerFenced(
-            f"ledger {ledger_name(ledger_id)} is being recovered by another client; entries that were not acknowledged "
-            f"may exist or not, only the closed ledger tells"
-        )
-    if metadata.state is LedgerState.CLOSED:
-        raise LedgerClosed(
-            f"ledger {ledger_name(ledger_id)} was closed by another client at entry {metadata.last_entry_id}; entries "
-            f"that were not acknowledged may exist or not"
-        )
+from bookkeeper_tx.client.writers_metadata import require_open
+from bookkeeper_tx.errors import MetadataConflict
+from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, Versioned
 
 
 async def change_ensemble(

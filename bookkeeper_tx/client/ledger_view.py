@@ -30,7 +30,7 @@ class LedgerView:
         self.digest = digest
         """What the entries of this ledger are sealed and verified with."""
         metadata = versioned.metadata
-        self.quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self.quorum = Quorum.of(metadata)
         self._ensemble_size = metadata.ensemble_size
         self._quarantined_until = context.bookies.quarantined_until
         self._versioned = versioned

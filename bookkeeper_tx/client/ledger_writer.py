@@ -7,9 +7,10 @@ from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
-from bookkeeper_tx.client.ensemble_change import change_ensemble, require_open
+from bookkeeper_tx.client.ensemble_change import change_ensemble
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
 from bookkeeper_tx.client.promised import promised
+from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -18,7 +19,7 @@ from bookkeeper_tx.errors import (
     LedgerClosed,
     MetadataConflict,
 )
-from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, Versioned, ledger_name
+from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
@@ -56,7 +57,7 @@ class LedgerWriter:
         self._driver = context.driver
         self._closing: list[Promise[None]] = []
         """What wait for the close under way."""
-        quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        quorum = Quorum.of(metadata)
         self._adds = (DeferredSyncAdds if deferred_sync else Adds)(
             context,
             ledger_id,
@@ -229,19 +230,13 @@ class LedgerWriter:
             await self._adds.when_fewer(1)
         await self._adds.settle()
         self._explicit.stop()
-        while True:
-            metadata = self._versioned.metadata
-            if metadata.closed and self._closed_here(metadata):
-                return
-            require_open(self.ledger_id, metadata)
-            closed = metadata.with_close(self.last_add_confirmed, self.length)
+        store, ledger_id, end = self._context.store, self.ledger_id, (self.last_add_confirmed, self.length)
+        while (metadata := closed(ledger_id, self.metadata, *end)) is not None:
             try:
-                self._versioned = await self._context.store.write_ledger(
-                    self.ledger_id, closed, self._versioned.version
-                )
+                self._versioned = await store.write_ledger(ledger_id, metadata, self._versioned.version)
                 return
             except MetadataConflict:
-                self._versioned = await self._context.store.read_ledger(self.ledger_id)
+                self._versioned = await store.read_ledger(ledger_id)
 
     def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing, []
@@ -250,10 +245,3 @@ class LedgerWriter:
                 answer.callback(None)
             else:
                 answer.errback(error)
-
-    def _closed_here(self, metadata: LedgerMetadata) -> bool:
-        return (
-            metadata.state is LedgerState.CLOSED
-            and metadata.last_entry_id == self.last_add_confirmed
-            and metadata.length == self.length
-        )

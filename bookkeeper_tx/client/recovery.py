@@ -133,7 +133,7 @@ class Recovery:
         self._digest = digest
         self._rules = rules
         metadata = versioned.metadata
-        self._quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+        self._quorum = Quorum.of(metadata)
         self._versioned = versioned
         self._outcome: LedgerMetadata
         """The metadata to close with: that of the store and the fragments chosen while writing back."""

@@ -4,8 +4,18 @@ A bookie is named by its index in the ensemble; a set of bookies is a bit mask, 
 """
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from bookkeeper_tx.errors import InvalidArgument
+
+
+class _Sized(Protocol):
+    @property
+    def ensemble_size(self) -> int: ...
+    @property
+    def write_quorum_size(self) -> int: ...
+    @property
+    def ack_quorum_size(self) -> int: ...
 
 
 class Quorum:
@@ -29,6 +39,11 @@ class Quorum:
             tuple((first + step) % ensemble_size for step in range(write_quorum_size)) for first in range(ensemble_size)
         )
         self._write_masks = tuple(mask_of(write_set) for write_set in self.write_sets)
+
+    @classmethod
+    def of(cls, ledger: "_Sized") -> "Quorum":
+        """Return the quorum of a ledger with these sizes, such as its metadata."""
+        return cls(ledger.ensemble_size, ledger.write_quorum_size, ledger.ack_quorum_size)
 
     @property
     def striped(self) -> bool:

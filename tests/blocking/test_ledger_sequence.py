@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
 from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.blocking.rate_limit import BURST_S, PORTION_S, RateLimit
+from bookkeeper_tx.client.writers_metadata import UNDER_REPLICATED
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (

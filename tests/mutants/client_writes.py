@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import evolve
 
-from bookkeeper_tx.client import ensemble_change, ledger_writer
+from bookkeeper_tx.client import ensemble_change, ledger_writer, writers_metadata
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
 from bookkeeper_tx.client.recovery import Recovery, RecoveryRead
@@ -156,7 +156,7 @@ def efenced_is_taken_for_a_failed_bookie() -> None:
 @defect("CWRITE", "CREC", "CENS")
 def a_writer_closes_a_ledger_that_is_recovered() -> None:
     """A writer that finds its ledger IN_RECOVERY closes it all the same."""
-    ledger_writer.require_open = lambda ledger_id, metadata: None  # type: ignore[assignment]
+    writers_metadata.require_open = lambda ledger_id, metadata: None  # type: ignore[assignment]
 
 
 @defect("CWRITE", "CREC")

@@ -85,7 +85,7 @@ async def stock_of(client: BookKeeper, ledger_id: int, metadata: LedgerMetadata,
 
 def expected_on(metadata: LedgerMetadata, bookie_id: BookieId) -> Iterator[int]:
     """Iterate over the entries of a closed ledger that a bookie should have, ascending."""
-    quorum = Quorum(metadata.ensemble_size, metadata.write_quorum_size, metadata.ack_quorum_size)
+    quorum = Quorum.of(metadata)
     ends = [fragment.first_entry_id for fragment in metadata.fragments[1:]] + [metadata.last_entry_id + 1]
     for fragment, end in zip(metadata.fragments, ends, strict=True):
         if bookie_id in fragment.ensemble:

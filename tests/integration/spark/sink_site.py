@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
+from bookkeeper_tx.client.writers_metadata import UNDER_REPLICATED
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.close_ledger import UNDER_REPLICATED
+from bookkeeper_tx.client.writers_metadata import UNDER_REPLICATED
 from bookkeeper_tx.model import LedgerState
 from bookkeeper_tx.spark.sink.manifest import EpochKey
 from bookkeeper_tx.spark.sink.sweep import Reason
