@@ -7,7 +7,8 @@ bookie is old or down.
 
 from collections.abc import Callable, Collection
 
-from bookkeeper_tx.errors import NO_ANSWER, NOT_UNDERSTOOD, BookieUnavailable, RemoteError
+from bookkeeper_tx.client.capability import Capability, told_by_batch_probe, told_by_plain_read
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
 
@@ -49,20 +50,21 @@ class BatchSupport:
 
     def _probe(self, connect: Callable[[], BlockingChannel], ledger_id: int, entry_id: int) -> bool:
         channel = connect()
-        try:
-            channel.result(channel.start_batch_read(ledger_id, entry_id, 1, PROBE_SIZE), self._timeout_s)
-        except NOT_UNDERSTOOD:
-            return False
-        except BookieUnavailable:
-            try:
-                connect().read_entry(ledger_id, entry_id)
-            except NO_ANSWER:
-                raise
-            except RemoteError:
-                pass
-            return False
-        except NO_ANSWER:
-            raise  # it may be slow, and nothing is known
-        except RemoteError:
-            pass
-        return True
+        token = channel.start_batch_read(ledger_id, entry_id, 1, PROBE_SIZE)
+        error = _error_of(lambda: channel.result(token, self._timeout_s))
+        if isinstance(error, BookieUnavailable):
+            lost, error = error, _error_of(lambda: connect().read_entry(ledger_id, entry_id))
+            told = told_by_plain_read(lost, error)
+        else:
+            told = told_by_batch_probe(error)
+        if told is Capability.UNKNOWN and error is not None:
+            raise error
+        return told is Capability.SERVES
+
+
+def _error_of(ask: Callable[[], object]) -> BookKeeperError | None:
+    try:
+        ask()
+    except BookKeeperError as error:
+        return error
+    return None

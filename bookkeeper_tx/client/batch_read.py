@@ -10,19 +10,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bookkeeper_tx.client.capability import Capability
+from bookkeeper_tx.client.capability import UNANSWERED, Capability, told_by_batch_probe, told_by_plain_read
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
-    NO_ANSWER,
     NOT_UNDERSTOOD,
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
-    CannotConnect,
-    LocalError,
 )
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
@@ -30,9 +27,6 @@ from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
-
-UNANSWERED = (*NO_ANSWER, LocalError)
-"""Errors that arise on this side of the connection: the bookie has not answered the request."""
 
 
 class BatchAttempt:
@@ -140,37 +134,33 @@ class BatchAttempt:
             self._done(error, None)
 
     def _probe_replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
-        capabilities, bookie_id = self._context.capabilities, self._bookie_id
-        if isinstance(error, NOT_UNDERSTOOD) and not capabilities.ever_served(bookie_id):
-            capabilities.lacks(bookie_id)
-            self._not_supported()
-        elif isinstance(error, BookieUnavailable):
+        if isinstance(error, BookieUnavailable):
             self._channel.read_entry(self._ledger_id, self._start, partial(self._plain_read_replied, error))
-        elif isinstance(error, UNANSWERED):
-            capabilities.unknown(bookie_id, error)
-            self._done(error, None)
-        else:
-            capabilities.serves(bookie_id)
+            return
+        told = told_by_batch_probe(error, self._context.capabilities.ever_served(self._bookie_id))
+        if told is Capability.SERVES:
+            self._context.capabilities.serves(self._bookie_id)
             self._done(error, run)
+        else:
+            self._lacks_or_unknown(told, error)
 
     def _plain_read_replied(self, lost: BookieUnavailable, error: BookKeeperError | None, _: Any) -> None:
-        """The probe's connection was closed: a bookie that still answers plain reads lacks batch read.
-
-        If that connection was never made, nothing is known of batch read, and the caller may use single reads.
-        """
-        if isinstance(lost, CannotConnect) and not isinstance(error, UNANSWERED):
+        told = told_by_plain_read(lost, error)
+        if told is Capability.UNKNOWN and not isinstance(error, UNANSWERED):
             error = BatchReadNotSupported(
                 f"bookie {self._bookie_id} could not be asked whether it has batch read, which takes a connection of "
                 f"its own: {lost}"
             )
-            self._context.capabilities.unknown(self._bookie_id, error)
-            self._done(error, None)
-        elif isinstance(error, UNANSWERED):
-            self._context.capabilities.unknown(self._bookie_id, error)
-            self._done(error, None)
-        else:
+        self._lacks_or_unknown(told, error)
+
+    def _lacks_or_unknown(self, told: Capability, error: BookKeeperError | None) -> None:
+        if told is Capability.LACKS:
             self._context.capabilities.lacks(self._bookie_id)
             self._not_supported()
+        else:
+            assert error is not None
+            self._context.capabilities.unknown(self._bookie_id, error)
+            self._done(error, None)
 
     def _not_supported(self) -> None:
         self._done(BatchReadNotSupported(f"bookie {self._bookie_id} has no batch read"), None)

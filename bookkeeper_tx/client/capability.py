@@ -11,11 +11,22 @@ from enum import Enum
 from attrs import frozen
 
 from bookkeeper_tx.driver import Clock
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
+from bookkeeper_tx.errors import (
+    NO_ANSWER,
+    NOT_UNDERSTOOD,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    LocalError,
+)
 from bookkeeper_tx.model import BookieId
 
 WAITING_MAX = 50_000
 """Requests that may wait for one probe."""
+
+
+UNANSWERED = (*NO_ANSWER, LocalError)
+"""Errors that arise on this side of the connection: the bookie has not answered the request."""
 
 
 class Capability(Enum):
@@ -25,6 +36,25 @@ class Capability(Enum):
     PROBED = "a probe is under way"
     SERVES = "serves"
     LACKS = "lacks"
+
+
+def told_by_batch_probe(error: BookKeeperError | None, ever_served: bool = False) -> Capability:
+    """Return what the outcome of a first batch read tells of the bookie (docs/protocol/batch-read.md).
+
+    After BookieUnavailable a plain read must follow, see :func:`told_by_plain_read`: the bookie may be old, or down.
+    """
+    if isinstance(error, NOT_UNDERSTOOD) and not ever_served:
+        return Capability.LACKS
+    return Capability.UNKNOWN if isinstance(error, UNANSWERED) else Capability.SERVES
+
+
+def told_by_plain_read(lost: BookieUnavailable, error: BookKeeperError | None) -> Capability:
+    """Return what a plain read tells, made after the connection of a probe was ``lost``.
+
+    A bookie that still answers plain reads lacks batch read, unless that connection was never made.
+    """
+    unknown = isinstance(lost, CannotConnect) or isinstance(error, UNANSWERED)
+    return Capability.UNKNOWN if unknown else Capability.LACKS
 
 
 @frozen

@@ -5,8 +5,17 @@ from collections.abc import Callable
 import pytest
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.client.capability import Capabilities, Capability
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
+from bookkeeper_tx.client.capability import Capabilities, Capability, told_by_batch_probe, told_by_plain_read
+from bookkeeper_tx.errors import (
+    BadRequest,
+    BookieUnavailable,
+    BookKeeperError,
+    CannotConnect,
+    ClientClosed,
+    NoSuchEntry,
+    ProtocolViolation,
+    RequestTimedOut,
+)
 from bookkeeper_tx.model import BookieId
 from protocol_specs.states import CAPABILITY, Transition
 
@@ -80,3 +89,31 @@ def test_each_row(row: Transition) -> None:
     assert len(known.told) == ended, "requests that wait go on when the probe has ended, and only then"
     if ended:
         assert (known.told[0] is None) == (row.next != "UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, Capability.SERVES),
+        (NoSuchEntry(), Capability.SERVES),
+        (BadRequest(), Capability.LACKS),
+        (RequestTimedOut(), Capability.UNKNOWN),
+        (ProtocolViolation(), Capability.UNKNOWN),
+        (ClientClosed(), Capability.UNKNOWN),
+    ],
+    ids=repr,
+)
+def test_what_a_first_batch_read_tells(error: BookKeeperError | None, told: Capability) -> None:
+    assert told_by_batch_probe(error) is told
+
+
+def test_a_bookie_that_has_served_it_refuses_only_the_request() -> None:
+    assert told_by_batch_probe(BadRequest(), ever_served=True) is Capability.SERVES
+
+
+def test_behind_a_lost_connection_only_an_answer_to_a_plain_read_tells() -> None:
+    for answer in (None, NoSuchEntry()):
+        assert told_by_plain_read(BookieUnavailable(), answer) is Capability.LACKS
+        assert told_by_plain_read(CannotConnect(), answer) is Capability.UNKNOWN
+    for silence in (CannotConnect(), RequestTimedOut()):
+        assert told_by_plain_read(BookieUnavailable(), silence) is Capability.UNKNOWN
