@@ -56,11 +56,6 @@ class AppendQueue:
         self.releasing = False
         """Whether held appends are being sent: reading their payloads may run code that calls the writer."""
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is held back, or on its way."""
-        return not self._held and not self._gathered and not self._adds.outstanding
-
     def append(self, payload: bytes) -> Promise[int]:
         """Send one entry, or hold it back; fires with its id."""
         entry_id, length = self._next_entry_id, self._pushed_length
@@ -84,6 +79,19 @@ class AppendQueue:
         """Let new appends fail with ``error``, or with that of the first call."""
         self.refusal = self.refusal or error
         self._entry_id_end = fields.FIRST_ENTRY_ID
+
+    async def drain(self) -> None:
+        """Return when every append was acknowledged or has failed; no new one is taken."""
+        while self._held or self._gathered or self._adds.outstanding:
+            if self.releasing:
+                # The payloads that are being read have called close().
+                turn: Promise[None] = self._driver.promise()
+                self._driver.clock.callLater(0, turn.callback, None)
+                await turn
+                continue
+            # The callback of an append may call close() when none is pending and the held ones are not sent yet.
+            self.release()
+            await self._adds.when_fewer(1)
 
     def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Promise[Any]:
         """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
