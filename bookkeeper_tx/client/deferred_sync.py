@@ -106,6 +106,9 @@ class DeferredSyncAdds(Adds):
             if any(channel.interrupted for channel in channels):
                 self.fail(error)
             raise
+        if self.error is not None:
+            # The writer has failed meanwhile, and the ledger may be closed already, without these entries.
+            raise self.error
         if entry_id > self.last_add_confirmed:
             self.last_add_confirmed, self.length = entry_id, length
 

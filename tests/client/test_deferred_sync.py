@@ -71,6 +71,20 @@ def test_the_ensemble_cannot_change(error: Any) -> None:
     assert cluster.metadata(writer.ledger_id).last_entry_id == 0, "what was forced is kept"
 
 
+def test_a_force_confirms_nothing_that_a_close_has_left_out_meanwhile() -> None:
+    cluster, writer = deferring()
+    append(cluster, writer)
+    forcing, failing = writer.force(), writer.append(b"more")
+    cluster.network.lose(cluster.network.find("add"))
+    closing = writer.close()
+    cluster.network.run()
+    for each in (forcing, failing):
+        with pytest.raises(RequestTimedOut):
+            cluster.result(each)
+    cluster.result(closing)
+    assert cluster.metadata(writer.ledger_id).last_entry_id == writer.last_add_confirmed == -1
+
+
 def test_what_was_forced_is_published_to_readers() -> None:
     cluster, writer = deferring()
     append(cluster, writer, 2)
