@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bookkeeper_tx.client.client import BookKeeper as BookKeeper
     from bookkeeper_tx.client.deferred_handles import LedgerReader as LedgerReader
     from bookkeeper_tx.client.deferred_handles import LedgerWriter as LedgerWriter
+    from bookkeeper_tx.client.deferred_handles import LedgerWriterAdv as LedgerWriterAdv
     from bookkeeper_tx.client.ledger_entries import LedgerEntries as LedgerEntries
     from bookkeeper_tx.config import BookieConfig as BookieConfig
     from bookkeeper_tx.config import ClientConfig as ClientConfig
@@ -32,6 +33,7 @@ _ROOMS = {
     "LedgerEntries": "client.ledger_entries",
     "LedgerReader": "client.ledger_reader",
     "LedgerWriter": "client.ledger_writer",
+    "LedgerWriterAdv": "client.ledger_writer_adv",
     "BookieConfig": "config",
     "ClientConfig": "config",
     "EntryDigest": "entry.digest",

@@ -50,6 +50,10 @@ class TooManyOutstandingAdds(LocalError):
     """More appends wait than the writer holds back; wait for some of them first."""
 
 
+class DuplicateEntryId(LocalError):
+    """An entry of this id was appended already."""
+
+
 class BatchReadNotSupported(LocalError):
     """Batch read is not available here: the ledger is striped, batch read is switched off, or the bookies lack it."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bookkeeper_tx.aio.handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.aio.handles import LedgerReader, LedgerWriter, LedgerWriterAdv
 from bookkeeper_tx.aio.metadata_store import AioMetadataStore
 from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.client.promised import OnAsyncio
@@ -10,7 +10,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.transport.aio_driver import AioDriver
 
 
-class BookKeeper(Client[LedgerWriter, LedgerReader], OnAsyncio):
+class BookKeeper(Client[LedgerWriter, LedgerWriterAdv, LedgerReader], OnAsyncio):
     """A client of one BookKeeper cluster, on the event loop that runs.
 
     Every method that asks the cluster returns a Future or a Task, which is under way already; await it::

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from bookkeeper_tx.blocking.client import BookKeeper as BookKeeper
     from bookkeeper_tx.blocking.handles import LedgerReader as LedgerReader
     from bookkeeper_tx.blocking.handles import LedgerWriter as LedgerWriter
+    from bookkeeper_tx.blocking.handles import LedgerWriterAdv as LedgerWriterAdv
 
-__all__ = ["BookKeeper", "LedgerReader", "LedgerWriter"]
+__all__ = ["BookKeeper", "LedgerReader", "LedgerWriter", "LedgerWriterAdv"]
 
 
 def __getattr__(name: str) -> Any:

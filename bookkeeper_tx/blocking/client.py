@@ -3,7 +3,7 @@
 from typing import Self
 
 from bookkeeper_tx import aio
-from bookkeeper_tx.blocking.handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.blocking.handles import LedgerReader, LedgerWriter, LedgerWriterAdv
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, gives, waits
 from bookkeeper_tx.config import ClientConfig
@@ -67,6 +67,7 @@ class BookKeeper(Waiting[aio.BookKeeper]):
         self.close()
 
     create_ledger = gives(LedgerWriter, aio.BookKeeper.create_ledger)
+    create_ledger_adv = gives(LedgerWriterAdv, aio.BookKeeper.create_ledger_adv)
     open_ledger = gives(LedgerReader, aio.BookKeeper.open_ledger)
     open_ledger_no_recovery = gives(LedgerReader, aio.BookKeeper.open_ledger_no_recovery)
     delete_ledger = waits(aio.BookKeeper.delete_ledger)

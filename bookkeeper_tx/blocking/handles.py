@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
-from bookkeeper_tx.client import ledger_reader, ledger_writer
+from bookkeeper_tx.blocking.write_handle import WriteHandle
+from bookkeeper_tx.client import ledger_reader, ledger_writer, ledger_writer_adv
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import Entry, LedgerMetadata
@@ -29,30 +30,13 @@ PIECES_MAX = 4
 """So many are on their way while the next payloads are read."""
 
 
-class LedgerWriter(Waiting[ledger_writer.LedgerWriter]):
+class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
     """Appends to one ledger, and closes it; see :class:`bookkeeper_tx.LedgerWriter`."""
 
     def __init__(self, thread: LoopThread, writer: ledger_writer.LedgerWriter) -> None:
         super().__init__(thread, writer)
         self._in_order = Lock()
         """Held while appends are begun: those of an iterable are many, and their ids follow one another."""
-        self.ledger_id = writer.ledger_id
-        """The whole id; see :class:`~bookkeeper_tx.LedgerId`."""
-
-    @property
-    def last_add_confirmed(self) -> int:
-        """Id of the last entry that is acknowledged together with all entries before it; -1 at first."""
-        return self._inner.last_add_confirmed
-
-    @property
-    def length(self) -> int:
-        """Payload bytes up to the last add confirmed."""
-        return self._inner.length
-
-    @property
-    def metadata(self) -> LedgerMetadata:
-        """The ledger's metadata as this writer last knew it."""
-        return self._inner.metadata
 
     def append(self, payload: bytes) -> int:
         """Append one entry; return its id when the ack quorum has stored it and every entry before it.
@@ -114,18 +98,24 @@ class LedgerWriter(Waiting[ledger_writer.LedgerWriter]):
             found.append(self._thread.call(lambda: self._inner.append_many(())))
         return range(found[0].start, found[-1].stop)
 
-    force = waits(ledger_writer.LedgerWriter.force)
 
-    write_last_add_confirmed = waits(ledger_writer.LedgerWriter.write_last_add_confirmed)
+class LedgerWriterAdv(WriteHandle[ledger_writer_adv.LedgerWriterAdv]):
+    """Appends entries of given ids to one ledger, and closes it; see :class:`bookkeeper_tx.LedgerWriterAdv`."""
 
-    close = waits(ledger_writer.LedgerWriter.close)
+    def append(self, entry_id: int, payload: bytes) -> int:
+        """Append one entry; return its id when the ack quorum has stored it and every entry of a lower id.
 
-    def __enter__(self) -> Self:
-        return self
+        While a lower id is missing this waits, for other threads to give it or to close the ledger; with
+        :meth:`append_later` one thread can give ids in any order.  Errors are those of
+        :meth:`bookkeeper_tx.LedgerWriterAdv.append`.
 
-    def __exit__(self, *_: object) -> None:
-        """Close the ledger, also after an error: at the last entry that was acknowledged."""
-        self.close()
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-given-ids.
+        """
+        return self._thread.wait(self.append_later(entry_id, payload))
+
+    def append_later(self, entry_id: int, payload: bytes) -> "Future[int]":
+        """Append one entry; return a Future that will have its id, or the error."""
+        return self._thread.begin(lambda: self._inner.append(entry_id, payload))
 
 
 class LedgerReader(Waiting[ledger_reader.LedgerReader]):

@@ -5,7 +5,7 @@ The writer and recovery share this.  They differ in where they write down a new 
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -69,6 +69,11 @@ class Adds(WriteEnsemble):
     def outstanding_bytes(self) -> int:
         """Payload bytes of these entries."""
         return self.pending[-1].length - self.acknowledged[1] if self.pending else 0
+
+    @property
+    def last(self) -> Pending | None:
+        """That of the highest id; None if none is pending."""
+        return self.pending[-1] if self.pending else None
 
     def push(self, entry_id: int, entry: bytes, length: int, deferred: Promise[Any] | None, result: Any) -> None:
         """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
@@ -250,12 +255,16 @@ class Adds(WriteEnsemble):
                     )
 
     def _single_adds(self) -> Iterator[PendingAdd]:
-        for add in self.pending:
+        for add in self._unconfirmed():
             assert isinstance(add, PendingAdd)
             yield add
 
+    def _unconfirmed(self) -> Iterable[Pending]:
+        """Return the entries that are on their way."""
+        return self.pending
+
     def _require_ack_quorum(self, shortage: NotEnoughBookies | None) -> None:
-        if any(map(self._lacks_ack_quorum, self.pending)):
+        if any(map(self._lacks_ack_quorum, self._unconfirmed())):
             self.fail(self._too_few(shortage))
 
     def _lacks_ack_quorum(self, add: Pending) -> bool:

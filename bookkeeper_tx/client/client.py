@@ -5,14 +5,14 @@ from typing import Any
 
 from bookkeeper_tx.client.channel import Channels
 from bookkeeper_tx.client.core import Client
-from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.client.deferred_handles import LedgerReader, LedgerWriter, LedgerWriterAdv
 from bookkeeper_tx.client.promised import OnTwisted
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
 
-class BookKeeper(Client[LedgerWriter, LedgerReader], OnTwisted):
+class BookKeeper(Client[LedgerWriter, LedgerWriterAdv, LedgerReader], OnTwisted):
     """A client of one BookKeeper cluster, on one Twisted reactor.
 
     Every method that asks the cluster returns a Deferred, which can be awaited::

@@ -14,9 +14,11 @@ from bookkeeper_tx.client.delete_ledger import delete_ledger
 from bookkeeper_tx.client.ledger_ids import require_ledger_id, require_scope_id, require_scope_on_the_wire
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.ledger_writer_adv import LedgerWriterAdv
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.client.promised import operation, promised
 from bookkeeper_tx.client.update_custom_metadata import update_custom_metadata
+from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.entry_list import EntryList
@@ -32,10 +34,11 @@ from protocol_specs.ledger_id import split
 
 T = TypeVar("T")
 Writer = TypeVar("Writer", bound=LedgerWriter)
+WriterAdv = TypeVar("WriterAdv", bound=LedgerWriterAdv)
 Reader = TypeVar("Reader", bound=LedgerReader)
 
 
-class Client(Generic[Writer, Reader]):
+class Client(Generic[Writer, WriterAdv, Reader]):
     """A client of one BookKeeper cluster, and of the handles that it gives.
 
     :param driver: the world that it runs in
@@ -134,17 +137,34 @@ class Client(Generic[Writer, Reader]):
 
         Protocol: docs/protocol/quorums.md, docs/formats/ledger-metadata.md, docs/protocol/ledger-scopes.md.
         """
-        quorum = Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
-        return await create_ledger(  # type: ignore[return-value]
-            self._context,
-            self._random,
-            quorum,
-            digest_type,
-            password,
-            custom_metadata,
-            ledger_id,
-            scope_id,
-            deferred_sync,
+        sizes = ensemble_size, write_quorum_size, ack_quorum_size
+        return await self._create(  # type: ignore[no-any-return]
+            LedgerWriter, sizes, digest_type, password, custom_metadata, ledger_id, scope_id, deferred_sync
+        )
+
+    @operation
+    async def create_ledger_adv(
+        self,
+        ensemble_size: int = 3,
+        write_quorum_size: int = 3,
+        ack_quorum_size: int = 2,
+        digest_type: DigestType = DigestType.CRC32C,
+        password: bytes = b"",
+        custom_metadata: Mapping[str, bytes] | None = None,
+        *,
+        ledger_id: int | None = None,
+        scope_id: int = 0,
+        deferred_sync: bool = False,
+    ) -> WriterAdv:
+        """Create a ledger and fire with its writer, which is given the id of each entry with the entry.
+
+        Readers see no difference.  Arguments and errors are those of :meth:`create_ledger`.
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-given-ids.
+        """
+        sizes = ensemble_size, write_quorum_size, ack_quorum_size
+        return await self._create(  # type: ignore[no-any-return]
+            LedgerWriterAdv, sizes, digest_type, password, custom_metadata, ledger_id, scope_id, deferred_sync
         )
 
     @operation
@@ -263,6 +283,9 @@ class Client(Generic[Writer, Reader]):
         await self.close()
 
     # Inner part ------------------------------------------------------------------------------------------------------
+
+    async def _create(self, make_handle: type[WriteHandle], sizes: tuple[int, int, int], *arguments: Any) -> Any:
+        return await create_ledger(make_handle, self._context, self._random, Quorum(*sizes), *arguments)
 
     def _run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
         async def guarded() -> T:

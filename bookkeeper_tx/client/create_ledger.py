@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from random import Random
 from types import NoneType
+from typing import TypeVar
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import require_deferred_sync
@@ -13,7 +14,7 @@ from bookkeeper_tx.client.ledger_ids import (
     require_scope_id,
     require_scope_on_the_wire,
 )
-from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.client.writers_metadata import created
 from bookkeeper_tx.entry.digest import shared_digest
 from bookkeeper_tx.errors import InvalidArgument, LedgerExists
@@ -21,8 +22,11 @@ from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs.ledger_id import split
 
+Handle = TypeVar("Handle", bound=WriteHandle)
+
 
 async def create_ledger(
+    make_handle: type[Handle],
     context: ClientContext,
     random: Random,
     quorum: Quorum,
@@ -32,7 +36,7 @@ async def create_ledger(
     ledger_id: int | None = None,
     scope_id: int = 0,
     deferred_sync: bool = False,
-) -> LedgerWriter:
+) -> Handle:
     """Choose an ensemble, take an id and store the metadata; return the writer.
 
     Raises NotEnoughBookies, LedgerExists if this ``ledger_id`` is taken, IllegalOperation for a scoped ledger or
@@ -59,7 +63,7 @@ async def create_ledger(
             if ledger_id is None:
                 continue
             raise
-        return LedgerWriter(context, chosen_id, versioned, shared_digest(digest_type, password), deferred_sync)
+        return make_handle(context, chosen_id, versioned, shared_digest(digest_type, password), deferred_sync)
 
 
 def require_digest_type(digest_type: DigestType) -> None:

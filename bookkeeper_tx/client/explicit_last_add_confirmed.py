@@ -70,12 +70,13 @@ class ExplicitLastAddConfirmed:
             self._wait()
 
     def _carried(self) -> int:
-        """Return the last add confirmed that the newest entry carries.
+        """Return the last add confirmed that the last entry carries.
 
-        If the newest entry is confirmed itself, that is at most the id before its own.
+        If the last entry is confirmed itself, that is at most the id before its own.
         """
-        if self._adds.pending:
-            return self._digest.verify(self._ledger_id, None, self._adds.pending[-1].entry)[1]
+        last = self._adds.last
+        if last is not None:
+            return self._digest.verify(self._ledger_id, None, last.entry)[1]
         return self._adds.last_add_confirmed - 1
 
     def _ended(self, error: Exception | None, _: Any) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 import bookkeeper_tx
-from bookkeeper_tx import BookKeeper, LedgerReader, LedgerWriter
+from bookkeeper_tx import LedgerReader, LedgerWriter, LedgerWriterAdv
+from bookkeeper_tx.client.core import Client
+from bookkeeper_tx.client.write_handle import WriteHandle
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted((ROOT / "docs/api").glob("*.md"))
 SOURCES = sorted(path for room in ("bookkeeper_tx", "compat_tests") for path in (ROOT / room).rglob("*.py"))
-HANDLES = (BookKeeper, LedgerWriter, LedgerReader)
+HANDLES = (Client, WriteHandle, LedgerWriter, LedgerWriterAdv, LedgerReader)
 
 SECTION = re.compile(r"\bdocs/([\w/-]+)\.md#(sec-[a-z0-9-]+)")
 METADATA_ONLY = {"start", "close", "delete_ledger", "list_ledgers", "ledger_metadata", "writable_bookies"}
@@ -34,7 +36,7 @@ def _operations() -> list[Any]:
     for handle in HANDLES:
         for name, value in vars(handle).items():
             if isinstance(value, FunctionType) and not name.startswith("_"):
-                if (name in METADATA_ONLY and handle is BookKeeper) or name in AS_ANOTHER:
+                if (name in METADATA_ONLY and handle is Client) or name in AS_ANOTHER:
                     continue
                 found.append(pytest.param(value, id=value.__qualname__))
     return found

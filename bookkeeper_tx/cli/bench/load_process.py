@@ -38,7 +38,7 @@ Reply = dict[str, Any]
 class Load:
     """The client of this process and its ledgers; each public method is a verb."""
 
-    client: Client[Any, Any]
+    client: Client[Any, Any, Any]
     _loop: Loop = ON_TWISTED
     """The loop that makes the load, of the client's face."""
     payloads: Sequence[bytes] = ()

@@ -9,7 +9,8 @@ from typing import Any, Final, Self
 
 from bookkeeper_tx.aio.daemon_thread import DaemonThread
 from bookkeeper_tx.blocking.client import BookKeeper
-from bookkeeper_tx.blocking.handles import LedgerReader, LedgerWriter
+from bookkeeper_tx.blocking.handles import LedgerReader
+from bookkeeper_tx.blocking.write_handle import WriteHandle
 
 _END: Final = object()
 
@@ -19,7 +20,7 @@ def on_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
 
     def call() -> Any:
         result = function(*arguments, **options)
-        return OnThreads(result) if isinstance(result, LedgerReader | LedgerWriter) else result
+        return OnThreads(result) if isinstance(result, LedgerReader | WriteHandle) else result
 
     thread = DaemonThread(getattr(function, "__name__", "call"), asyncio.get_running_loop())
     called = thread.run(call)
@@ -30,17 +31,17 @@ def on_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
 class OnThreads:
     """A client or handle of :mod:`bookkeeper_tx.blocking`, with the names of those on asyncio."""
 
-    def __init__(self, waiting: BookKeeper | LedgerReader | LedgerWriter) -> None:
+    def __init__(self, waiting: BookKeeper | LedgerReader | WriteHandle[Any]) -> None:
         self.waiting: Any = waiting
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.waiting, name)
         return (lambda *arguments, **options: on_thread(found, *arguments, **options)) if callable(found) else found
 
-    def append(self, payload: bytes) -> "asyncio.Future[int]":
+    def append(self, *arguments: Any) -> "asyncio.Future[int]":
         """Append in the order of the calls, which threads do not have."""
         try:
-            return asyncio.wrap_future(self.waiting.append_later(payload))
+            return asyncio.wrap_future(self.waiting.append_later(*arguments))
         except Exception as error:
             failed = asyncio.get_running_loop().create_future()
             failed.set_exception(error)

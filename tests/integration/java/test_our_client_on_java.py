@@ -6,7 +6,7 @@ import pytest
 from attrs import frozen
 
 from bookkeeper_tx.client.capability import Capability
-from bookkeeper_tx.errors import BatchReadNotSupported, LedgerFenced, Unauthorized
+from bookkeeper_tx.errors import BatchReadNotSupported, LedgerClosed, LedgerFenced, Unauthorized
 from bookkeeper_tx.model import DigestType, LedgerState
 from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.java.client import JavaClient
@@ -66,6 +66,27 @@ def test_writes_reads_and_fences(site, protocol):
     metadata = site.java.metadata(writer.ledger_id)
     assert (metadata.state, metadata.last_entry, metadata.length) == ("CLOSED", 301, 30_004)
     assert (metadata.digest, metadata.custom) == ("CRC32C", {"k": b"\0v"})
+
+
+@pytest.mark.releases(main=True)
+def test_ids_given_by_the_application(site, ours):
+    writer = wait_for(ours.bookkeeper.create_ledger_adv, 1, 1, 1, ledger_id=4711)
+    payloads = patterns(50, 100, seed=4)
+
+    async def appended() -> list[int]:
+        behind = writer.append(51, b"behind a gap")
+        promises = [writer.append(each, payloads[each]) for each in reversed(range(50))]
+        ids = [await each for each in reversed(promises)]
+        await writer.close()
+        with pytest.raises(LedgerClosed):
+            await behind
+        return ids
+
+    assert wait_for(appended) == list(range(50))
+    java = site.java.open_ledger(4711)
+    assert java.opened_at == 49
+    assert java.read_hash(0, 49) == (50, hash_of(payloads))
+    assert site.java.metadata(4711).length == 5000
 
 
 @pytest.mark.releases(since="4.17")
