@@ -171,6 +171,10 @@ class TooManyRequests(RemoteError):
     """The bookie is overloaded."""
 
 
+QUARANTINED = (*NO_ANSWER, TlsFailed, AuthenticationFailed, TooManyRequests)
+"""Errors after which a bookie is asked last for a while, whatever it is asked for."""
+
+
 class UnknownLedgerState(RemoteError):
     """The bookie cannot tell whether it ever had this entry."""
 

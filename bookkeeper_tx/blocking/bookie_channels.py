@@ -11,11 +11,11 @@ from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.config import QUARANTINE_S, ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     NO_ANSWER,
+    QUARANTINED,
     AuthenticationFailed,
     BookKeeperError,
     CannotConnect,
     TlsFailed,
-    TooManyRequests,
 )
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.blocking import BlockingChannel
@@ -94,7 +94,7 @@ class BookieChannels:
 
     def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put the bookie into quarantine if ``error`` is a failure of the bookie itself."""
-        if isinstance(error, (*NO_ANSWER, *NOT_TRUSTED, TooManyRequests)):
+        if isinstance(error, QUARANTINED):
             self._quarantined_until[bookie_id] = self._clock() + QUARANTINE_S
         if isinstance(error, NOT_TRUSTED):
             self._distrust[bookie_id] = self._clock() + QUARANTINE_S, error

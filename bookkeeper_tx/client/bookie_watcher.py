@@ -5,7 +5,7 @@ from typing import Any
 
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.driver import Driver
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, NotEnoughBookies
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
@@ -53,7 +53,7 @@ class BookieWatcher:
 
     def quarantine(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
-        if isinstance(error, (BookieUnavailable, RequestTimedOut, TooManyRequests)):
+        if isinstance(error, QUARANTINED):
             self.quarantined_until[bookie_id] = self._clock.seconds() + QUARANTINE_S
 
     @property

@@ -5,7 +5,10 @@ import pytest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
+    ProtocolViolation,
     RequestTimedOut,
+    TlsFailed,
+    TooManyRequests,
 )
 from tests.client.open_ledgers import tailed
 
@@ -19,7 +22,9 @@ def test_a_single_read_finds_them_too() -> None:
     assert cluster.result(reader.read_entry(7)).payload == b"y"
 
 
-@pytest.mark.parametrize("error", [BookieUnavailable(), RequestTimedOut()])
+@pytest.mark.parametrize(
+    "error", [BookieUnavailable(), RequestTimedOut(), ProtocolViolation(), TlsFailed(), TooManyRequests()]
+)
 def test_a_bookie_that_failed_is_asked_last_for_a_while(error: BookKeeperError) -> None:
     cluster, writer, _ = tailed()
     cluster.result(writer.append(b"x"))
