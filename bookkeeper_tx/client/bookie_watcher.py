@@ -5,10 +5,13 @@ from typing import Any
 
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.driver import Driver
-from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, NotEnoughBookies
+from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, NotEnoughBookies, TooManyRequests
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
+
+NOT_ASKED = TooManyRequests("not asked, since it does not take what was sent to it before")
+"""The answer that stands for a congested bookie where a read may fail fast; the bookie itself has not failed."""
 
 
 class BookieWatcher:
@@ -53,7 +56,7 @@ class BookieWatcher:
 
     def quarantine(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
-        if isinstance(error, QUARANTINED):
+        if isinstance(error, QUARANTINED) and error is not NOT_ASKED:
             self.quarantined_until[bookie_id] = self._clock.seconds() + QUARANTINE_S
 
     @property

@@ -28,6 +28,10 @@ class Channel(Protocol):
         While there is a connection and this number stays the same, the bookie process is the same.
         """
 
+    @property
+    def congested(self) -> bool:
+        """Whether adds and reads would wait behind bytes that the bookie does not take."""
+
     def before_send(self, call: Callable[[], None]) -> bool:
         """Have ``call``, which makes requests, called once before the next bytes are sent.
 

@@ -8,7 +8,7 @@ from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.read_entry import EntryRead, first_replied
-from bookkeeper_tx.client.read_once import read_batch
+from bookkeeper_tx.client.read_once import read_batch, read_batch_when_confirmed
 from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.read_range import read_range
 from bookkeeper_tx.client.tailing import read_when_confirmed, tail, wait_last_add_confirmed
@@ -71,7 +71,15 @@ class LedgerReader(LedgerView):
 
     @promised
     def read_batch(
-        self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
+        self,
+        start_entry_id: int,
+        max_count: int = 0,
+        max_size: int = 0,
+        fallback: bool = True,
+        *,
+        allow_fast_fail: bool = False,
+        previous_last_add_confirmed: int | None = None,
+        timeout_s: float = 10.0,
     ) -> Promise[LedgerEntries]:
         """Read entries from ``start_entry_id`` on with one request: at least one entry, possibly fewer than asked for.
 
@@ -79,21 +87,38 @@ class LedgerReader(LedgerView):
         :param max_size: bytes at most, counted as BP-62 does: 36, and for each entry 4 more than its stored size;
             0 is no limit, and the first entry comes whatever its size
         :param fallback: where batch read is not available, give a result of the same kind by single reads
+        :param allow_fast_fail: do not ask a bookie while it does not take what was sent to it before
+        :param previous_last_add_confirmed: wait first until the last add confirmed is past this one, or the ledger is
+            closed, as :meth:`wait_last_add_confirmed` does; then read up to the last add confirmed.  The result is
+            empty if the start is not confirmed by then
+        :param timeout_s: seconds that this wait may take; its end is no error
         :raises BatchReadNotSupported: batch read is not available, and ``fallback`` is False
-        :raises InvalidArgument: the start is past the last add confirmed, or a limit is negative
-        :raises RemoteError: as for :meth:`read`
+        :raises InvalidArgument: the start is past the last add confirmed and nothing is waited for, or another argument
+            is out of range
+        :raises TooManyRequests: ``allow_fast_fail`` has left out bookies, and no other gave the entry
+        :raises RemoteError: as for :meth:`read`, and while it waits, as for :meth:`wait_last_add_confirmed`
 
         Protocol: docs/protocol/batch-read.md#sec-batch-read-client.
         """
-        return read_batch(self, start_entry_id, max_count, max_size, fallback, self._last_add_confirmed)
+        asked = start_entry_id, max_count, max_size, fallback
+        if previous_last_add_confirmed is None:
+            return read_batch(self, *asked, self._last_add_confirmed, allow_fast_fail)
+        waiting = read_batch_when_confirmed(self, *asked, allow_fast_fail, previous_last_add_confirmed, timeout_s)
+        return self.context.driver.spawn(waiting)
 
     @promised
     def read_batch_unconfirmed(
-        self, start_entry_id: int, max_count: int = 0, max_size: int = 0, fallback: bool = True
+        self,
+        start_entry_id: int,
+        max_count: int = 0,
+        max_size: int = 0,
+        fallback: bool = True,
+        *,
+        allow_fast_fail: bool = False,
     ) -> Promise[LedgerEntries]:
         """Read as :meth:`read_batch`, past the last add confirmed as well, as :meth:`read_unconfirmed` does."""
         end = self._unconfirmed_end
-        return read_batch(self, start_entry_id, max_count, max_size, fallback, end)
+        return read_batch(self, start_entry_id, max_count, max_size, fallback, end, allow_fast_fail)
 
     def entries(
         self, first_entry_id: int = 0, last_entry_id: int | None = None, batch: bool = True

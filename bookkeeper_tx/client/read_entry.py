@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bookkeeper_tx.client.bookie_watcher import NOT_ASKED
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
@@ -37,10 +38,13 @@ def first_replied(
 class EntryRead:
     """One read under way; ``deferred`` fires with the :class:`Entry`."""
 
-    __slots__ = ("_attempts", "_reader", "deferred", "entry_id")
+    __slots__ = ("_attempts", "_fast_fail", "_reader", "deferred", "entry_id")
 
-    def __init__(self, reader: LedgerView, entry_id: int, deferred: Promise[Any] | None = None) -> None:
+    def __init__(
+        self, reader: LedgerView, entry_id: int, deferred: Promise[Any] | None = None, fast_fail: bool = False
+    ) -> None:
         self._reader = reader
+        self._fast_fail = fast_fail
         self.entry_id = entry_id
         self._attempts: _Attempts | None = None
         self.deferred: Promise[Any] = reader.context.driver.promise() if deferred is None else deferred
@@ -80,7 +84,11 @@ class EntryRead:
 
     def _ask(self) -> None:
         assert self._attempts is not None
-        self._attempts.channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
+        channel = self._attempts.channel
+        if self._fast_fail and channel.congested:
+            self._ask_next(NOT_ASKED)
+        else:
+            channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
 
     def _ask_next(self, error: BookKeeperError) -> None:
         attempts = self._attempts
@@ -140,9 +148,13 @@ class StoredEntryRead(EntryRead):
     __slots__ = ("_done",)
 
     def __init__(
-        self, reader: LedgerView, entry_id: int, done: Callable[[BookKeeperError | None, bytes, bytes], None]
+        self,
+        reader: LedgerView,
+        entry_id: int,
+        done: Callable[[BookKeeperError | None, bytes, bytes], None],
+        fast_fail: bool = False,
     ) -> None:
-        super().__init__(reader, entry_id)
+        super().__init__(reader, entry_id, fast_fail=fast_fail)
         self._done = done
 
     def _succeed(self, entry: bytes, found: tuple[int, int, int, bytes]) -> None:

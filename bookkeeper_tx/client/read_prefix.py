@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from bookkeeper_tx.client.batch_read import COUNT_MAX, BatchAttempt
+from bookkeeper_tx.client.bookie_watcher import NOT_ASKED
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
@@ -42,13 +43,15 @@ class PrefixRead:
     """Reads entries from ``first_entry_id`` on, at most to ``last_entry_id`` or the end of the fragment.
 
     ``done(error, payloads, run)`` gets at least one payload.  ``max_size`` bounds the reply as a bookie counts it:
-    36 bytes and 4 more than the size of each entry; the first entry comes whatever its size.
+    36 bytes and 4 more than the size of each entry; the first entry comes whatever its size.  With ``fast_fail`` no
+    congested bookie is asked.
     """
 
     __slots__ = (
         "_at",
         "_done",
         "_error",
+        "_fast_fail",
         "_first",
         "_lacking",
         "_last",
@@ -68,6 +71,7 @@ class PrefixRead:
         max_size: int,
         style: ReadStyle,
         done: PrefixDone,
+        fast_fail: bool = False,
     ) -> None:
         self._reader = reader
         self._first = first_entry_id
@@ -75,6 +79,7 @@ class PrefixRead:
         self._max_size = max_size
         self._style = style
         self._done = done
+        self._fast_fail = fast_fail
         self._replicas: Replicas
         self._order: Sequence[int] = ()
         self._at = 0
@@ -89,10 +94,13 @@ class PrefixRead:
         self._ask()
 
     def _ask(self) -> None:
+        index = self._order[self._at]
+        if self._fast_fail and self._replicas.channels[index].congested:
+            self._ask_next(NOT_ASKED)
+            return
         if self._style is ReadStyle.SINGLES:
             self._ask_by_singles()
             return
-        index = self._order[self._at]
         last = min(self._last, self._replicas.last_entry_id)
         BatchAttempt(
             self._reader.context,

@@ -10,13 +10,19 @@ from bookkeeper_tx.errors import BookKeeperError
 
 
 def start_prefix_read(
-    reader: LedgerView, first_entry_id: int, last_entry_id: int, max_size: int, style: ReadStyle, done: PrefixDone
+    reader: LedgerView,
+    first_entry_id: int,
+    last_entry_id: int,
+    max_size: int,
+    style: ReadStyle,
+    done: PrefixDone,
+    fast_fail: bool = False,
 ) -> None:
     """Read a verified, non-empty prefix of a range in the way that the ledger allows."""
     if reader.quorum.striped:
-        StripedPrefixRead(reader, first_entry_id, last_entry_id, max_size, done).start()
+        StripedPrefixRead(reader, first_entry_id, last_entry_id, max_size, done, fast_fail).start()
     else:
-        PrefixRead(reader, first_entry_id, last_entry_id, max_size, style, done).start()
+        PrefixRead(reader, first_entry_id, last_entry_id, max_size, style, done, fast_fail).start()
 
 
 class StripedPrefixRead:
@@ -30,6 +36,7 @@ class StripedPrefixRead:
         "_end",
         "_entries",
         "_errors",
+        "_fast_fail",
         "_first",
         "_max_size",
         "_missing",
@@ -39,12 +46,19 @@ class StripedPrefixRead:
     )
 
     def __init__(
-        self, reader: LedgerView, first_entry_id: int, last_entry_id: int, max_size: int, done: PrefixDone
+        self,
+        reader: LedgerView,
+        first_entry_id: int,
+        last_entry_id: int,
+        max_size: int,
+        done: PrefixDone,
+        fast_fail: bool = False,
     ) -> None:
         self._reader = reader
         self._first = first_entry_id
         self._max_size = max_size
         self._done = done
+        self._fast_fail = fast_fail
         self._missing = min(last_entry_id - first_entry_id + 1, reader.single_reads_for(max_size))
         self._entries = [b""] * self._missing
         self._payloads = [b""] * self._missing
@@ -56,7 +70,7 @@ class StripedPrefixRead:
     def start(self) -> None:
         """Send the reads."""
         for index in range(self._missing):
-            StoredEntryRead(self._reader, self._first + index, partial(self._read, index)).start()
+            StoredEntryRead(self._reader, self._first + index, partial(self._read, index), self._fast_fail).start()
 
     def _read(self, index: int, error: BookKeeperError | None, entry: bytes, payload: bytes) -> None:
         if error is not None:

@@ -57,6 +57,10 @@ class ScopedChannel:
     def interruptions(self) -> int:
         return self._channel.interruptions
 
+    @property
+    def congested(self) -> bool:
+        return self._channel.congested
+
     def before_send(self, call: Callable[[], None]) -> bool:
         return self._channel.before_send(call)
 

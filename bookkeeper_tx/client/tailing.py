@@ -19,9 +19,12 @@ WAIT_MAX_S = 86400.0
 """Longest wait that can be asked for: a day."""
 
 
-def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> "Promise[int]":
-    """Wait until the last add confirmed is past ``beyond``, the ledger is closed, or the time is over."""
-    return reader.context.driver.spawn(_last_add_confirmed(reader, beyond, timeout_s))
+def wait_last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float, name: str = "beyond") -> "Promise[int]":
+    """Wait until the last add confirmed is past ``beyond``, the ledger is closed, or the time is over.
+
+    ``name`` is what the caller calls ``beyond``.
+    """
+    return reader.context.driver.spawn(_last_add_confirmed(reader, beyond, timeout_s, name))
 
 
 def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> "Promise[tuple[int, Entry | None]]":
@@ -29,8 +32,8 @@ def read_when_confirmed(reader: LedgerView, entry_id: int, timeout_s: float) -> 
     return reader.context.driver.spawn(_read(reader, entry_id, timeout_s))
 
 
-async def _last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float) -> int:
-    return (await _wait(reader, beyond, timeout_s))[0]
+async def _last_add_confirmed(reader: LedgerView, beyond: int, timeout_s: float, name: str) -> int:
+    return (await _wait(reader, beyond, timeout_s, name))[0]
 
 
 async def _read(reader: LedgerView, entry_id: int, timeout_s: float) -> tuple[int, Entry | None]:
@@ -44,9 +47,9 @@ async def _read(reader: LedgerView, entry_id: int, timeout_s: float) -> tuple[in
     return last_add_confirmed, entry
 
 
-async def _wait(reader: LedgerView, beyond: int, timeout_s: float) -> tuple[int, Entry | None]:
+async def _wait(reader: LedgerView, beyond: int, timeout_s: float, name: str = "beyond") -> tuple[int, Entry | None]:
     if not isinstance(beyond, int) or not fields.NO_ENTRY <= beyond <= fields.ENTRY_ID_MAX:
-        raise InvalidArgument(f"beyond {beyond!r} must be an integer of at least {fields.NO_ENTRY}")
+        raise InvalidArgument(f"{name} {beyond!r} must be an integer of at least {fields.NO_ENTRY}")
     if not 0 < timeout_s <= WAIT_MAX_S:
         raise InvalidArgument(f"timeout_s {timeout_s!r} must be above 0 and at most {WAIT_MAX_S}")
     if reader.closed or reader.last_add_confirmed > beyond:

@@ -48,7 +48,7 @@ class AioWire(asyncio.Protocol):
         self._link.lost("Connection was closed cleanly." if error is None else f"Connection was lost: {error}.")
 
     def pause_writing(self) -> None:
-        self._link.congested()
+        self._link.takes_nothing()
 
     def resume_writing(self) -> None:
         self._link.takes_again()

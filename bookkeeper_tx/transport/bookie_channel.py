@@ -77,6 +77,12 @@ class BookieChannel:
         """How often the connection for adds was lost or could not be made."""
         return self._main.interruptions
 
+    @property
+    def congested(self) -> bool:
+        """Whether bytes wait to be sent on the connection for adds and reads, since the bookie does not take them."""
+        link = self._main.link
+        return link is not None and link.congested
+
     def before_send(self, call: Callable[[], None]) -> bool:
         """Have ``call``, which makes requests, called once before the next bytes are sent, or when the connection ends.
 

@@ -78,7 +78,8 @@ class ClientLink:
         self.overfull = False
         """Whether the bookie takes nothing and more than ``unsent_bytes_max`` waits to be sent to it."""
         self._unsent_bytes = 0
-        self._congested = False
+        self.congested = False
+        """Whether bytes wait to be sent, since the bookie does not take them."""
         self._flush_call: Timer | None = None
         self._sweep_call: Timer | None = None
         self._sweep_due = 0.0
@@ -241,13 +242,13 @@ class ClientLink:
             return TlsFailed(f"the bookie closed the connection while {state.value}: {how}")
         return BookieUnavailable(f"connection lost: {how}")
 
-    def congested(self) -> None:
+    def takes_nothing(self) -> None:
         """Note that the bookie does not take our bytes."""
-        self._congested = True
+        self.congested = True
 
     def takes_again(self) -> None:
         """Note that the bookie has taken all our bytes."""
-        self._congested = False
+        self.congested = False
         self._unsent_bytes = 0
         self.overfull = False
 
@@ -263,7 +264,7 @@ class ClientLink:
         if data:
             if self._unanswered_since is None:
                 self._unanswered_since = self.now
-            if self._congested:
+            if self.congested:
                 self._unsent_bytes += len(data)
                 self.overfull = self._unsent_bytes > self._unsent_bytes_max
             self.wire.send(data)

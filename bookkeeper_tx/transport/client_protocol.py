@@ -87,10 +87,10 @@ class ClientProtocol(Protocol):
     # IPushProducer: the transport calls these when the bookie does not take our bytes, or takes them again -----------
 
     def pauseProducing(self) -> None:
-        self.link.congested()
+        self.link.takes_nothing()
 
     def resumeProducing(self) -> None:
         self.link.takes_again()
 
     def stopProducing(self) -> None:
-        self.link.congested()
+        self.link.takes_nothing()

@@ -72,6 +72,8 @@ class PuppetBookie:
     ledgers: dict[int, StoredLedger] = field(factory=dict)
     interruptions: int = 0
     """Client → how often its connection to this bookie was lost."""
+    congested: bool = False
+    """Whether it does not take what is sent to it."""
     down: bool = False
     """Connections to it are lost or refused."""
     batch: str = "serves"
@@ -195,6 +197,10 @@ class PuppetChannel:
     @property
     def interruptions(self) -> int:
         return self._bookie.interruptions
+
+    @property
+    def congested(self) -> bool:
+        return self._bookie.congested
 
     def before_send(self, call: Any) -> bool:
         self._network.before_send(call)

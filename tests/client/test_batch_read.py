@@ -19,10 +19,12 @@ from bookkeeper_tx.errors import (
     InvalidArgument,
     NoSuchEntry,
     StorageFailed,
+    TooManyRequests,
 )
 from bookkeeper_tx.model import DigestType
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 from tests.client.puppets import Cluster
+from tests.client.tailed import Tailed
 
 HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request", "bad version"]
 
@@ -386,3 +388,108 @@ def test_while_nobody_can_tell_what_a_bookie_can_single_reads_serve() -> None:
     assert requests(cluster, "batch") == []
     assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
     assert len(requests(cluster, "batch")) == 1
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_fast_failing_read_passes_over_bookies_that_take_nothing(sizes: tuple[int, int, int], enabled: bool) -> None:
+    cluster, client, reader = written([b"one", b"two"], sizes, ClientConfig(batch_read_enabled=enabled))
+    stored = sorted(cluster.holders(0, 0) & cluster.holders(0, 1))
+    for each in cluster.bookies.values():
+        each.congested = each.bookie_id != stored[0]
+    found = [cluster.result(reader.read_batch(0, allow_fast_fail=True)) for _ in range(2)]
+    assert {entries.first_entry_id for entries in found} == {0}
+    assert {each for each, bookie in cluster.bookies.items() if bookie.requests} == {stored[0]}
+    assert not client._context.bookies.quarantined, "they have not failed"
+
+    cluster.bookies[stored[0]].congested = True
+    for read in (reader.read_batch, reader.read_batch_unconfirmed):
+        with pytest.raises(TooManyRequests, match=r"entry 0 of ledger 0 on bookie b.*: not asked"):
+            cluster.result(read(0, allow_fast_fail=True))
+    assert cluster.result(reader.read_batch(0)).payloads[0] == b"one"
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_a_fast_failing_read_does_not_call_an_entry_lost_that_a_bookie_left_out_may_have(absent: bool) -> None:
+    cluster, _, reader = written([b"one"], (2, 2, 2))
+    first, second = reader.metadata.last_fragment.ensemble
+    del cluster.bookies[first if absent else second].ledgers[0].entries[0]
+    cluster.bookies[second if absent else first].congested = True
+    with pytest.raises(TooManyRequests):
+        cluster.result(reader.read_batch(0, allow_fast_fail=True))
+
+
+class TestWaitingFirst:
+    """A batch read that waits for the last add confirmed."""
+
+    def read(self, tailed: Tailed, start: int, previous: Any, **arguments: Any) -> list[Any]:
+        arguments = {"timeout_s": 60, **arguments}
+        reading = tailed.reader.read_batch(start, previous_last_add_confirmed=previous, **arguments)
+        return tailed.outcome(reading)
+
+    @pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])
+    def test_it_brings_what_was_confirmed_meanwhile(self, sizes: tuple[int, int, int]) -> None:
+        tailed = Tailed(sizes)
+        last = tailed.reader.last_add_confirmed
+        found = self.read(tailed, last + 1, last)
+        tailed.advance(5)
+        assert found == []
+        tailed.append(3)
+        tailed.advance(5)
+        assert found[0].payloads == [b"entry %d" % each for each in range(last + 1, last + 1 + len(found[0]))]
+        assert len(found[0]) >= 1
+
+    def test_it_does_not_wait_for_what_is_known(self) -> None:
+        tailed = Tailed()
+        [found] = self.read(tailed, 0, -1)
+        assert found.payloads == [b"entry 0", b"entry 1"]
+        assert tailed.polls() == []
+
+    @pytest.mark.parametrize("allow_fast_fail", [True, False])
+    def test_it_is_empty_when_the_time_is_over(self, allow_fast_fail: bool) -> None:
+        tailed = Tailed()
+        found = self.read(tailed, 2, 1, timeout_s=3, allow_fast_fail=allow_fast_fail)
+        tailed.advance(2.5)
+        assert found == []
+        tailed.advance(1)
+        [entries] = found
+        assert (len(entries), entries.payloads, entries.first_entry_id, list(entries)) == (0, [], 2, [])
+        tailed.assert_nothing_is_left()
+
+    def test_it_is_empty_past_the_end_of_a_closed_ledger(self) -> None:
+        tailed = Tailed()
+        found = self.read(tailed, 3, 2)
+        tailed.cluster.result(tailed.writer.close())
+        tailed.advance(1)
+        assert [len(each) for each in found] == [0]
+        assert tailed.reader.closed
+        assert [len(each) for each in self.read(tailed, 3, 2)] == [0]
+
+    def test_it_is_empty_when_the_start_is_beyond_what_has_come(self) -> None:
+        tailed = Tailed()
+        assert [len(each) for each in self.read(tailed, 7, 0)] == [0]
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "text"),
+        [
+            ({"previous": "1"}, InvalidArgument, "previous_last_add_confirmed '1' must be an integer"),
+            ({"previous": -2}, InvalidArgument, "previous_last_add_confirmed -2 must be"),
+            ({"previous": 1, "timeout_s": 0}, InvalidArgument, "timeout_s 0 must be above 0"),
+            ({"previous": 1, "max_count": -1}, InvalidArgument, "max_count -1 must be"),
+            ({"previous": 1, "fallback": False}, BatchReadNotSupported, "the ledger is striped"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_before_the_wait(self, arguments: Any, error: type[Exception], text: str) -> None:
+        tailed = Tailed((3, 2, 2))
+        [found] = self.read(tailed, 2, **arguments)
+        assert isinstance(found, error)
+        assert text in str(found)
+
+    def test_a_cancelled_one_keeps_nothing(self) -> None:
+        tailed = Tailed()
+        reading = tailed.reader.read_batch(2, previous_last_add_confirmed=1)
+        found = tailed.outcome(reading)
+        reading.cancel()
+        assert len(found) == 1
+        tailed.cluster.network.run()
+        tailed.assert_nothing_is_left()

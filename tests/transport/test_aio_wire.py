@@ -45,8 +45,8 @@ class Link:
     def lost(self, how: str, error: BookKeeperError | None = None) -> None:
         self.told.append(how)
 
-    def congested(self) -> None:
-        self.told.append("congested")
+    def takes_nothing(self) -> None:
+        self.told.append("takes nothing")
 
     def takes_again(self) -> None:
         self.told.append("takes again")
@@ -78,7 +78,7 @@ def test_the_link_learns_whether_the_bookie_takes_bytes(ends: tuple[Link, AioWir
     link, wire, _ = ends
     wire.pause_writing()
     wire.resume_writing()
-    assert link.told == ["congested", "takes again"]
+    assert link.told == ["takes nothing", "takes again"]
 
 
 def test_the_link_learns_how_the_connection_was_lost(ends: tuple[Link, AioWire, Transport]) -> None:

@@ -240,3 +240,17 @@ def test_giving_up_ends_a_connection_of_its_own(puppet: Puppet) -> None:
     puppet.reactor.advance(0)
     assert puppet.transport.aborted
     assert puppet.done == []
+
+
+def test_a_channel_is_congested_while_the_bookie_takes_nothing(puppet: Puppet) -> None:
+    assert not puppet.channel.congested, "there is no connection yet"
+    puppet.read("entry")
+    puppet.accept()
+    assert not puppet.channel.congested
+    puppet.transport.producer.pauseProducing()
+    assert puppet.channel.congested
+    puppet.transport.producer.resumeProducing()
+    assert not puppet.channel.congested
+    puppet.transport.producer.pauseProducing()
+    puppet.lose()
+    assert not puppet.channel.congested

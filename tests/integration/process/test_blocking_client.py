@@ -72,6 +72,19 @@ def test_threads_share_a_writer_while_another_tails(bk: BookKeeper) -> None:
     assert [each for each in tailed if each.startswith(b"a")] == [b"a %d" % each for each in range(20)]
 
 
+def test_a_batch_may_wait_for_the_last_add_confirmed(bk: BookKeeper) -> None:
+    with bk.create_ledger(2, 2, 2) as writer:
+        writer.append(b"first")
+        with bk.open_ledger_no_recovery(writer.ledger_id) as reader:
+            assert not reader.read_batch(0, previous_last_add_confirmed=-1, timeout_s=0.1)
+            appending = threading.Timer(0.2, lambda: writer.append_many([b"second", b"third"]))
+            appending.start()
+            found = reader.read_batch(0, previous_last_add_confirmed=-1, timeout_s=TIMEOUT_S, allow_fast_fail=True)
+            assert found.payloads[0] == b"first"
+            appending.join()
+            assert reader.read_batch_unconfirmed(0, 3, allow_fast_fail=True).payloads == [b"first", b"second", b"third"]
+
+
 def test_an_iterable_is_stored_up_to_what_it_raises(bk: BookKeeper) -> None:
     def payloads() -> Iterator[bytes]:
         for number in range(2500):

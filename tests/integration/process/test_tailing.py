@@ -73,6 +73,37 @@ def test_a_wait_is_over_in_its_time(client: OurClient) -> None:
     assert wait_for(reader.read_last_add_confirmed_and_entry, 7, 0.3) == (known, None)
 
 
+@pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])
+def test_batches_that_wait_follow_a_writer_to_the_end(client: OurClient, sizes: tuple[int, ...]) -> None:
+    writer = create(client, *sizes)
+    append(writer, [b"first"])
+    reader = client.open_ledger(writer.ledger_id, recovery=False)
+    found: list[bytes] = []
+
+    async def write() -> None:
+        for number in range(5):
+            await writer.append_many([b"entry %d" % number] * 100)
+            await writer.write_last_add_confirmed()
+            assert await reader.wait_last_add_confirmed(writer.last_add_confirmed - 1) == writer.last_add_confirmed
+        await writer.close()
+
+    async def follow_in_batches() -> None:
+        last = reader.last_add_confirmed
+        while not reader.closed or last < reader.last_add_confirmed:
+            for entry in await reader.read_batch(last + 1, previous_last_add_confirmed=last, timeout_s=30.0):
+                last = entry.entry_id
+                found.append(entry.payload)
+
+    async def both() -> None:
+        spawn = reader.context.driver.spawn
+        await all_of([spawn(follow_in_batches()), spawn(write())])
+
+    wait_for(both)
+    assert found[-500:] == [b"entry %d" % number for number in range(5) for _ in range(100)]
+    assert not wait_for(reader.read_batch, 501, previous_last_add_confirmed=500, allow_fast_fail=True)
+    assert len(wait_for(reader.read_batch, 0, allow_fast_fail=True)) >= 1
+
+
 def test_what_a_writer_publishes_by_itself_is_seen(face: str, bookies: LocalCluster) -> None:
     with OurClient(bookies.metadata_uri, explicit_lac_interval_s=0.1) as client:
         writer = create(client, 3, 3, 2)
