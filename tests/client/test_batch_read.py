@@ -444,6 +444,10 @@ class TestWaitingFirst:
         [found] = self.read(tailed, 0, -1)
         assert found.payloads == [b"entry 0", b"entry 1"]
         assert tailed.polls() == []
+        for bookie in tailed.cluster.bookies.values():
+            bookie.congested = True
+        [error] = self.read(tailed, 0, -1, allow_fast_fail=True)
+        assert isinstance(error, TooManyRequests)
 
     @pytest.mark.parametrize("allow_fast_fail", [True, False])
     def test_it_is_empty_when_the_time_is_over(self, allow_fast_fail: bool) -> None:
