@@ -8,6 +8,7 @@ from bookkeeper_tx.client.channel import Channel, Channels
 from bookkeeper_tx.client.scoped_channel import ScopedChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Clock, Driver
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataUnavailable
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -35,6 +36,10 @@ class ClientContext:
     def clock(self) -> Clock:
         """The clock of the driver."""
         return self.driver.clock
+
+    def store_error(self, error: MetadataUnavailable) -> BookKeeperError:
+        """Return what a handle tells of ``error``: that its client was closed, if that is why."""
+        return ClientClosed("this client was closed") if self.bookies.stopped else error
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""

@@ -10,7 +10,7 @@ from bookkeeper_tx.client.read_window import ReadWindow
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
-from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, MetadataUnavailable
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 from bookkeeper_tx.quorums.quorum import Quorum
@@ -160,9 +160,11 @@ class LedgerView:
         self._stale = False
         try:
             self._adopt(await self.context.store.read_ledger(self.ledger_id))
-        except BaseException:
+        except BaseException as error:
             # The change is not read yet.
             self._stale = True
+            if isinstance(error, MetadataUnavailable):
+                raise self.context.store_error(error) from error
             raise
 
     def out_of_range(self, name: str, value: Any, first: int = 0, last: int | None = None) -> InvalidArgument:

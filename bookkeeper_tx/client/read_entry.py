@@ -8,7 +8,7 @@ from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.driver import Promise
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, DigestMismatch
 from bookkeeper_tx.model import Entry
 
 
@@ -91,6 +91,9 @@ class EntryRead:
             channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
 
     def _ask_next(self, error: BookKeeperError) -> None:
+        if isinstance(error, ClientClosed):
+            self._fail(error)
+            return
         attempts = self._attempts
         assert attempts is not None
         if attempts.failed(error):

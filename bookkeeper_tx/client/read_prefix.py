@@ -10,7 +10,7 @@ from bookkeeper_tx.client.bookie_watcher import NOT_ASKED
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.replicas import Replicas, more_telling, of_replica
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
+from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ClientClosed, ProtocolViolation
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 
 
@@ -155,6 +155,9 @@ class PrefixRead:
             raise AssertionError("an entry verifies alone but not in a run")
 
     def _ask_next(self, error: BookKeeperError) -> None:
+        if isinstance(error, ClientClosed):
+            self._done(error, [], None)
+            return
         reader = self._reader
         if error is not self._lacking:
             bookie_id = self._replicas.bookies[self._order[self._at]]

@@ -13,7 +13,7 @@ from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LedgerClosed, MetadataConflict
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LedgerClosed, MetadataConflict, MetadataUnavailable
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
@@ -186,6 +186,8 @@ class WriteHandle:
                 return
             except MetadataConflict:
                 self._versioned = await store.read_ledger(ledger_id)
+            except MetadataUnavailable as error:
+                raise self._context.store_error(error) from error
 
     def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing, []

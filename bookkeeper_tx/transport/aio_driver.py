@@ -57,21 +57,25 @@ class AioClock:
         # Never call_soon: what is due at once must come after the bytes that have arrived.
         return self._loop.call_later(delay, function, *arguments)
 
-    def require_thread(self) -> None:
-        """Raise IllegalOperation on another thread."""
+    def require_here(self) -> None:
+        """Raise unless what is called now may use the loop.
+
+        IllegalOperation on another thread, on another loop or in another process, ClientClosed if the loop has ended.
+        """
+        running = asyncio._get_running_loop()
+        if running is self._loop:
+            return
+        if os.getpid() != self._process:
+            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
         if threading.get_ident() != self._thread:
             raise IllegalOperation(
                 "this client belongs to the thread of its event loop: use asyncio.run_coroutine_threadsafe, or "
                 "bookkeeper_tx.blocking"
             )
-
-    def require_here(self) -> None:
-        """Raise IllegalOperation on another thread or in another process, ClientClosed if the loop has ended."""
-        self.require_thread()
-        if os.getpid() != self._process:
-            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
         if self._loop.is_closed():
             raise ClientClosed("the event loop of this client has ended")
+        if running is not None:
+            raise IllegalOperation("this client belongs to another event loop: make one on the loop that runs")
 
 
 class AioDriver:
@@ -85,7 +89,7 @@ class AioDriver:
         self._tls: tuple[TlsConfig, Any] | None = None
 
     def promise(self) -> AioPromise:
-        self.clock.require_thread()
+        self.clock.require_here()
         return AioPromise(loop=self.loop)
 
     def cancellable(self, canceller: Callable[[Any], object]) -> AioPromise:

@@ -1,16 +1,20 @@
 """The client on a Twisted reactor."""
 
+import os
 from collections.abc import Callable, Coroutine
+from threading import get_ident
 from typing import Any, TypeVar
 
 from twisted.internet.abstract import isIPAddress
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint
+from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.protocol import Factory
 from twisted.logger import Logger
+from twisted.python import threadable
 from twisted.python.failure import Failure
 
-from bookkeeper_tx.errors import ClientClosed, InvalidConfig
+from bookkeeper_tx.errors import ClientClosed, IllegalOperation, InvalidConfig
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.client_link import ClientLink
 from bookkeeper_tx.transport.client_protocol import ClientProtocol
@@ -21,7 +25,6 @@ T = TypeVar("T")
 class TwistedDriver:
     """Promises are Deferreds."""
 
-    promise: Callable[..., Any] = Deferred
     cancellable: Callable[..., Any] = Deferred
 
     _log = Logger()
@@ -29,10 +32,34 @@ class TwistedDriver:
     def __init__(self, reactor: Any) -> None:
         self.clock = reactor
         self._reactor = reactor
+        self._has_thread = IReactorFromThreads.providedBy(reactor)  # the clock of a test has none
+        self._process = os.getpid()
         self._tls: tuple[TlsConfig, Any] | None = None
 
+    def promise(self) -> Deferred[Any]:
+        if threadable.ioThread != get_ident():
+            self._require_here()
+        return Deferred()
+
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Deferred[T]:
+        try:
+            self._require_here()
+        except IllegalOperation:
+            coroutine.close()
+            raise
         return Deferred.fromCoroutine(coroutine)
+
+    def _require_here(self) -> None:
+        """Raise IllegalOperation on another thread than the reactor's while it runs, or in another process."""
+        if not self._has_thread:
+            return
+        if os.getpid() != self._process:
+            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
+        if threadable.ioThread not in (None, get_ident()):
+            raise IllegalOperation(
+                "this client belongs to the reactor's thread: use reactor.callFromThread, "
+                "twisted.internet.threads.blockingCallFromThread, or bookkeeper_tx.blocking"
+            )
 
     def succeed(self, result: T) -> Deferred[T]:
         return succeed(result)

@@ -5,6 +5,7 @@ import pytest
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
+    ClientClosed,
     ProtocolViolation,
     RequestTimedOut,
     TlsFailed,
@@ -41,3 +42,18 @@ def test_a_bookie_that_failed_is_asked_last_for_a_while(error: BookKeeperError) 
     cluster.result(reader.read_entry(0))
     asked = [each for each in cluster.bookies[first].requests if "read 0/0" in each]
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("how", ["entry", "batch", "singles"])
+def test_no_other_bookie_is_asked_by_a_client_that_is_closed(how: str) -> None:
+    """Nor at the end of an event loop, which has cancelled the connection: another one would be left behind."""
+    cluster, writer, _ = tailed()
+    cluster.result(writer.append(b"x"))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    for bookie in cluster.bookies.values():
+        bookie.requests.clear()
+        bookie.fails = ClientClosed()
+    with pytest.raises(ClientClosed):
+        cluster.result(reader.read_entry(0) if how == "entry" else reader.read(0, 0, batch=how == "batch"))
+    assert sum(len(bookie.requests) for bookie in cluster.bookies.values()) == 1

@@ -138,25 +138,65 @@ async def never_run() -> None:
     raise AssertionError
 
 
-def test_another_thread_or_process_and_a_loop_that_has_ended_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    drivers: list[AioDriver] = []
-
+def test_another_thread_process_or_loop_and_a_loop_that_has_ended_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(driver: AioDriver) -> None:
-        drivers.append(driver)
-        with pytest.raises(IllegalOperation, match="run_coroutine_threadsafe"):
-            await asyncio.to_thread(driver.promise)
-        for use in (lambda: driver.spawn(never_run()), lambda: driver.clock.callLater(0, print)):
+        for use in uses(driver):
             with pytest.raises(IllegalOperation, match="run_coroutine_threadsafe"):
                 await asyncio.to_thread(use)
-            with monkeypatch.context() as forked:
-                forked.setattr(os, "getpid", lambda: -1)
-                with pytest.raises(IllegalOperation, match="after the fork"):
-                    use()
+
+    def uses(driver: AioDriver) -> list[Any]:
+        return [driver.promise, lambda: driver.spawn(never_run()), lambda: driver.clock.callLater(0, print)]
+
+    async def made() -> AioDriver:
+        return AioDriver(asyncio.get_running_loop())
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no coroutine is left that was never awaited
         run(scenario)
-        [driver] = drivers
-        with pytest.raises(ClientClosed, match="has ended"):
-            driver.spawn(never_run())
+        loop = asyncio.new_event_loop()
+        driver = loop.run_until_complete(made())
+        assert loop.run_until_complete(driver.succeed(7)) == 7, "made between two runs of the loop"
+
+        async def elsewhere(_: AioDriver) -> None:
+            for use in uses(driver):
+                with pytest.raises(IllegalOperation, match="another event loop"):
+                    use()
+
+        run(elsewhere)
+        with monkeypatch.context() as forked:
+            forked.setattr(os, "getpid", lambda: -1)
+            for use in uses(driver):
+                with pytest.raises(IllegalOperation, match="after the fork"):
+                    use()
+        loop.close()
+        for use in uses(driver):
+            with pytest.raises(ClientClosed, match="has ended"):
+                use()
         gc.collect()
+
+
+def test_at_the_end_of_a_loop_everything_is_cancelled_and_told() -> None:
+    """As ``asyncio.run`` ends: it cancels the tasks, and the loop runs until they have ended."""
+    told: list[Any] = []
+
+    async def scenario(driver: AioDriver) -> None:
+        async def forever() -> None:
+            try:
+                await driver.promise()
+            finally:
+                told.append("given up")
+
+        def done(error: Exception | None, _: Any) -> None:
+            told.append(type(error))
+
+        driver.when_done(driver.spawn(forever()), done)
+        driver.spawn(forever())
+        driver.when_done(driver.promise(), done)
+        await asyncio.sleep(0)
+        driver.spawn(never_run())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(scenario)
+        gc.collect()
+    assert told == ["given up", "given up", ClientClosed], "a promise of nobody is no task: it is dropped with the loop"

@@ -58,6 +58,12 @@ def make_driver() -> Driver:
     return _face.make_driver()
 
 
+def make_client(metadata_uri: str, **settings: Any) -> Any:
+    """Make a client of their face, there; ``settings`` are fields of :class:`ClientConfig`."""
+    # A disk that other processes use may be slow, and that is no failure.
+    return _face.make_client(metadata_uri, ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings}))
+
+
 @contextmanager
 def face_of_clients(name: str) -> Iterator[None]:
     """Have all that is here use the face of this name."""
@@ -87,12 +93,11 @@ class OurClient:
 
     def __init__(self, metadata_uri: str, **settings: Any) -> None:
         self._uri = metadata_uri
-        # A disk that other processes use may be slow, and that is no failure.
-        self._config = ClientConfig(**{"add_timeout_s": 30.0, "read_timeout_s": 30.0, **settings})
+        self._settings = settings
         self.bookkeeper: Any
 
     def __enter__(self) -> "OurClient":
-        self.bookkeeper = wait_for(_face.make_client, self._uri, self._config)
+        self.bookkeeper = wait_for(make_client, self._uri, **self._settings)
         wait_for(self.bookkeeper.start)
         return self
 

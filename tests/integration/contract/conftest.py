@@ -1,0 +1,58 @@
+"""What every face of the client does: each test of this room is written once, and run on the three.
+
+A test is a coroutine, which runs where the clients do: on the reactor, or on an event loop.  Of the client whose calls
+wait each call is made on a thread of its own (``OnThreads``).  More that each face does: ``test_tailing.py`` and
+``test_tls_and_sasl.py`` in ``tests/integration/process``.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import iscoroutinefunction
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support.our_client import make_client, wait_for
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine in the world of the face."""
+    if not iscoroutinefunction(pyfuncitem.function):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    wait_for(pyfuncitem.function, **{name: pyfuncitem.funcargs[name] for name in names})
+    return True
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    with LocalCluster(tmp_path_factory.mktemp("contract"), bookie_count=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(face: str, cluster: LocalCluster) -> Callable[..., Any]:
+    """Makes a client of the cluster that is not started; the arguments are fields of ``ClientConfig``."""
+    return lambda **settings: make_client(cluster.metadata_uri, **settings)
+
+
+@pytest.fixture
+def stopped(cluster: LocalCluster) -> Callable[[Sequence[str]], Any]:
+    """Bookies that do nothing, and whose connections stay."""
+
+    @contextmanager
+    def stopped(bookie_ids: Sequence[str]) -> Iterator[None]:
+        pids = [cluster.bookies[cluster.index_of(each)].pid for each in bookie_ids]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)  # type: ignore[arg-type]
+
+    return stopped

@@ -1,0 +1,127 @@
+"""Bookies that stop or end: the client goes on with others, or says why it cannot; and what is given up is given up."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from twisted.internet import defer, reactor
+
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, NotEnoughBookies, RequestTimedOut
+from bookkeeper_tx.testing.conformance_driver.on_threads import on_thread
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support.our_client import make_driver
+
+TIMEOUT_S = 0.5
+GIVEN_UP = (asyncio.CancelledError, defer.CancelledError)
+
+WITHIN: dict[str, Callable[[Any, bytes, float], Any]] = {
+    "twisted": lambda writer, payload, timeout_s: writer.append(payload).addTimeout(timeout_s, reactor),
+    "aio": lambda writer, payload, timeout_s: asyncio.wait_for(writer.append(payload), timeout_s),
+    "blocking": lambda writer, payload, timeout_s: on_thread(writer.waiting.append_later(payload).result, timeout_s),
+}
+"""How the programs of each world give an append a time of their own."""
+
+
+async def errors_of(promises: Any) -> list[type[BaseException] | None]:
+    found: list[type[BaseException] | None] = []
+    for promise in promises:
+        try:
+            await promise
+            found.append(None)
+        except BookKeeperError as error:
+            found.append(type(error))
+    return found
+
+
+async def test_another_bookie_takes_the_place_of_one_that_stops(client: Any, stopped: Any) -> None:
+    async with client(add_timeout_s=TIMEOUT_S, read_timeout_s=TIMEOUT_S) as bk:
+        writer = await bk.create_ledger(2, 2, 2)
+        await writer.append(b"before")
+        ensemble = writer.metadata.last_fragment.ensemble
+        with stopped(ensemble[:1]):
+            under_way = [writer.append(b"%d" % number) for number in range(20)]
+            assert await errors_of(under_way) == [None] * 20
+            assert writer.metadata.last_fragment.ensemble[1] == ensemble[1]
+            assert ensemble[0] not in writer.metadata.last_fragment.ensemble
+            async with await bk.open_ledger_no_recovery(writer.ledger_id) as reader:
+                assert (await reader.read_unconfirmed(0, 20)).payloads == [b"before", *(b"%d" % n for n in range(20))]
+            await writer.close()
+        assert len((await bk.ledger_metadata(writer.ledger_id)).fragments) == 2
+
+
+async def test_without_another_bookie_the_ledger_takes_no_more(client: Any, stopped: Any) -> None:
+    async with client(add_timeout_s=TIMEOUT_S) as bk:
+        writer = await bk.create_ledger(3, 3, 3)
+        await writer.append(b"kept")
+        with stopped(writer.metadata.last_fragment.ensemble[:1]):
+            late = [writer.append(b"late"), writer.append_many([b"late"]), writer.append_many(iter([b"late"]))]
+            assert await errors_of(late) == [NotEnoughBookies] * 3
+            assert await errors_of([writer.append(b"later"), writer.force()]) == [NotEnoughBookies] * 2
+        await writer.close()
+        reader = await bk.open_ledger(writer.ledger_id)
+        assert (reader.last_add_confirmed, (await reader.read(0, 0)).payloads) == (0, [b"kept"])
+
+
+async def test_requests_to_bookies_that_do_nothing_time_out(client: Any, stopped: Any, cluster: LocalCluster) -> None:
+    async with client() as bk, client(read_timeout_s=TIMEOUT_S) as hasty:
+        async with await bk.create_ledger(3, 3, 3) as writer:
+            await writer.append_many([b"x"] * 10)
+        open_writer = await bk.create_ledger(3, 3, 3)
+        await open_writer.append(b"x")
+        reader = await hasty.open_ledger(writer.ledger_id)
+        follower = await hasty.open_ledger_no_recovery(open_writer.ledger_id)
+        with stopped(cluster.bookie_ids):
+            late = [reader.read(0, 9), reader.read_entry(0), reader.read_batch(0), follower.read_last_add_confirmed()]
+            late += [hasty.open_ledger(open_writer.ledger_id), hasty.bookie_info(cluster.bookie_ids[0])]
+            assert set(await errors_of(late)) <= {RequestTimedOut, BookieUnavailable}
+        assert (await reader.read(0, 9)).payloads == [b"x"] * 10
+        assert (await hasty.open_ledger(open_writer.ledger_id)).last_add_confirmed == 0
+
+
+async def test_a_time_out_of_the_callers_own(face: str, client: Any, stopped: Any) -> None:
+    async with client() as bk:
+        writer = await bk.create_ledger(3, 3, 3)
+        with stopped(writer.metadata.last_fragment.ensemble):
+            with pytest.raises((TimeoutError, defer.TimeoutError)):
+                await WITHIN[face](writer, b"late", 0.1)
+            after = writer.append(b"after")
+        assert await after == 1
+        await writer.close()
+        assert (await (await bk.open_ledger(writer.ledger_id)).read(0, 1)).payloads == [b"late", b"after"]
+
+
+async def test_a_cancelled_append_holds_up_no_other(client: Any, stopped: Any) -> None:
+    async with client() as bk:
+        writer = await bk.create_ledger(3, 3, 2)
+        await writer.append(b"first")
+        with stopped(writer.metadata.last_fragment.ensemble):
+            given_up, *others = [writer.append(b"%d" % number) for number in range(10)]
+            given_up.cancel()
+            with pytest.raises(GIVEN_UP):
+                await given_up
+        ids = [await each for each in others]
+        # One that is given up before the client's thread has come to it is not stored.
+        assert ids in (list(range(2, 11)), list(range(1, 10)))
+        await writer.close()
+        reader = await bk.open_ledger(writer.ledger_id)
+        assert (await reader.read(ids[0], ids[-1])).payloads == [b"%d" % number for number in range(1, 10)]
+
+
+async def test_what_waits_fails_when_its_client_is_closed(client: Any, stopped: Any, cluster: LocalCluster) -> None:
+    async with client() as bk, client() as closing:
+        async with await bk.create_ledger(3, 3, 3) as writer:
+            await writer.append(b"x")
+        mine = await closing.create_ledger(3, 3, 3)
+        await mine.append(b"kept")
+        reader = await closing.open_ledger(writer.ledger_id)
+        follower = await closing.open_ledger_no_recovery(mine.ledger_id)
+        tail = aiter(follower.tail())
+        tailed = make_driver().spawn(anext(tail))
+        waiting = [mine.append(b"late") for _ in range(5)]
+        with stopped(cluster.bookie_ids):
+            waiting += [reader.read(0, 0), reader.read_entry(0), mine.close(), follower.wait_last_add_confirmed(9)]
+            await closing.close()
+            assert {each.__name__ for each in await errors_of([*waiting, tailed]) if each} == {"ClientClosed"}
+        reader = await bk.open_ledger(mine.ledger_id)
+        assert (await reader.read_entry(0)).payload == b"kept"
