@@ -1,4 +1,4 @@
-"""The client without a reactor: for scripts, notebooks and Spark executors; loads no Twisted.
+"""The client whose calls wait: for scripts and notebooks; loads no Twisted.
 
 ``from bookkeeper_tx.blocking import BookKeeper`` (docs/guides/blocking.md).
 """
@@ -16,7 +16,7 @@ __all__ = ["BookKeeper", "LedgerReader", "LedgerWriter", "LedgerWriterAdv"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is used: what reads for Spark needs no event loop.
+    # Imported when it is used: Spark's recovery needs no more than its own module.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.client"), name)

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from attrs import asdict, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType, Fragment
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.adding_channel import AddingChannel
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from attrs import frozen
 
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.spark.session import local_session, register_all
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.benchmarks.spark_memory import cluster_of
 

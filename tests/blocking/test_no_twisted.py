@@ -3,20 +3,35 @@
 import pkgutil
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
 import bookkeeper_tx.blocking
+import bookkeeper_tx.spark.bookies
+import bookkeeper_tx.spark.reading
+import bookkeeper_tx.spark.writing
 
 NOT_LOADED = {"twisted", "zope", "OpenSSL", "rich", "pyspark"}
+ROOMS = [
+    bookkeeper_tx.blocking,
+    bookkeeper_tx.spark.bookies,
+    bookkeeper_tx.spark.reading,
+    bookkeeper_tx.spark.writing,
+]
 
-MODULES = [f"bookkeeper_tx.blocking.{module.name}" for module in pkgutil.iter_modules(bookkeeper_tx.blocking.__path__)]
+
+def modules_of(room: ModuleType) -> list[str]:
+    return [f"{room.__name__}.{module.name}" for module in pkgutil.iter_modules(room.__path__)]
 
 
 @pytest.mark.parametrize(
-    "modules", [MODULES, ["bookkeeper_tx.spark.entries.arrow_entries"]], ids=["blocking", "arrow_entries"]
+    "modules",
+    [*map(modules_of, ROOMS), ["bookkeeper_tx.spark.entries.arrow_entries"]],
+    ids=[*(room.__name__ for room in ROOMS), "arrow_entries"],
 )
 def test_loads_no_twisted(modules):
+    assert modules
     program = (
         "import sys, importlib\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"

@@ -23,9 +23,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.entries.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
 from bookkeeper_tx.spark.plan import ledger_ranges, planning
 from bookkeeper_tx.spark.source import LedgerSource

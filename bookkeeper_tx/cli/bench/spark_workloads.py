@@ -8,12 +8,12 @@ from typing import Any
 
 from attrs import frozen
 
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.cli.bench.payloads import payloads
 from bookkeeper_tx.cli.bench.spark_processes import SparkRun, SparkStopwatch
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 
 FORMAT = "bookkeeper"
 ADDED_AT_ONCE = 10_000

@@ -7,7 +7,6 @@ import pyarrow as pa
 from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from bookkeeper_tx.blocking.bookie_info import BookieInfoChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
@@ -21,6 +20,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.spark.bookies.bookie_info import BookieInfoChannel
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options

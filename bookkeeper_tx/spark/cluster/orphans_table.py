@@ -13,8 +13,6 @@ import pyarrow as pa
 from attrs import frozen
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from bookkeeper_tx.blocking.list_entries import EntryListChannel
-from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -25,6 +23,8 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.spark.bookies.list_entries import EntryListChannel
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.spark.cluster.bookies_table import DOWN, find_bookies
 from bookkeeper_tx.spark.options.channels import rate_limit
 from bookkeeper_tx.spark.options.client_config import client_config

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.spark.entries.entry_columns import EntryPiece, batch_of, batch_of_lost
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 
 ROWS_MAX = 10_000
 BYTES_MAX = 8 * 1024 * 1024

@@ -9,8 +9,8 @@ import numpy
 import pyarrow as pa
 from pyarrow import compute
 
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.entry_format import format_of
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 from protocol_specs.ledger_id import split
 
 INT64_SIZE = 8

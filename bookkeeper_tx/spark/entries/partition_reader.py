@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.missing_entries import MissingEntries
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
 from bookkeeper_tx.spark.options.advice import advised
 from bookkeeper_tx.spark.options.channels import channels_to, rate_limit
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.latest_metadata import LatestMetadata
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from bookkeeper_tx.spark.reading.missing_entries import MissingEntries
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.spark.entries.partition_reader import read_ranges
 from bookkeeper_tx.spark.options.options import Options
@@ -16,6 +15,7 @@ from bookkeeper_tx.spark.options.secret import Secret, read_password
 from bookkeeper_tx.spark.plan.filters import EntryFilter, push
 from bookkeeper_tx.spark.plan.ledger_ranges import Snapshot, wanted_ranges
 from bookkeeper_tx.spark.plan.partitions import partition
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 
 
 class LedgerPartition(InputPartition):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.options import Options
 from protocol_specs.metadata.bookie import BATCH_READ_V3

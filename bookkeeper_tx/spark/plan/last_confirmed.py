@@ -4,11 +4,11 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed, OpenLedger, last_adds_confirmed
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed, OpenLedger, last_adds_confirmed
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger

@@ -6,8 +6,6 @@ from contextlib import suppress
 
 from attrs import evolve, field, frozen
 
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.errors import (
     BookieUnavailable,
@@ -21,6 +19,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.options.channels import channels_to
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.offsets import Offsets
@@ -30,6 +29,7 @@ from bookkeeper_tx.spark.plan.filters import EntryFilter
 from bookkeeper_tx.spark.plan.last_confirmed import last_confirmed
 from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger, lost_ledgers, select_ledgers
 from bookkeeper_tx.spark.plan.partitions import SizedRange
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve, frozen
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 
 
 @frozen

@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 from attrs import define, field
 
-from bookkeeper_tx.blocking.verified_count import verified_count
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, NoSuchLedger
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.spark.reading.verified_count import verified_count
 from bookkeeper_tx.spark.replicas.copies import Absent
 
 RANGES_MAX: Final = 1000

@@ -6,9 +6,6 @@ from functools import partial
 
 from attrs import define, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_reader import FRAME_SLACK
-from bookkeeper_tx.blocking.run_reads import ReadSizes, RunReads, SizeEstimate
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
@@ -21,6 +18,9 @@ from bookkeeper_tx.errors import (
     UnknownLedgerState,
 )
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.reading.ledger_reader import FRAME_SLACK
+from bookkeeper_tx.spark.reading.run_reads import ReadSizes, RunReads, SizeEstimate
 from bookkeeper_tx.spark.replicas.pieces import Piece
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 
 
 @frozen

@@ -7,13 +7,12 @@ from typing import Any
 
 from attrs import define
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import last_add_confirmed
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerId, LedgerMetadata, Versioned
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.spark.entries.partition_reader import freeze_once
 from bookkeeper_tx.spark.options.channels import channels_to, rate_limit
 from bookkeeper_tx.spark.options.options import Options, ReadMode
@@ -21,6 +20,7 @@ from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.filters import IdFilter
 from bookkeeper_tx.spark.plan.ledger_chunks import open_store, read_chunk
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.replicas.check import UNKNOWN, Tally, is_missing, judged
 from bookkeeper_tx.spark.replicas.copies import Absent, CopyReader
 from bookkeeper_tx.spark.replicas.pieces import Piece, pieces_of

@@ -13,17 +13,17 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import BinaryType, StructType
 
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit
 from bookkeeper_tx.spark.options.advice import advised
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, published
 from bookkeeper_tx.spark.sink.mark import SinkMark
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 
 PAYLOAD = "payload"
 IGNORED = frozenset({"ledger_id", "entry_id", "scope_id", "lac", "length", "digest_ok", "bookie", "lost"})

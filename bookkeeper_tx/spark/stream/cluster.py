@@ -8,7 +8,6 @@ from typing import TypeVar
 from attrs import evolve
 from pyspark.sql.datasource import InputPartition
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, Versioned, ledger_name
@@ -19,6 +18,7 @@ from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of, check_password
 from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.plan.partitions import SizedRange, partition
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.stream.ledgers import EndsOfOpen, StreamLedgers, View, data_lost
 from bookkeeper_tx.spark.stream.offsets import StreamOffset
 from bookkeeper_tx.spark.stream.planning import EntriesOfLedger

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import DigestMismatch, EntriesMissing
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.options.channels import channels_to
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.last_confirmed import last_confirmed
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
 from bookkeeper_tx.spark.stream.ledgers import average
 from bookkeeper_tx.spark.stream.planning import LedgerEnd
 

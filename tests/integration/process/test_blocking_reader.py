@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from attrs import evolve, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import OpenLedger, last_add_confirmed, last_adds_confirmed
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.list_entries import EntryListChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, DigestMismatch, EntriesMissing, NoSuchLedger
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.last_add_confirmed import OpenLedger, last_add_confirmed, last_adds_confirmed
+from bookkeeper_tx.spark.bookies.list_entries import EntryListChannel
 from bookkeeper_tx.spark.entries.arrow_entries import record_batches
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from compat_tests.targets.java.targets import JavaTargets, new_cluster

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
-from bookkeeper_tx.blocking.verified_run import VerifiedRun
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from bookkeeper_tx.spark.reading.verified_run import VerifiedRun
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 
 
 def write(uri: str, config: ClientConfig, payloads: Sequence[bytes], *sizes: int) -> int:

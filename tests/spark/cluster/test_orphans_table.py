@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.entry.entry_list import EntryList, encode_ranges
 from bookkeeper_tx.errors import (
     BadRequest,
@@ -19,6 +18,7 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
     TooManyRequests,
 )
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit
 from bookkeeper_tx.spark.cluster.orphans_table import BUSY_TRIES, chunks_of, ids_without_metadata, orphans_on
 from bookkeeper_tx.spark.options.id_ranges import IdRanges
 from tests.spark.stores import StoreOfDict, closed_ledger

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entries.arrow_entries import HELD_FACTOR, record_batches
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 from protocol_specs.ledger_id import join, split
 
 ALL = pa.schema(

@@ -1,4 +1,4 @@
-"""The rows that a task makes of the runs of its ledger readers; tests with bookies are in tests/blocking."""
+"""The rows that a task makes of the runs of its ledger readers; tests with bookies are in tests/spark/reading."""
 
 import logging
 from collections.abc import Iterator
@@ -10,8 +10,6 @@ pytest.importorskip("pyarrow")
 
 import pyarrow as pa
 
-from bookkeeper_tx.blocking.missing_entries import MissingEntries
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, EntriesMissing, NoSuchEntry
@@ -21,6 +19,8 @@ from bookkeeper_tx.spark.entries.partition_reader import read_ranges
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
+from bookkeeper_tx.spark.reading.missing_entries import MissingEntries
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 from tests.spark.plan.ranges import ledger_range
 
 SCHEMA = pa.schema(

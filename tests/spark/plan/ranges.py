@@ -4,8 +4,8 @@ from typing import Any
 
 from attrs import evolve
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import DigestType, Fragment
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 
 
 def ledger_range(ledger_id: int, first: int, last: int, **more: Any) -> LedgerRange:

@@ -17,8 +17,8 @@ from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan import latest_metadata
-from tests.blocking.memory_store import MemoryStore
-from tests.blocking.stored_entries import LEDGER, PASSWORD, Site, sealed
+from tests.spark.bookies.stored_entries import LEDGER, PASSWORD, Site, sealed
+from tests.spark.writing.memory_store import MemoryStore
 
 SCHEMA = pa.schema([("entry_id", pa.int64())])
 

@@ -10,9 +10,9 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan
 
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret, read_password

@@ -3,12 +3,12 @@
 from itertools import count
 from typing import Any
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BadRequest, BookieUnavailable, BookKeeperError, CannotConnect, NoSuchEntry
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from protocol_specs.fields import LAST_ENTRY
 
 LEDGER = 5

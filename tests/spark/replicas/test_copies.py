@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger, StorageFailed, TooManyRequests, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.replicas import copies as replica_copies
 from bookkeeper_tx.spark.replicas.copies import Absent, CopyReader
 from bookkeeper_tx.spark.replicas.pieces import Piece

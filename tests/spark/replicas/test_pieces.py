@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
 from bookkeeper_tx.model import DigestType, Fragment
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.replicas import plan as replica_plan
 from bookkeeper_tx.spark.replicas.pieces import Piece, Share, pieces_of
 from bookkeeper_tx.spark.replicas.plan import Size, Target, plan, plan_sizes

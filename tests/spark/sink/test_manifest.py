@@ -16,7 +16,7 @@ from bookkeeper_tx.spark.sink.manifest import (
     published,
     read_manifest,
 )
-from tests.blocking.memory_store import MemoryStore
+from tests.spark.writing.memory_store import MemoryStore
 
 KEY = EpochKey("query", 7)
 

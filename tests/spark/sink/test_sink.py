@@ -15,7 +15,7 @@ from bookkeeper_tx.spark.sink.commit import abort_epoch, commit_epoch
 from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, abandon, published
 from bookkeeper_tx.spark.sink.sink import SinkStreamWriter, SinkWriter, make_stream_writer, make_writer
 from bookkeeper_tx.spark.sink.writer import EpochMessage, payload_index, payloads_of
-from tests.blocking.memory_store import MemoryStore
+from tests.spark.writing.memory_store import MemoryStore
 
 KEY = EpochKey("query", 3)
 PAYLOAD = StructType([StructField("payload", BinaryType())])

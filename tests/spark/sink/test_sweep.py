@@ -10,7 +10,7 @@ from bookkeeper_tx.spark.sink import sweep as sweeping
 from bookkeeper_tx.spark.sink.manifest import EpochAbandoned, EpochKey, PublishedLedger, publish, read_manifest
 from bookkeeper_tx.spark.sink.mark import SinkMark
 from bookkeeper_tx.spark.sink.sweep import Reason, sweep
-from tests.blocking.memory_store import MemoryStore
+from tests.spark.writing.memory_store import MemoryStore
 
 NOW_S = 1_000_000.0
 GRACE_S = 3600.0

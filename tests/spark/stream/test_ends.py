@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.last_add_confirmed import LastConfirmed, OpenLedger
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -15,6 +14,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed, OpenLedger
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret

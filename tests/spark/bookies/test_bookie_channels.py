@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, TlsFailed
-from tests.blocking.stored_entries import PASSWORD, Site, sealed
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from tests.spark.bookies.stored_entries import PASSWORD, Site, sealed
 
 
 @pytest.mark.parametrize("failure", [TlsFailed("its certificate has expired"), AuthenticationFailed("unanswered")])

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from attrs import define, frozen
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
 from bookkeeper_tx.client.last_entries import LastEntryAnswers
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import NO_ANSWER, BookKeeperError
 from bookkeeper_tx.model import BookieId, LedgerMetadata
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 from protocol_specs import fields
 

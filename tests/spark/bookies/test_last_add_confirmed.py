@@ -5,14 +5,6 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.last_add_confirmed import (
-    ASKED_AT_ONCE,
-    LastConfirmed,
-    OpenLedger,
-    last_add_confirmed,
-    last_adds_confirmed,
-)
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -24,8 +16,16 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.last_add_confirmed import (
+    ASKED_AT_ONCE,
+    LastConfirmed,
+    OpenLedger,
+    last_add_confirmed,
+    last_adds_confirmed,
+)
 from protocol_specs import fields
-from tests.blocking.stored_entries import DIGEST, LEDGER, Site, corrupted, sealed
+from tests.spark.bookies.stored_entries import DIGEST, LEDGER, Site, corrupted, sealed
 
 
 def metadata(site: Site, write: int, ack: int, first: int = 0) -> LedgerMetadata:

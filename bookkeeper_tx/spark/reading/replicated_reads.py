@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from functools import partial
 
-from bookkeeper_tx.blocking.read_session import ReadSession
-from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
-from bookkeeper_tx.blocking.run_reads import RunReads
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.spark.reading.read_session import ReadSession
+from bookkeeper_tx.spark.reading.replica_choice import ReplicaChoice
+from bookkeeper_tx.spark.reading.run_reads import RunReads
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 
 
 def read_replicated(session: ReadSession, first: int, last: int) -> Iterator[VerifiedRun | LostEntry]:

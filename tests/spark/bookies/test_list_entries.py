@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from bookkeeper_tx.blocking.list_entries import IN_FLIGHT, EntryListChannel
 from bookkeeper_tx.entry.entry_list import EntryList, encode
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchLedger, ProtocolViolation, TooManyRequests
 from bookkeeper_tx.protocol.bookie import v3_replies
+from bookkeeper_tx.spark.bookies.list_entries import IN_FLIGHT, EntryListChannel
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire import v3_pb2
 from protocol_specs.wire.operations import V3Operation

@@ -22,10 +22,6 @@ from typing import Self
 
 from attrs import field, frozen
 
-from bookkeeper_tx.blocking.add_channel import AddChannel
-from bookkeeper_tx.blocking.ledger_writer import LedgerWriter, WrittenLedger
-from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
-from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.client.writers_metadata import created
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -35,6 +31,10 @@ from bookkeeper_tx.model import BookieId, DigestType, Versioned
 from bookkeeper_tx.protocol.v2_frames import ADD_REQUEST
 from bookkeeper_tx.quorums.placement import Placement
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit, RateLimiter
+from bookkeeper_tx.spark.writing.add_channel import AddChannel
+from bookkeeper_tx.spark.writing.ledger_writer import LedgerWriter, WrittenLedger
+from bookkeeper_tx.spark.writing.replicated_adds import ReplicatedAdds
 
 CHUNK_ENTRIES = 2_000
 CHUNK_BYTES = 1024 * 1024

@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from attrs import field, frozen
 from attrs.validators import ge
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.missing_entries import MissingEntries
-from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
-from bookkeeper_tx.blocking.run_reads import ReadSizes, SizeEstimate
-from bookkeeper_tx.blocking.verified_count import verified_count
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import BookieId, Fragment, LedgerMetadata, ledger_name
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.missing_entries import MissingEntries
+from bookkeeper_tx.spark.reading.replica_choice import ReplicaChoice
+from bookkeeper_tx.spark.reading.run_reads import ReadSizes, SizeEstimate
+from bookkeeper_tx.spark.reading.verified_count import verified_count
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 
 Refresh = Callable[[int], LedgerMetadata]
 """Returns the present metadata of a ledger; raises NoSuchLedger, MetadataUnavailable."""

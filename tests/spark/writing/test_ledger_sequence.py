@@ -4,8 +4,6 @@ from random import Random
 
 import pytest
 
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
-from bookkeeper_tx.blocking.rate_limit import BURST_S, PORTION_S, RateLimit
 from bookkeeper_tx.client.writers_metadata import UNDER_REPLICATED
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -19,9 +17,11 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import DigestType, LedgerState
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.bookies.rate_limit import BURST_S, PORTION_S, RateLimit
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 from protocol_specs.wire import status as statuses
-from tests.blocking.memory_store import MemoryStore
-from tests.blocking.puppet_bookies import PuppetCluster
+from tests.spark.writing.memory_store import MemoryStore
+from tests.spark.writing.puppet_bookies import PuppetCluster
 
 PASSWORD = b"secret"
 CONFIG = ClientConfig(add_timeout_s=5.0)

@@ -6,8 +6,6 @@ from types import TracebackType
 
 from attrs import evolve
 
-from bookkeeper_tx.blocking.batch_support import BatchSupport
-from bookkeeper_tx.blocking.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.config import QUARANTINE_S, ClientConfig, WireProtocol
 from bookkeeper_tx.errors import (
     NO_ANSWER,
@@ -18,6 +16,8 @@ from bookkeeper_tx.errors import (
     TlsFailed,
 )
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.spark.bookies.batch_support import BatchSupport
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
 

@@ -11,8 +11,6 @@ import selectors
 import time
 from collections.abc import Callable, Sequence
 
-from bookkeeper_tx.blocking.add_channel import AddChannel
-from bookkeeper_tx.blocking.owed_replies import OwedReplies
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -28,6 +26,8 @@ from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.spark.writing.add_channel import AddChannel
+from bookkeeper_tx.spark.writing.owed_replies import OwedReplies
 from protocol_specs import fields
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking import add_frames as module
-from bookkeeper_tx.blocking.add_frames import PAYLOAD_MAX, add_frames
 from bookkeeper_tx.entry.digest import EQUAL_MIN, EntryDigest
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
+from bookkeeper_tx.spark.writing import add_frames as module
+from bookkeeper_tx.spark.writing.add_frames import PAYLOAD_MAX, add_frames
 
 IDS = st.integers(1, 2**63 - 1)
 LEDGERS = st.one_of(st.integers(0, 2**63 - 1), st.builds(LedgerId, IDS, IDS))

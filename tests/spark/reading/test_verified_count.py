@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking import verified_count as module
-from bookkeeper_tx.blocking.verified_count import PAYLOAD_MAX, verified_count
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.reading import verified_count as module
+from bookkeeper_tx.spark.reading.verified_count import PAYLOAD_MAX, verified_count
 from protocol_specs.ledger_id import SCOPED_MIN
 
 DIGESTS = {kind: EntryDigest(kind, b"secret") for kind in DigestType}

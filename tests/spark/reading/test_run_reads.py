@@ -2,9 +2,9 @@
 
 import pytest
 
-from bookkeeper_tx.blocking.run_reads import FIRST_SINGLES
-from tests.blocking.ledger_reads import payloads, read, reader_of
-from tests.blocking.stored_entries import Site, sealed
+from bookkeeper_tx.spark.reading.run_reads import FIRST_SINGLES
+from tests.spark.bookies.stored_entries import Site, sealed
+from tests.spark.reading.ledger_reads import payloads, read, reader_of
 
 
 def test_the_next_batch_is_on_its_way_before_a_run_is_given_out():

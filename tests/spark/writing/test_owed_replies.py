@@ -1,6 +1,6 @@
 import pytest
 
-from bookkeeper_tx.blocking.owed_replies import OwedReplies
+from bookkeeper_tx.spark.writing.owed_replies import OwedReplies
 
 
 @pytest.fixture

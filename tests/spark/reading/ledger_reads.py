@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from tests.blocking.stored_entries import PASSWORD, Site, payload_of
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from tests.spark.bookies.stored_entries import PASSWORD, Site, payload_of
 
 KINDS = pytest.mark.parametrize(("bookies", "write"), [(1, 1), (3, 3), (3, 2), (3, 1)])
 """Ensemble and write quorum: one bookie, replicated, striped, striped without a copy."""

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     DigestMismatch,
@@ -19,8 +17,10 @@ from bookkeeper_tx.errors import (
     Unauthorized,
 )
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
-from tests.blocking.ledger_reads import KINDS, payloads, read, reader_of
-from tests.blocking.stored_entries import PASSWORD, Bookie, Site, corrupted, payload_of, sealed
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from tests.spark.bookies.stored_entries import PASSWORD, Bookie, Site, corrupted, payload_of, sealed
+from tests.spark.reading.ledger_reads import KINDS, payloads, read, reader_of
 
 
 @KINDS

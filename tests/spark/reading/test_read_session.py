@@ -2,8 +2,6 @@
 
 import pytest
 
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.errors import (
     DigestMismatch,
     EntriesMissing,
@@ -11,8 +9,10 @@ from bookkeeper_tx.errors import (
     NoSuchEntry,
 )
 from bookkeeper_tx.model import DigestType
-from tests.blocking.ledger_reads import KINDS, payloads, read, reader_of
-from tests.blocking.stored_entries import PASSWORD, Site, corrupted, payload_of, sealed
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
+from tests.spark.bookies.stored_entries import PASSWORD, Site, corrupted, payload_of, sealed
+from tests.spark.reading.ledger_reads import KINDS, payloads, read, reader_of
 
 
 @KINDS

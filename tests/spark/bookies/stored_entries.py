@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.rate_limit import RateLimit
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, CannotConnect, NoSuchEntry, NoSuchLedger
 from bookkeeper_tx.model import DigestType, Fragment
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.bookies.rate_limit import RateLimit
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from protocol_specs import fields
 
 LEDGER = 7

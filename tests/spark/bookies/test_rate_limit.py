@@ -2,9 +2,9 @@
 
 import pytest
 
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
-from bookkeeper_tx.blocking.rate_limit import BURST_S, RateLimit, RateLimiter
-from tests.blocking.stored_entries import PASSWORD, Site, sealed
+from bookkeeper_tx.spark.bookies.rate_limit import BURST_S, RateLimit, RateLimiter
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
+from tests.spark.bookies.stored_entries import PASSWORD, Site, sealed
 
 
 class Clock:

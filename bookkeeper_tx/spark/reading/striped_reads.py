@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from attrs import define
 
-from bookkeeper_tx.blocking.read_session import ReadSession
-from bookkeeper_tx.blocking.replica_choice import ReplicaChoice
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.spark.reading.read_session import ReadSession
+from bookkeeper_tx.spark.reading.replica_choice import ReplicaChoice
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 RUN_SIZE = 1024 * 1024

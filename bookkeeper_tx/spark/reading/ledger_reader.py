@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from bookkeeper_tx.blocking.bookie_channels import BookieChannels
-from bookkeeper_tx.blocking.ledger_range import LedgerRange
-from bookkeeper_tx.blocking.missing_entries import MissingEntries
-from bookkeeper_tx.blocking.read_session import Persistence, ReadSession, Refresh
-from bookkeeper_tx.blocking.replicated_reads import read_replicated
-from bookkeeper_tx.blocking.run_reads import ReadSizes
-from bookkeeper_tx.blocking.striped_reads import read_striped
-from bookkeeper_tx.blocking.verified_run import LostEntry, VerifiedRun
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
+from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
+from bookkeeper_tx.spark.reading.missing_entries import MissingEntries
+from bookkeeper_tx.spark.reading.read_session import Persistence, ReadSession, Refresh
+from bookkeeper_tx.spark.reading.replicated_reads import read_replicated
+from bookkeeper_tx.spark.reading.run_reads import ReadSizes
+from bookkeeper_tx.spark.reading.striped_reads import read_striped
+from bookkeeper_tx.spark.reading.verified_run import LostEntry, VerifiedRun
 
 FRAME_SLACK = 1024
 """Bytes by which a batch reply must be smaller than a frame."""

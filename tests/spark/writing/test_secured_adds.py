@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.blocking.add_channel import AddChannel
-from bookkeeper_tx.blocking.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, TlsFailed
@@ -16,11 +14,13 @@ from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.security.sasl import SaslBookie, SaslClient
 from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.spark.writing.add_channel import AddChannel
+from bookkeeper_tx.spark.writing.ledger_sequence import LedgerPlan, LedgerSequence
 from bookkeeper_tx.transport import blocking_connect
 from compat_tests.wire.tls import bookie_context
-from tests.blocking.memory_store import MemoryStore
-from tests.blocking.puppet_bookies import PuppetCluster
 from tests.certificates import Authority
+from tests.spark.writing.memory_store import MemoryStore
+from tests.spark.writing.puppet_bookies import PuppetCluster
 from tests.transport.memory_bookie import MemoryBookie
 
 USERS = {"bookkeeper-a": "right"}

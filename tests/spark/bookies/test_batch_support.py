@@ -2,8 +2,6 @@
 
 import pytest
 
-from bookkeeper_tx.blocking.batch_support import PROBE_TIMEOUT_S
-from bookkeeper_tx.blocking.ledger_reader import LedgerReader
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import (
     BadRequest,
@@ -13,8 +11,10 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
 )
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.spark.bookies.batch_support import PROBE_TIMEOUT_S
+from bookkeeper_tx.spark.reading.ledger_reader import LedgerReader
 from protocol_specs.ledger_id import join
-from tests.blocking.stored_entries import DIGEST, PASSWORD, Site, payload_of, sealed
+from tests.spark.bookies.stored_entries import DIGEST, PASSWORD, Site, payload_of, sealed
 
 REFUSALS = [BookieUnavailable("closed"), BadRequest(), BadVersion()]
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from bookkeeper_tx.blocking.add_frames import add_frames
-from bookkeeper_tx.blocking.replicated_adds import ReplicatedAdds
 from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import MetadataConflict, RemoteError
 from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, Versioned
+from bookkeeper_tx.spark.writing.add_frames import add_frames
+from bookkeeper_tx.spark.writing.replicated_adds import ReplicatedAdds
 from protocol_specs import fields
 
 WINDOW_BYTES = 8 * 1024 * 1024
