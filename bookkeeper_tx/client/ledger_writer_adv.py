@@ -45,7 +45,7 @@ class LedgerWriterAdv(WriteHandle):
         :param payload: bytes that fit into a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
         :raises InvalidArgument: the id is out of range, or the payload is larger, or is not bytes
         :raises DuplicateEntryId: the id was given before; that append is not disturbed
-        :raises TooManyOutstandingAdds: too many appends wait already; one of the lowest id that is missing always goes
+        :raises TooManyOutstandingAdds: too many appends wait already; one that all of them wait for always goes
         :raises LedgerClosed: this writer was closed, perhaps before all lower ids were given
         :raises LedgerFenced: another client took the ledger over; the entry may exist or not
         :raises NotEnoughBookies: a bookie failed, and there is none to take its place; the ledger takes no more
