@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bookkeeper_tx.client import batch_read, ledger_reader
+from bookkeeper_tx.client import capability, ledger_reader
 from bookkeeper_tx.client.batch_read import BatchAttempt
 from bookkeeper_tx.client.last_entries import LastEntryAnswers
 from bookkeeper_tx.client.read_entry import EntryRead
@@ -119,13 +119,13 @@ def a_closed_probe_is_an_error() -> None:
 @defect("CBATCH")
 def a_bad_request_to_a_probe_is_an_error() -> None:
     """A bookie that answers a batch read with EBADREQ is not read singly."""
-    batch_read.NOT_UNDERSTOOD = (BadVersion,)  # type: ignore[assignment]
+    capability.NOT_UNDERSTOOD = (BadVersion,)  # type: ignore[assignment]
 
 
 @defect("CBATCH")
 def a_bad_version_to_a_probe_is_an_error() -> None:
     """A bookie that answers a batch read with EBADVERSION is not read singly."""
-    batch_read.NOT_UNDERSTOOD = (BadRequest,)  # type: ignore[assignment]
+    capability.NOT_UNDERSTOOD = (BadRequest,)  # type: ignore[assignment]
 
 
 @defect("CBATCH")
