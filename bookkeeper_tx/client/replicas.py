@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.errors import (
+    BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
     DigestMismatch,
@@ -57,10 +58,13 @@ def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id:
 def more_telling(former: BookKeeperError | None, error: BookKeeperError) -> BookKeeperError:
     """Return that error of two replicas which says more.
 
-    An answer other than "no such entry" says most, "no such entry" least; a missing answer lies between them.
+    An answer other than "no such entry" says most, "no such entry" least; a missing answer lies between them.  That a
+    bookie has no batch read, of a read that may do nothing else, is told before all.
     """
-    if former is None:
+    if former is None or isinstance(error, BatchReadNotSupported):
         return error
+    if isinstance(former, BatchReadNotSupported):
+        return former
     absent = (NoSuchEntry, NoSuchLedger)
     if isinstance(former, absent):
         return former if isinstance(error, absent) else error
