@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from attrs import define, field
+
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.read_entry import StoredEntryRead
 from bookkeeper_tx.client.read_prefix import PrefixDone, PrefixRead, ReadStyle, count_within
@@ -25,47 +27,31 @@ def start_prefix_read(
         PrefixRead(reader, first_entry_id, last_entry_id, max_size, style, done, fast_fail).start()
 
 
+@define(eq=False)
 class StripedPrefixRead:
     """Reads entries from their write sets, all at once.
 
     Entries after the first that cannot be read are dropped, and the last ones while there are too many bytes.
     """
 
-    __slots__ = (
-        "_done",
-        "_end",
-        "_entries",
-        "_errors",
-        "_fast_fail",
-        "_first",
-        "_max_size",
-        "_missing",
-        "_payloads",
-        "_reader",
-        "_size",
-    )
+    _reader: LedgerView
+    _first: int
+    _last: int
+    _max_size: int
+    _done: PrefixDone
+    _fast_fail: bool = False
+    _errors: dict[int, BookKeeperError] = field(factory=dict)
+    _size: int = 0
+    _missing: int = field(init=False)
+    _end: int = field(init=False)
+    """Entries that may be kept: their number from the first on."""
+    _entries: list[bytes] = field(init=False)
+    _payloads: list[bytes] = field(init=False)
 
-    def __init__(
-        self,
-        reader: LedgerView,
-        first_entry_id: int,
-        last_entry_id: int,
-        max_size: int,
-        done: PrefixDone,
-        fast_fail: bool = False,
-    ) -> None:
-        self._reader = reader
-        self._first = first_entry_id
-        self._max_size = max_size
-        self._done = done
-        self._fast_fail = fast_fail
-        self._missing = min(last_entry_id - first_entry_id + 1, reader.single_reads_for(max_size))
-        self._entries = [b""] * self._missing
-        self._payloads = [b""] * self._missing
-        self._errors: dict[int, BookKeeperError] = {}
-        self._end = self._missing
-        """Entries that may be kept: their number from the first on."""
-        self._size = 0
+    def __attrs_post_init__(self) -> None:
+        count = min(self._last - self._first + 1, self._reader.single_reads_for(self._max_size))
+        self._missing = self._end = count
+        self._entries, self._payloads = [b""] * count, [b""] * count
 
     def start(self) -> None:
         """Send the reads."""
