@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from attrs import define
+
 from bookkeeper_tx.client.capability import UNANSWERED, Capability, told_by_batch_probe, told_by_plain_read
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
@@ -29,6 +31,7 @@ COUNT_MAX = 2**31 - 1
 """``maxCount`` is an int32 on the wire."""
 
 
+@define(eq=False)
 class BatchAttempt:
     """One batch read from one bookie.
 
@@ -36,27 +39,14 @@ class BatchAttempt:
     the error of this bookie.
     """
 
-    __slots__ = ("_bookie_id", "_channel", "_context", "_done", "_ledger_id", "_max_count", "_max_size", "_start")
-
-    def __init__(
-        self,
-        context: ClientContext,
-        bookie_id: BookieId,
-        channel: Channel,
-        ledger_id: int,
-        start_entry_id: int,
-        max_count: int,
-        max_size: int,
-        done: Callable[[BookKeeperError | None, Any], None],
-    ) -> None:
-        self._context = context
-        self._bookie_id = bookie_id
-        self._channel = channel
-        self._ledger_id = ledger_id
-        self._start = start_entry_id
-        self._max_count = max_count
-        self._max_size = max_size
-        self._done = done
+    _context: ClientContext
+    _bookie_id: BookieId
+    _channel: Channel
+    _ledger_id: int
+    _start: int
+    _max_count: int
+    _max_size: int
+    _done: Callable[[BookKeeperError | None, Any], None]
 
     def start(self) -> None:
         """Send the request, or wait for the probe that another request has sent."""

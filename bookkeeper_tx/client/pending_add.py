@@ -3,28 +3,28 @@
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
+from attrs import define, field
+
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
 
 
+@define(eq=False)
 class PendingAdd:
     """One entry on its way."""
 
-    __slots__ = ("acknowledged", "deferred", "entry", "entry_id", "length", "missing", "refused", "result")
-
-    def __init__(
-        self, entry_id: int, entry: bytes, length: int, missing: int, deferred: Promise[Any] | None, result: Any
-    ) -> None:
-        self.entry_id = entry_id
-        self.entry = entry
-        self.length = length
-        self.missing = missing
-        """Acknowledgements still missing; negative when more than the ack quorum have come."""
-        self.acknowledged = 0
-        self.refused = 0
-        self.deferred = deferred
-        self.result = result
+    entry_id: int
+    entry: bytes
+    length: int
+    """Payload bytes of the ledger up to the entry."""
+    missing: int
+    """Acknowledgements still missing; negative when more than the ack quorum have come."""
+    deferred: Promise[Any] | None
+    result: Any
+    acknowledged: int = 0
+    """A bit for each bookie that has acknowledged the entry."""
+    refused: int = 0
 
     def fail(self, error: BookKeeperError) -> None:
         """Fail the append of the entry."""
@@ -32,6 +32,7 @@ class PendingAdd:
             self.deferred.errback(error)
 
 
+@define(eq=False)
 class PendingRun:
     """Consecutive entries on their way to every bookie of an ensemble that is not striped: one object for all.
 
@@ -39,52 +40,31 @@ class PendingRun:
     whose ensemble changes, is split into its entries.
     """
 
-    __slots__ = (
-        "_ack_quorum_size",
-        "_ends",
-        "confirmed",
-        "deferred",
-        "deferreds",
-        "entries",
-        "entry_id",
-        "first",
-        "length",
-        "missing",
-        "parts",
-        "refused",
-        "result",
-    )
+    first: int
+    entries: Sequence[bytes]
+    length: int
+    """Payload bytes of the ledger up to the last entry."""
+    _ack_quorum_size: int
+    deferred: Promise[Any] | None
+    result: Any
+    deferreds: Sequence[Promise[int]] = ()
+    """One for each entry, which fires with its id; empty if nobody waits for each."""
+    confirmed: int = field(init=False)
+    """Id of the first entry that is not confirmed."""
+    entry_id: int = field(init=False)
+    """Id of the last entry."""
+    missing: int = field(init=False)
+    """Acknowledgements of the whole run still missing; negative when more than the ack quorum have come."""
+    refused: int = 0
+    _ends: dict[int, int] = field(factory=dict)
+    """Bit of each bookie that has acknowledged entries → the first one that it has not."""
+    parts: tuple[PendingAdd, ...] = ()
+    """The entries, each by itself, after the run was split."""
 
-    def __init__(
-        self,
-        first: int,
-        entries: Sequence[bytes],
-        length: int,
-        ack_quorum_size: int,
-        deferred: Promise[Any] | None,
-        result: Any,
-        deferreds: Sequence[Promise[int]] = (),
-    ) -> None:
-        self._ack_quorum_size = ack_quorum_size
-        self._ends: dict[int, int] = {}
-        """Bit of each bookie that has acknowledged entries → the first one that it has not."""
-        self.first = first
-        self.confirmed = first
-        """Id of the first entry that is not confirmed."""
-        self.entries = entries
-        self.entry_id = first + len(entries) - 1
-        """Id of the last entry."""
-        self.length = length
-        """Payload bytes of the ledger up to the last entry."""
-        self.missing = ack_quorum_size
-        """Acknowledgements of the whole run still missing; negative when more than the ack quorum have come."""
-        self.refused = 0
-        self.deferred = deferred
-        self.result = result
-        self.deferreds = deferreds
-        """One for each entry, which fires with its id; empty if nobody waits for each."""
-        self.parts: tuple[PendingAdd, ...] = ()
-        """The entries, each by itself, after the run was split."""
+    def __attrs_post_init__(self) -> None:
+        self.confirmed = self.first
+        self.entry_id = self.first + len(self.entries) - 1
+        self.missing = self._ack_quorum_size
 
     @property
     def entry(self) -> bytes:

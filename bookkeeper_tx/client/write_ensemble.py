@@ -7,6 +7,8 @@ Only what sends the entries knows which of them are on their way, and what an er
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
+from attrs import define, field
+
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.config import QUARANTINE_S
@@ -18,27 +20,28 @@ Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitabl
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
 
 
+@define(eq=False)
 class Slot:
     """One place of the ensemble and the bookie that fills it now.
 
     A new bookie gets a new slot.  So a later reply of the replaced bookie is recognised, and has no effect.
     """
 
-    __slots__ = ("bit", "bookie_id", "broken", "channel", "error", "index", "replaced", "retry_generation", "retry_s")
+    index: int
+    bookie_id: BookieId
+    channel: Channel
+    bit: int = field(init=False)
+    replaced: bool = False
+    broken: bool = False
+    """Whether the bookie has failed.  If no other can take its place, the replacement is tried again after the set
+    of bookies is no longer that of ``retry_generation``, or after ``retry_s``."""
+    retry_generation: int = 0
+    retry_s: float = 0.0
+    error: BookKeeperError | None = None
+    """Its last error."""
 
-    def __init__(self, index: int, bookie_id: BookieId, channel: Channel) -> None:
-        self.index = index
-        self.bit = 1 << index
-        self.bookie_id = bookie_id
-        self.channel = channel
-        self.replaced = False
-        self.broken = False
-        """Whether the bookie has failed.  If no other can take its place, the replacement is tried again after the set
-        of bookies is no longer that of ``retry_generation``, or after ``retry_s``."""
-        self.retry_generation = 0
-        self.retry_s = 0.0
-        self.error: BookKeeperError | None = None
-        """Its last error."""
+    def __attrs_post_init__(self) -> None:
+        self.bit = 1 << self.index
 
 
 class WriteEnsemble(ABC):
