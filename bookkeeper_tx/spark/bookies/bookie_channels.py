@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from types import TracebackType
 
 from attrs import evolve
@@ -47,7 +48,7 @@ class BookieChannels:
         connect: Connect = BlockingChannel,
     ) -> None:
         self.config = config or ClientConfig()
-        self.limiter = RateLimiter(limits, clock, sleep) if limits is not None else None
+        self._limiter = RateLimiter(limits, clock, sleep) if limits is not None else None
         self.batch_support = BatchSupport(batch_read_v3, self.config.read_timeout_s)
         self.sleep = sleep
         self._addresses = dict(addresses)
@@ -91,6 +92,25 @@ class BookieChannels:
         except NOT_TRUSTED as error:
             self.failed(bookie_id, error)
             raise
+
+    def serves_batch(self, bookie_id: BookieId, ledger_id: int, entry_id: int) -> bool:
+        """Tell whether the bookie serves batch read of this ledger; the first time it may be asked for that entry.
+
+        No request may be in flight to it.  Raises its error if that cannot be told.
+        """
+        if self.protocol_for(ledger_id) is WireProtocol.V3:
+            return self.batch_support.serves_v3(bookie_id)
+        return self.batch_support.serves_v2(bookie_id, partial(self.channel, bookie_id, ledger_id), ledger_id, entry_id)
+
+    def before_request(self, bookie_id: BookieId) -> None:
+        """Wait until a request to this bookie may be sent."""
+        if self._limiter is not None:
+            self._limiter.wait(bookie_id)
+
+    def received(self, bookie_id: BookieId, count: int, size: int) -> None:
+        """Count the entries that a bookie has sent, and their bytes, for the rate limit."""
+        if self._limiter is not None:
+            self._limiter.moved(bookie_id, count, size)
 
     def failed(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put the bookie into quarantine if ``error`` is a failure of the bookie itself."""

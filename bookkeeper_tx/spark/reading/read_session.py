@@ -77,16 +77,6 @@ class ReadSession:
         bookies = [fragment.ensemble[index] for index in self.quorum.write_set(entry_id)]
         return sorted(bookies, key=self.channels.quarantined)
 
-    def before_request(self, bookie: BookieId) -> None:
-        """Wait until a request to this bookie may be sent."""
-        if self.channels.limiter is not None:
-            self.channels.limiter.wait(bookie)
-
-    def received(self, bookie: BookieId, run: EntryRun) -> None:
-        """Count the entries that a bookie has sent, for the rate limit."""
-        if self.channels.limiter is not None:
-            self.channels.limiter.moved(bookie, run.count, run.size)
-
     def good_count(self, run: EntryRun) -> int:
         """Return how many entries of ``run`` precede the first that is bad."""
         return verified_count(self.digest, run)

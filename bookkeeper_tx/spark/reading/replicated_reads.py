@@ -1,10 +1,7 @@
 """Reading entries that every bookie of the ensemble should have: runs, from one bookie for as long as it gives them."""
 
 from collections.abc import Iterator
-from functools import partial
 
-from bookkeeper_tx.config import WireProtocol
-from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.spark.reading.read_session import ReadSession
@@ -40,27 +37,15 @@ def read_replicated(session: ReadSession, first: int, last: int) -> Iterator[Ver
             session.failed(bookie, error, choice)
 
 
-def _runs_from(session: ReadSession, bookie: BookieId, first: int, last: int) -> Iterator[EntryRun]:
-    """Read from one bookie; raises its error for the first entry that it does not give."""
-    batch = session.batch and _serves_batch(session, bookie, first)
-    reads = RunReads(
-        session.channels.channel(bookie, session.ledger_id),
+def _runs_from(session: ReadSession, bookie: BookieId, first: int, last: int) -> RunReads:
+    """Return the read from one bookie; it raises the bookie's error for the first entry that it does not give."""
+    return RunReads(
+        session.channels,
+        bookie,
         session.ledger_id,
         first,
         last,
-        batch=batch,
+        batch=session.batch,
         sizes=session.sizes,
         estimate=session.estimate,
-        before_request=partial(session.before_request, bookie),
     )
-    for run in reads:
-        session.received(bookie, run)
-        yield run
-
-
-def _serves_batch(session: ReadSession, bookie: BookieId, entry_id: int) -> bool:
-    channels, ledger_id = session.channels, session.ledger_id
-    if channels.protocol_for(ledger_id) is WireProtocol.V3:
-        return channels.batch_support.serves_v3(bookie)
-    connect = partial(channels.channel, bookie, ledger_id)
-    return channels.batch_support.serves_v2(bookie, connect, ledger_id, entry_id)

@@ -1,14 +1,16 @@
 """Reading consecutive entries from one bookie, several requests in flight."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from attrs import define, frozen
 
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, ProtocolViolation
+from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.client.completion import joined
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
+from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.transport.blocking import BlockingChannel, Token
 
 FIRST_COUNT = 64
@@ -70,7 +72,7 @@ class _Request:
 
 
 class RunReads:
-    """Reads the entries ``first`` … ``last`` of a ledger from one bookie, by batch or by pipelined single reads.
+    """Reads the entries ``first`` … ``last`` of a ledger from one bookie: by batch, if it serves that, or single reads.
 
     Iterate over it for the runs, not verified, in order and without a gap.  It raises the bookie's error for the first
     entry that the bookie does not give, and the errors of the channel.  The next requests are in flight before a run is
@@ -79,7 +81,8 @@ class RunReads:
 
     def __init__(
         self,
-        channel: BlockingChannel,
+        channels: BookieChannels,
+        bookie: BookieId,
         ledger_id: int,
         first: int,
         last: int,
@@ -87,19 +90,22 @@ class RunReads:
         batch: bool,
         sizes: ReadSizes,
         estimate: SizeEstimate,
-        before_request: Callable[[], None],
     ) -> None:
-        self._channel = channel
+        self._channels = channels
+        self._bookie = bookie
         self._ledger_id = ledger_id
         self._next = first
         self._last = last
         self._batch = batch
         self._sizes = sizes
         self._estimate = estimate
-        self._before_request = before_request
         self._in_flight: deque[_Request] = deque()
+        self._channel: BlockingChannel
 
     def __iter__(self) -> Iterator[EntryRun]:
+        channels, bookie = self._channels, self._bookie
+        self._batch = self._batch and channels.serves_batch(bookie, self._ledger_id, self._next)
+        self._channel = channels.channel(bookie, self._ledger_id)
         try:
             self._ask_on()
             while self._in_flight:
@@ -115,6 +121,7 @@ class RunReads:
                 self._estimate.learn(run)
                 if error is None:
                     self._ask_on()
+                channels.received(bookie, run.count, run.size)
                 yield run
                 if error is not None:
                     raise error
@@ -158,7 +165,7 @@ class RunReads:
         return BATCHES_IN_FLIGHT if self._estimate.bytes_per_entry else 1, count
 
     def _ask(self, first: int, last: int) -> _Request:
-        self._before_request()
+        self._channels.before_request(self._bookie)
         if self._batch:
             token = self._channel.start_batch_read(self._ledger_id, first, last - first + 1, self._sizes.batch_size_max)
         else:

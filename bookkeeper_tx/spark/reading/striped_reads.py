@@ -89,7 +89,7 @@ class _StripedReads:
         """Ask the next bookie for an entry, if there is one left that can be asked."""
         each.channel, each.entry = None, None
         while each.channel is None and (bookie := each.choice.next) is not None:
-            self._session.before_request(bookie)
+            self._session.channels.before_request(bookie)
             try:
                 channel = self._session.channels.channel(bookie, self._session.ledger_id)
                 each.token = channel.start_read(self._session.ledger_id, each.entry_id)
@@ -125,9 +125,7 @@ class _StripedReads:
     def _received(self, each: _Asked, channel: BlockingChannel) -> bytes:
         """Wait until the entry has come, and return it; raises the error that the bookie answers."""
         entry = bytes(channel.result(each.token))
-        limiter = self._session.channels.limiter
-        if limiter is not None:
-            limiter.moved(each.bookie, 1, len(entry))
+        self._session.channels.received(each.bookie, 1, len(entry))
         return entry
 
     def _run_of_those_there(self) -> EntryRun:

@@ -2,11 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
 
 from attrs import define, frozen
 
-from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     NO_ANSWER,
@@ -22,7 +20,7 @@ from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.spark.reading.ledger_reader import FRAME_SLACK
 from bookkeeper_tx.spark.reading.run_reads import ReadSizes, RunReads, SizeEstimate
 from bookkeeper_tx.spark.replicas.pieces import Piece
-from bookkeeper_tx.transport.blocking import BlockingChannel, Token
+from bookkeeper_tx.transport.blocking import Token
 
 OF_ENTRY = (NoSuchEntry, StorageFailed, UnknownLedgerState)
 """Errors about one entry; the bookie may have the next."""
@@ -117,24 +115,23 @@ class _Copies:
             yield from self._singles(ids[:looked_at])
             ids, looked_at = ids[looked_at:], min(2 * looked_at, LOOKED_AT_MAX)
 
-    def _stretch(self, ids: range) -> Iterator[EntryRun]:
-        reads = RunReads(
-            self._channel(),
+    def _stretch(self, ids: range) -> RunReads:
+        reader = self._reader
+        return RunReads(
+            reader.channels,
+            self._bookie,
             self._ledger_id,
             ids[0],
             ids[-1],
-            batch=self._reader.batch and self._serves_batch(ids[0]),
-            sizes=self._reader.sizes,
+            batch=reader.batch,
+            sizes=reader.sizes,
             estimate=self._estimate,
-            before_request=self._before_request,
         )
-        for run in reads:
-            self._received(run)
-            yield run
 
     def _singles(self, ids: range) -> Iterator[EntryRun | Absent]:
         """Read entries one by one, many in flight."""
-        channel, ledger_id = self._channel(), self._ledger_id
+        channels, ledger_id = self._reader.channels, self._ledger_id
+        channel = channels.channel(self._bookie, ledger_id)
         in_flight: deque[tuple[int, Token]] = deque()
         asked = 0
         try:
@@ -142,7 +139,7 @@ class _Copies:
                 limit = self._estimate.singles_for(self._reader.sizes)
                 if len(in_flight) <= limit // 2:
                     for entry_id in ids[asked : asked + limit - len(in_flight)]:
-                        self._before_request()
+                        channels.before_request(self._bookie)
                         in_flight.append((entry_id, channel.start_read(ledger_id, entry_id)))
                         asked += 1
                     channel.flush()
@@ -157,25 +154,7 @@ class _Copies:
                     return
                 run = EntryRun.of_entries(ledger_id, entry_id, [entry])
                 self._estimate.learn(run)
-                self._received(run)
+                channels.received(self._bookie, 1, run.size)
                 yield run
         finally:
             channel.forget([token for _, token in in_flight])
-
-    def _channel(self) -> BlockingChannel:
-        return self._reader.channels.channel(self._bookie, self._ledger_id)
-
-    def _serves_batch(self, entry_id: int) -> bool:
-        channels, ledger_id = self._reader.channels, self._ledger_id
-        if channels.protocol_for(ledger_id) is WireProtocol.V3:
-            return channels.batch_support.serves_v3(self._bookie)
-        connect = partial(channels.channel, self._bookie, ledger_id)
-        return channels.batch_support.serves_v2(self._bookie, connect, ledger_id, entry_id)
-
-    def _before_request(self) -> None:
-        if self._reader.channels.limiter is not None:
-            self._reader.channels.limiter.wait(self._bookie)
-
-    def _received(self, run: EntryRun) -> None:
-        if self._reader.channels.limiter is not None:
-            self._reader.channels.limiter.moved(self._bookie, run.count, run.size)
