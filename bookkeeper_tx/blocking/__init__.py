@@ -16,7 +16,7 @@ __all__ = ["BookKeeper", "LedgerReader", "LedgerWriter", "LedgerWriterAdv"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is used: Spark's recovery needs no more than its own module.
+    # Imported when it is used: its parts can be had without it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.client"), name)

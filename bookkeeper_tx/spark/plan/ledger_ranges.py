@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from attrs import evolve, field, frozen
 
-from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
@@ -20,6 +19,7 @@ from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_s
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
 from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
+from bookkeeper_tx.spark.bookies.recover import recover_ledger
 from bookkeeper_tx.spark.options.channels import channels_to
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.offsets import Offsets

@@ -14,11 +14,11 @@ from functools import partial
 
 from attrs import evolve, field, frozen
 
-from bookkeeper_tx.blocking.recover import recover_ledgers
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.spark.bookies.recover import recover_ledgers
 from bookkeeper_tx.spark.sink.manifest import EpochKey, abandon, published
 from bookkeeper_tx.spark.sink.mark import SinkMark
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.blocking.recover import recover_ledger
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import AuthenticationFailed, NotEnoughBookies, TlsFailed, Unauthorized
@@ -15,6 +14,7 @@ from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.security.sasl import SaslLogin
 from bookkeeper_tx.spark.bookies.last_add_confirmed import last_add_confirmed
+from bookkeeper_tx.spark.bookies.recover import recover_ledger
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.certificates import Authority
 from tests.integration.support.blocking_client import channels_of, read, read_refusal, write, write_refusal

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import pytest
 
-from bookkeeper_tx.blocking.recover import recover_ledgers
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchLedger, RequestTimedOut
 from bookkeeper_tx.model import DigestType, LedgerId
+from bookkeeper_tx.spark.bookies.recover import recover_ledgers
 
 
 class Client:
