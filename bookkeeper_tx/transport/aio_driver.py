@@ -93,7 +93,7 @@ class AioDriver:
         return AioPromise(loop=self.loop)
 
     def cancellable(self, canceller: Callable[[Any], object]) -> AioPromise:
-        promise = AioPromise(loop=self.loop)
+        promise = self.promise()
         promise.canceller = canceller
         return promise
 

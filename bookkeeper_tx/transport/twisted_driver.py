@@ -25,8 +25,6 @@ T = TypeVar("T")
 class TwistedDriver:
     """Promises are Deferreds."""
 
-    cancellable: Callable[..., Any] = Deferred
-
     _log = Logger()
 
     def __init__(self, reactor: Any) -> None:
@@ -40,6 +38,10 @@ class TwistedDriver:
         if threadable.ioThread != get_ident():
             self._require_here()
         return Deferred()
+
+    def cancellable(self, canceller: Callable[[Any], object]) -> Deferred[Any]:
+        self._require_here()
+        return Deferred(canceller)  # type: ignore[arg-type]
 
     def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Deferred[T]:
         try:

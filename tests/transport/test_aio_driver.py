@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -145,7 +146,8 @@ def test_another_thread_process_or_loop_and_a_loop_that_has_ended_are_told(monke
                 await asyncio.to_thread(use)
 
     def uses(driver: AioDriver) -> list[Any]:
-        return [driver.promise, lambda: driver.spawn(never_run()), lambda: driver.clock.callLater(0, print)]
+        later = partial(driver.clock.callLater, 0, print)
+        return [driver.promise, lambda: driver.cancellable(print), lambda: driver.spawn(never_run()), later]
 
     async def made() -> AioDriver:
         return AioDriver(asyncio.get_running_loop())

@@ -33,7 +33,7 @@ async def never_run() -> None:
 
 
 def uses(driver: TwistedDriver) -> list[Callable[[], Any]]:
-    return [driver.promise, lambda: driver.spawn(never_run())]
+    return [driver.promise, lambda: driver.cancellable(print), lambda: driver.spawn(never_run())]
 
 
 def elsewhere(use: Callable[[], Any]) -> list[BaseException]:
