@@ -7,6 +7,7 @@ event loop whether the caller has one or not, as notebooks do.
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 from attrs import evolve
@@ -64,11 +65,14 @@ def recover_ledgers(
     failed: dict[int, BookKeeperError] = {}
     left = list(wanted)
     under_way: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
+    given_up = Event()
 
     async def recover_all() -> None:
         task = asyncio.current_task()
         assert task is not None
         under_way.append((asyncio.get_running_loop(), task))
+        if given_up.is_set():
+            return  # before this had begun, so that nothing was cancelled
         async with asyncio.timeout(timeout_s), make_client(uri, config) as client:
             while left:
                 try:
@@ -80,13 +84,14 @@ def recover_ledgers(
 
     with ThreadPoolExecutor(1, "recovery") as thread:
         try:
-            thread.submit(asyncio.run, recover_all()).result()
+            thread.submit(lambda: asyncio.run(recover_all())).result()
         except TimeoutError:
             late = f"not recovered within {timeout_s:g} s"
             failed.update((each, RequestTimedOut(f"ledger {ledger_name(each)}: {late}")) for each in left)
         except BookKeeperError as error:
             failed.update((each, type(error)(f"ledger {ledger_name(each)}: {error}")) for each in left)
         except KeyboardInterrupt:
+            given_up.set()
             for loop, task in under_way:
                 loop.call_soon_threadsafe(task.cancel)
             raise

@@ -1,7 +1,9 @@
 """Recovery without a reactor: which ledgers failed, and why."""
 
 import asyncio
+import signal
 import threading
+from collections.abc import Iterator
 from typing import Any, Self
 
 import pytest
@@ -99,3 +101,35 @@ def test_a_caller_with_a_loop_of_its_own_may_call() -> None:
 def test_what_is_no_error_of_ours_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         recovered(Client({1: ZeroDivisionError()}), 1)
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This thread is interrupted, as by Ctrl-C, when the thread that recovers is about to begin."""
+    told = threading.Event()
+    main, run = threading.get_ident(), asyncio.run
+
+    def interrupt(*_: object) -> None:
+        told.set()
+        raise KeyboardInterrupt
+
+    def run_late(coroutine: Any) -> None:
+        signal.pthread_kill(main, signal.SIGINT)
+        assert told.wait(20)
+        run(coroutine)
+
+    monkeypatch.setattr(asyncio, "run", run_late)
+    before = signal.signal(signal.SIGINT, interrupt)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_before_it_has_begun_waits_for_nothing(interrupted: None) -> None:
+    client = Client({}, never=1)
+    with pytest.raises(KeyboardInterrupt):
+        recovered(client, 1)
+    for thread in threading.enumerate():
+        if thread.name.startswith("recovery"):
+            thread.join(20)
+            assert not thread.is_alive()
+    assert client.closed == len(client.asked[:1])
