@@ -18,6 +18,16 @@ def only(chosen: Any, values: Iterable[Any]) -> list[Any]:
     return [each if each == chosen else _full(each) for each in values]
 
 
+def in_turn(cases: Iterable[tuple[Any, ...]], values: Iterable[Any], first: int = 0) -> list[Any]:
+    """Each of ``cases`` with one of ``values`` as its last part, by turns from the ``first``; all under ``--full``."""
+    values = list(values)
+    found = []
+    for index, case in enumerate(cases, first):
+        chosen = values[index % len(values)]
+        found += [(*case, each) if each == chosen else _full((*case, each)) for each in values]
+    return found
+
+
 def _full(value: Any) -> Any:
     values = value if isinstance(value, tuple) else (value,)
     return pytest.param(*values, marks=pytest.mark.full)

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.sampling import one_in, only
+from tests.sampling import in_turn, one_in, only
 
 
 def _plain(parameters: list[Any]) -> list[Any]:
@@ -24,6 +24,12 @@ def test_one_in_three_begins_with_the_first() -> None:
 def test_only_what_is_chosen() -> None:
     assert _plain(only("b", ["a", "b", "c"])) == ["b"]
     assert _all(only("b", ["a", "b", "c"])) == ["a", "b", "c"]
+
+
+def test_cases_take_values_in_turn() -> None:
+    parameters = in_turn([("v2",), ("v3",), ("v4",)], "ab", first=1)
+    assert _plain(parameters) == [("v2", "b"), ("v3", "a"), ("v4", "b")]
+    assert len(parameters) == 6
 
 
 def test_a_choice_that_is_no_value_is_a_mistake() -> None:

@@ -16,7 +16,7 @@ from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support import raw_requests
 from tests.integration.support.append_stream import AppendStream
-from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.support.our_client import FACES, OurClient, append, face_of_clients, poll, read, wait_for
 
 pytestmark = pytest.mark.crash
 
@@ -60,12 +60,19 @@ class Ordeal:
         self.cluster = cluster
         self.bookie = cluster.bookies[0]
         self.random = random.Random(seed)
+        self.first_face = seed
         self.acknowledged: dict[int, int] = {}
         """How many entries of a ledger were acknowledged, from 0 on."""
         self.fenced: set[int] = set()
         self.kills = 0
 
     def round(self) -> None:
+        """A round with the clients of one face, the next one in turn."""
+        faces = list(FACES)
+        with face_of_clients(faces[(self.first_face + self.kills) % len(faces)]):
+            self.round_of_a_face()
+
+    def round_of_a_face(self) -> None:
         """Load, fences, a kill in the middle, a start, and a check of this round's ledgers."""
         with ExitStack() as stack:
             clients = [stack.enter_context(OurClient(self.cluster.metadata_uri)) for _ in range(CLIENTS)]

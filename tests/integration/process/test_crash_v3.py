@@ -2,8 +2,9 @@
 
 import random
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, LedgerFenced, NoSuchEntry
 from bookkeeper_tx.model import DigestType, LedgerId
+from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
 from protocol_specs.wire.operations import Flag
 from tests.integration.process.test_crash import ABSENT_ENTRY, ACKNOWLEDGED_MIN, SETTINGS, WINDOW, Ordeal, payload_of
 from tests.integration.support.append_stream import AppendStream
-from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
+from tests.integration.support.our_client import OurClient, append, face_of_clients, make_driver, poll, read, wait_for
 
 pytestmark = pytest.mark.crash
 
@@ -47,7 +49,11 @@ class Forces:
             self.error = error
 
     def start(self) -> None:
-        Deferred.fromCoroutine(self.run())
+        make_driver().spawn(self.run())
+
+
+def add(ledger_id: int, entry: bytes, channel: Any, done: Any) -> None:
+    channel.add_entry(ledger_id, ABSENT_ENTRY, entry, DIGEST.master_key, done)
 
 
 class V3Ordeal(Ordeal):
@@ -59,7 +65,7 @@ class V3Ordeal(Ordeal):
         """The explicit last add confirmed of a ledger, once it was acknowledged."""
         self.forces = 0
 
-    def round(self) -> None:
+    def round_of_a_face(self) -> None:
         with ExitStack() as stack:
             client, other = (stack.enter_context(self.client()) for _ in range(2))
             streams = [
@@ -76,7 +82,7 @@ class V3Ordeal(Ordeal):
             self.fence_and_publish(client, other)
             assert poll(lambda: self.enough([*streams, *deferring], forces), interval_s=0.01), "too little is done"
             time.sleep(self.random.uniform(0, 0.05))
-            self.fence_unknown(client)
+            self.fence_unknown()
             self.bookie.kill()
             self.kills += 1
             for stream in (*streams, *deferring):
@@ -107,11 +113,16 @@ class V3Ordeal(Ordeal):
         with pytest.raises(LedgerFenced):
             append(writer, [b"too late"])
 
-    def fence_unknown(self, client: OurClient) -> None:
+    def fence_unknown(self) -> None:
         """A fence of a scoped ledger that the bookie does not know: after the reply the bookie must keep it."""
         ledger_id = LedgerId.random()
-        with pytest.raises(NoSuchEntry):
-            self.ask(client, "read_entry", ledger_id, LAST_ENTRY, flags=Flag.FENCING, master_key=DIGEST.master_key)
+        with self.asking() as client, pytest.raises(NoSuchEntry):
+            self.ask(
+                client,
+                lambda channel, done: channel.read_entry(
+                    ledger_id, LAST_ENTRY, done, flags=Flag.FENCING, master_key=DIGEST.master_key
+                ),
+            )
         self.fenced.add(ledger_id)
 
     def check(self, ledger_ids: list[int]) -> None:
@@ -126,16 +137,18 @@ class V3Ordeal(Ordeal):
                 else:
                     found = list(wait_for(reader.read_unconfirmed, 0, count - 1).payloads)
                 assert found == [payload_of(index) for index in range(count)]
+        with self.asking() as client:
             for ledger_id, last_add_confirmed in self.published.items():
-                body, _ = self.ask(client, "read_last_add_confirmed", ledger_id)
+                request = ReadLastAddConfirmed(ledger_id)
+                body, _ = self.ask(client, lambda channel, done, request=request: channel.send(request, done))
                 assert DIGEST.verify_last_add_confirmed(ledger_id, body) == last_add_confirmed
 
     def check_fences(self, ledger_ids: Any) -> None:
-        with self.client() as client:
+        with self.asking() as client:
             for ledger_id in ledger_ids:
                 entry = DIGEST.seal(ledger_id, ABSENT_ENTRY, NO_ENTRY, 8, b"too late")
                 with pytest.raises(LedgerFenced):
-                    self.ask(client, "add_entry", ledger_id, ABSENT_ENTRY, entry, DIGEST.master_key)
+                    self.ask(client, partial(add, ledger_id, entry))
 
     # Clients -------------------------------------------------------------------------------------------------------
 
@@ -146,8 +159,14 @@ class V3Ordeal(Ordeal):
     def create(client: OurClient, **options: Any) -> LedgerWriter:
         return wait_for(client.bookkeeper.create_ledger, 1, 1, 1, DigestType.CRC32C, **options)
 
-    def ask(self, client: OurClient, operation: str, *arguments: Any, **options: Any) -> Any:
-        """Send one request without a client's checks; raises the bookie's error."""
+    @contextmanager
+    def asking(self) -> Iterator[OurClient]:
+        """A client for :meth:`ask`, whatever the face of the others: its channels can be used by themselves."""
+        with face_of_clients("twisted"), self.client() as client:
+            yield client
+
+    def ask(self, client: OurClient, send: Callable[[Any, Any], object]) -> Any:
+        """Have ``send(channel, done)`` send one request without a client's checks; raises the bookie's error."""
 
         def request() -> Deferred[Any]:
             answer: Deferred[Any] = Deferred()
@@ -156,7 +175,7 @@ class V3Ordeal(Ordeal):
                 answer.callback(value) if error is None else answer.errback(error)
 
             channel = client.bookkeeper._context.channels.channel(self.bookie.bookie_id)
-            getattr(channel, operation)(*arguments, done=done, **options)
+            send(channel, done)
             return answer
 
         return wait_for(request)

@@ -1,16 +1,20 @@
-"""Our client and a bookie over a link that has a bandwidth, and that may forget connections."""
+"""Our client and a bookie over a link that has a bandwidth, and that may forget connections.
+
+The plain run gives each case one face of the client, one after the other; ``--full`` gives all to each.
+"""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.errors import RequestTimedOut
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
-from tests.integration.support.our_client import OurClient, append, append_and_close, read, wait_for
-from tests.integration.support.slow_link import LinkedStore, SlowLink
+from tests.integration.support.our_client import FACES, OurClient, append, append_and_close, read, wait_for
+from tests.integration.support.slow_link import SlowLink, reached_over
+from tests.sampling import in_turn, only
 
 RATE = 2e6
 TIMEOUT_S = 1.5
@@ -27,7 +31,7 @@ def bookies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def near(bookies: LocalCluster) -> Iterator[OurClient]:
+def near(face: str, bookies: LocalCluster) -> Iterator[OurClient]:
     """A client beside the bookie."""
     with OurClient(bookies.metadata_uri) as client:
         yield client
@@ -39,10 +43,15 @@ def link(bookies: LocalCluster) -> Iterator[SlowLink]:
         yield link
 
 
-def far(bookies: LocalCluster, link: SlowLink, protocol: str = "v2", **settings: float) -> OurClient:
+@contextmanager
+def far(bookies: LocalCluster, link: SlowLink, protocol: str = "v2", **settings: float) -> Iterator[OurClient]:
     """A client at the other end of the link."""
-    store = LinkedStore(bookies.metadata_uri, dict.fromkeys(bookies.bookie_ids, link))
-    return OurClient(store, protocol=protocol, **settings)  # type: ignore[arg-type]
+    links = dict.fromkeys(bookies.bookie_ids, link)
+    with (
+        reached_over(links, bookies.metadata_uri),
+        OurClient(bookies.metadata_uri, protocol=protocol, **settings) as client,
+    ):
+        yield client
 
 
 def confirmed(reader: LedgerReader) -> LedgerReader:
@@ -52,8 +61,9 @@ def confirmed(reader: LedgerReader) -> LedgerReader:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("protocol", "batch", "closed"),
-    [("v2", True, True), ("v2", False, False), ("v3", True, False), ("v3", False, True)],
+    ("protocol", "batch", "closed", "face"),
+    in_turn([("v2", True, True), ("v2", False, False), ("v3", True, False), ("v3", False, True)], FACES),
+    indirect=["face"],
 )
 def test_a_range_is_read_though_the_link_takes_longer_than_the_time_out(
     bookies: LocalCluster, near: OurClient, link: SlowLink, protocol: str, batch: bool, closed: bool
@@ -76,6 +86,7 @@ def test_a_range_is_read_though_the_link_takes_longer_than_the_time_out(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("face", only("blocking", FACES), indirect=True)
 def test_an_iteration_is_given_what_comes(bookies: LocalCluster, near: OurClient, link: SlowLink) -> None:
     writer = near.create_ledger()
     append_and_close(writer, PAYLOADS)
@@ -90,12 +101,12 @@ def test_an_iteration_is_given_what_comes(bookies: LocalCluster, near: OurClient
                 pieces += 1
             return pieces
 
-        assert wait_for(lambda: Deferred.fromCoroutine(iterate())) > 5
+        assert wait_for(iterate) > 5
     assert found == PAYLOADS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(("many", "face"), in_turn([(False,), (True,)], FACES, first=1), indirect=["face"])
 def test_appends_go_on_though_the_link_takes_longer_than_the_time_out(
     bookies: LocalCluster, near: OurClient, link: SlowLink, many: bool
 ) -> None:
@@ -108,7 +119,7 @@ def test_appends_go_on_though_the_link_takes_longer_than_the_time_out(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["v2", "v3"])
+@pytest.mark.parametrize(("protocol", "face"), in_turn([("v2",), ("v3",)], FACES, first=1), indirect=["face"])
 def test_a_connection_that_the_link_has_forgotten_is_made_again(
     bookies: LocalCluster, near: OurClient, link: SlowLink, protocol: str
 ) -> None:
@@ -118,7 +129,7 @@ def test_a_connection_that_the_link_has_forgotten_is_made_again(
         reader = client.open_ledger(writer.ledger_id)
         assert read(reader, 0, 0) == [b"payload"]
         (flow,) = link.flows
-        wait_for(flow.forget)
+        flow.forget()
         with pytest.raises(RequestTimedOut):
             read(reader, 0, 0)
         assert read(reader, 0, 0) == [b"payload"]

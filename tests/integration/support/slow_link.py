@@ -1,15 +1,21 @@
-"""A link of a given bandwidth between our client and a bookie, which can forget a connection; on the reactor thread."""
+"""A link of a given bandwidth between any client and a bookie, which can forget a connection, or be cut.
 
+It is on the reactor's thread, wherever the client is.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 
-from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.model import BookieId, BookieServiceInfo
-from tests.integration.support.our_client import wait_for
+from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.sqlite.tables import Tables
+from bookkeeper_tx.model import BookieId
+from tests.reactor_thread import run_in_reactor
 
 QUEUE_SIZE_MAX = 1024 * 1024
 """Bytes of one direction that wait on the link; more stay where they come from, as with a router.  With fewer, the link
@@ -70,7 +76,7 @@ class Flow:
         return self.in_flight_max * self.replies.size_max
 
     def forget(self) -> None:
-        """Pass nothing on any more, and tell neither side."""
+        """Pass nothing on any more, and tell neither side.  On any thread."""
         self.forgotten = True
 
     def other(self, end: "End") -> "End":
@@ -131,6 +137,8 @@ class SlowLink:
     def __init__(self, port: int, rate: float) -> None:
         self.rate = rate
         self.flows: list[Flow] = []
+        self.cut = False
+        """Whether nothing passes, on new connections neither."""
         self._bookie_port = port
         self._free_s = 0.0
         self._listening: Any = None
@@ -138,16 +146,26 @@ class SlowLink:
         """Where the client connects to."""
 
     def __enter__(self) -> "SlowLink":
-        self._listening = wait_for(reactor.listenTCP, 0, _Accepting(self), interface="127.0.0.1")
+        self._listening = _there(reactor.listenTCP, 0, _Accepting(self), interface="127.0.0.1")
         self.port = self._listening.getHost().port
         return self
 
     def __exit__(self, *_: object) -> None:
-        wait_for(self._listening.stopListening)
+        _there(self._listening.stopListening)
         for flow in self.flows:
             for end in (flow.client, flow.bookie):
                 if end.transport is not None:
-                    wait_for(end.transport.abortConnection)
+                    _there(end.transport.abortConnection)
+
+    def sever(self) -> None:
+        """Let nothing pass, and tell neither side, until :meth:`mend`.  On any thread."""
+        self.cut = True
+        for flow in list(self.flows):
+            flow.forget()
+
+    def mend(self) -> None:
+        """Let new connections pass.  On any thread."""
+        self.cut = False
 
     def send(self, size: int, arrive: Any) -> None:
         """Call ``arrive`` when ``size`` bytes have passed the link, after all that was sent before."""
@@ -158,10 +176,22 @@ class SlowLink:
     def connect(self, flow: Flow) -> None:
         """Connect a new flow to the bookie."""
         self.flows.append(flow)
+        if self.cut:
+            flow.forget()
         factory = Factory.forProtocol(lambda: flow.bookie)
         factory.noisy = False
         factory.startedConnecting = factory.clientConnectionLost = factory.clientConnectionFailed = lambda *_: None
         reactor.connectTCP("127.0.0.1", self._bookie_port, factory)
+
+
+def _there(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function on the reactor's thread, and wait for its result."""
+
+    async def call() -> Any:
+        result = function(*arguments, **options)
+        return await result if isawaitable(result) else result
+
+    return run_in_reactor(call)
 
 
 class _Accepting(Factory):
@@ -176,16 +206,26 @@ class _Accepting(Factory):
         return flow.client
 
 
-class LinkedStore:
-    """A metadata store that tells clients the client's end of a link as the address of a bookie."""
+@contextmanager
+def reached_over(links: dict[BookieId, SlowLink], metadata_uri: str) -> Iterator[None]:
+    """Have every client that connects meanwhile, of any face, go over the links: the store names them as the bookies.
 
-    def __init__(self, uri: str, links: dict[BookieId, SlowLink]) -> None:
-        self._store = wait_for(open_metadata_store, uri, reactor, 30.0)
-        self._links = links
+    A bookie that restarts registers itself again, and is reached as before.
+    """
+    tables = Tables(metadata_uri.removeprefix("sqlite://"))
+    try:
+        registered = {bookie_id: (read_only, info) for bookie_id, read_only, info in tables.bookies()}
+        for bookie_id, link in links.items():
+            read_only, info = registered[bookie_id]
+            tables.put_bookie(bookie_id, read_only, _elsewhere(info, bookie_id, link.port))
+        try:
+            yield
+        finally:
+            for bookie_id in links:
+                tables.put_bookie(bookie_id, *registered[bookie_id])
+    finally:
+        tables.close()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
 
-    def bookie_info(self, bookie_id: BookieId) -> "Deferred[BookieServiceInfo]":
-        link = self._links[bookie_id]
-        return self._store.bookie_info(bookie_id).addCallback(lambda info: evolve(info, port=link.port))
+def _elsewhere(info: bytes, bookie_id: BookieId, port: int) -> bytes:
+    return service_info.serialize(evolve(service_info.parse(info, bookie_id), port=port))
