@@ -125,6 +125,11 @@ class End(Protocol):
         else:
             other.transport.write(part)
 
+    def connectionRefused(self) -> None:
+        """The other end could not be connected."""
+        if not self._flow.forgotten:
+            self.transport.loseConnection()
+
     def connectionLost(self, reason: Any = connectionDone) -> None:
         other = self._flow.other(self)
         if other.transport is not None and not self._flow.forgotten:
@@ -180,7 +185,8 @@ class SlowLink:
             flow.forget()
         factory = Factory.forProtocol(lambda: flow.bookie)
         factory.noisy = False
-        factory.startedConnecting = factory.clientConnectionLost = factory.clientConnectionFailed = lambda *_: None
+        factory.startedConnecting = factory.clientConnectionLost = lambda *_: None
+        factory.clientConnectionFailed = lambda *_: flow.client.connectionRefused()
         reactor.connectTCP("127.0.0.1", self._bookie_port, factory)
 
 
