@@ -22,7 +22,7 @@ from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.entry_list import EntryList
-from bookkeeper_tx.errors import ClientClosed
+from bookkeeper_tx.errors import ClientClosed, MetadataUnavailable
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata, ledger_name
 from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
@@ -291,7 +291,12 @@ class Client(Generic[Writer, WriterAdv, Reader]):
         async def guarded() -> T:
             if self._closed:
                 raise ClientClosed("this client was closed")
-            return await operation()
+            try:
+                return await operation()
+            except MetadataUnavailable:
+                if self._closed:
+                    raise ClientClosed("this client was closed") from None
+                raise
 
         return self._spawn(guarded())
 

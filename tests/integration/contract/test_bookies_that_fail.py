@@ -125,3 +125,15 @@ async def test_what_waits_fails_when_its_client_is_closed(client: Any, stopped: 
             assert {each.__name__ for each in await errors_of([*waiting, tailed]) if each} == {"ClientClosed"}
         reader = await bk.open_ledger(mine.ledger_id)
         assert (await reader.read_entry(0)).payload == b"kept"
+
+
+async def test_what_is_under_way_with_the_metadata_is_told_the_same(client: Any) -> None:
+    async with client() as other, await other.create_ledger(1, 1, 1) as writer:
+        pass
+    bk = client()
+    await bk.start()
+    under_way = [bk.create_ledger(3, 3, 3) for _ in range(10)]
+    under_way += [bk.open_ledger(writer.ledger_id) for _ in range(10)]
+    under_way += [bk.update_custom_metadata(writer.ledger_id, {"a": b"%d" % number}) for number in range(10)]
+    await bk.close()
+    assert {each.__name__ for each in await errors_of(under_way) if each} <= {"ClientClosed"}

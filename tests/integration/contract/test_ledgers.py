@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import (
+    BatchReadNotSupported,
     BookKeeperError,
     ClientClosed,
     DigestMismatch,
@@ -88,6 +89,31 @@ async def test_digests_and_passwords(client: Any, digest_type: DigestType) -> No
             await bk.open_ledger_no_recovery(writer.ledger_id)
         with pytest.raises(DigestMismatch):
             await bk.open_ledger(writer.ledger_id, b"secret", others.get(digest_type, DigestType.CRC32C))
+
+
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+async def test_a_batch_read_is_one_request(client: Any, protocol: str) -> None:
+    payloads = [b"%d" % number * 50 for number in range(50)]
+    async with client(protocol=protocol) as bk, await bk.create_ledger(3, 2, 2) as striped:
+        await striped.append_many(payloads)
+        async with await bk.create_ledger(2, 2, 2) as writer:
+            await writer.append_many(payloads)
+        async with await bk.open_ledger(writer.ledger_id) as reader:
+            batches = [(0, 0, 0), (0, 10, 0), (7, 3, 0), (49, 0, 0), (48, 10, 1), (10, 0, 500)]
+            counts = []
+            for start, max_count, max_size in batches:
+                found = await reader.read_batch(start, max_count, max_size, fallback=False)
+                assert found.payloads == payloads[start : start + len(found)]
+                counts.append(len(found))
+            assert counts[:5] == [50, 10, 3, 1, 1]
+            assert 1 < counts[5] < 40
+            with pytest.raises(InvalidArgument):
+                await reader.read_batch(50)
+        async with await bk.open_ledger(striped.ledger_id) as reader:
+            with pytest.raises(BatchReadNotSupported):
+                await reader.read_batch(0, fallback=False)
+            found = await reader.read_batch(0, 20)
+            assert found.payloads == payloads[: len(found)]
 
 
 async def test_custom_metadata_changes_and_what_others_change_stays(client: Any) -> None:
