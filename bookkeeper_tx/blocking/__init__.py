@@ -1,4 +1,4 @@
-"""The client whose calls wait: for scripts, notebooks and threads; ``from bookkeeper_tx.blocking import BookKeeper``."""
+"""The client whose calls wait, for scripts and notebooks: ``from bookkeeper_tx.blocking import BookKeeper``."""
 
 from bookkeeper_tx.blocking.client import BookKeeper
 from bookkeeper_tx.blocking.handles import LedgerReader, LedgerWriter, LedgerWriterAdv

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from threading import Lock
 from typing import Any, Self, TypeVar
 
@@ -25,6 +25,9 @@ PIECE_COUNT = 1000
 
 PIECE_SIZE = 1024 * 1024
 """Bytes from which fewer payloads are."""
+
+STEP_COUNT = 20
+"""Payloads after which their bytes are counted."""
 
 PIECES_MAX = 4
 """So many are on their way while the next payloads are read."""
@@ -50,8 +53,10 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
 
     def append_later(self, payload: bytes) -> "Future[int]":
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
+        if isinstance(payload, bytearray | memoryview):
+            payload = bytes(payload)  # the caller may change it as soon as this returns
         with self._in_order:
-            return self._thread.begin(lambda: self._inner.append(payload))
+            return self._thread.answered(self._inner.append_for, payload)
 
     def append_many(self, payloads: Iterable[bytes]) -> range:
         """Append entries in order; return the range of their ids when all are acknowledged.
@@ -146,7 +151,13 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
         """The ledger's metadata as this reader last knew it."""
         return self._inner.metadata
 
-    read_entry = waits(ledger_reader.LedgerReader.read_entry)
+    def read_entry(self, entry_id: int) -> Entry:
+        """Read one entry.  Protocol: docs/protocol/read-entry.md#sec-read-entry-client."""
+        return self._thread.wait(self.read_entry_later(entry_id))
+
+    def read_entry_later(self, entry_id: int) -> "Future[Entry]":
+        """Read one entry; return a Future that will have it, or the error."""
+        return self._thread.answered(self._inner.read_entry_for, entry_id)
 
     read = waits(ledger_reader.LedgerReader.read)
 
@@ -226,21 +237,20 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
 def _pieces(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield lists of payloads; what ``payloads`` raises comes after those before it."""
     source = iter(payloads)
-    piece: list[bytes] = []
-    size = 0
     while True:
+        piece: list[bytes] = []
+        size = count = 0
         try:
-            payload = next(source)
-        except StopIteration:
-            break
+            while len(piece) < PIECE_COUNT and size < PIECE_SIZE:
+                piece.extend(islice(source, STEP_COUNT))  # keeps those before an error
+                if len(piece) == count:
+                    break
+                size += sum(map(len, piece[count:]))
+                count = len(piece)
         except BaseException:
             if piece:
                 yield piece
             raise
-        piece.append(payload)
-        size += len(payload) if isinstance(payload, bytes | bytearray | memoryview) else 0
-        if len(piece) == PIECE_COUNT or size >= PIECE_SIZE:
-            yield piece
-            piece, size = [], 0
-    if piece:
+        if not piece:
+            return
         yield piece

@@ -3,16 +3,17 @@
 import asyncio
 import os
 import threading
-from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from bookkeeper_tx.blocking.later import Later, Results
 from bookkeeper_tx.errors import ClientClosed, IllegalOperation
 
 T = TypeVar("T")
 
-_Call = tuple[Callable[[], Awaitable[Any]], "Future[Any]"]
+_Call = tuple[Callable[[Any, Later[Any]], object], Any, Later[Any]]
+"""What begins it, called with an argument and with what is to have the result."""
 
 
 class LoopThread:
@@ -21,36 +22,45 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
         self._process = os.getpid()
-        self._calls: deque[_Call] = deque()
+        self._calls: list[_Call] = []
         """Those that the loop has not begun; it is woken for the first of them only."""
         self._woken = False
-        self._begun: set[Future[Any]] = set()
-        """What has no result yet of those that the loop has begun."""
+        self._results = Results(self.loop)
         self._lock = threading.Lock()
         self.closed = False
         # A daemon: a program that does not close its client can end all the same.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
+        self._thread_id = self._thread.ident
 
     def begin(self, function: Callable[[], Awaitable[T]]) -> "Future[T]":
         """Call ``function`` on the loop, after all that were begun before; return what will have its result.
 
-        Cancelling that gives up waiting there, too.  Raises ClientClosed, and IllegalOperation where a call would wait
-        for ever: in a child process after a fork, which has no such thread, and on the loop's own thread.
+        Cancelling that gives up waiting there, too.  Raises as :meth:`answered`.
+        """
+        return self.answered(self._begin, function)
+
+    def answered(self, take: Callable[[Any, Any], object], argument: Any) -> "Future[Any]":
+        """Call ``take(argument, later)`` on the loop, after all that were begun before; return that ``later``.
+
+        It is a promise that ``take`` brings the result to.  Cancelled before its turn, it is not taken.
+
+        Raises ClientClosed, and IllegalOperation where a call would wait for ever: in a child process after a fork,
+        which has no such thread, and on the loop's own thread.
         """
         if os.getpid() != self._process:
             raise IllegalOperation("this client belongs to the parent process: make one after the fork")
-        if threading.current_thread() is self._thread:
+        if threading.get_ident() == self._thread_id:
             raise IllegalOperation("called on the client's own thread, by a callback of one of its Futures")
-        result: Future[T] = Future()
+        later: Later[Any] = Later(self._results)
         with self._lock:
             if self.closed:
                 raise ClientClosed("this client was closed")
-            self._calls.append((function, result))
+            self._calls.append((take, argument, later))
             if not self._woken:
                 self.loop.call_soon_threadsafe(self._begin_all)
                 self._woken = True  # after it: an interrupt in between costs a call too many, not all later ones
-        return result
+        return later
 
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
         """Call ``function`` on the loop, and wait for its result; raises as :meth:`begin`, and what it raises.
@@ -89,43 +99,42 @@ class LoopThread:
             with self._lock:
                 self.closed = True
             self.loop.close()
-            for result in [*self._begun, *(result for _, result in self._calls)]:
-                if not result.done() and result.set_running_or_notify_cancel():
-                    result.set_exception(ClientClosed("this client was closed"))
+            self._results.show()
+            for later in [*self._results.missing, *(later for _, _, later in self._calls)]:
+                later.errback(ClientClosed("this client was closed"))
+            self._results.show()
 
     def _begin_all(self) -> None:
         with self._lock:
-            calls, self._calls, self._woken = self._calls, deque(), False
-        for function, result in calls:
-            if result.cancelled():
-                result.set_running_or_notify_cancel()  # tells those who wait for one of several
-            else:
-                self._begin(function, result)
+            calls, self._calls, self._woken = self._calls, [], False
+        missing = self._results.missing
+        missing.update([later for _, _, later in calls])
+        for take, argument, later in calls:
+            if later.cancelled():
+                missing.discard(later)
+                continue
+            try:
+                take(argument, later)
+            except Exception as error:
+                later.errback(error)
 
-    def _begin(self, function: Callable[[], Awaitable[Any]], result: "Future[Any]") -> None:
-        try:
-            promise: Any = asyncio.ensure_future(function(), loop=self.loop)
-        except Exception as error:
-            if result.set_running_or_notify_cancel():
-                result.set_exception(error)
-            return
-        self._begun.add(result)
+    def _begin(self, function: Callable[[], Awaitable[Any]], later: Later[Any]) -> None:
+        promise: Any = asyncio.ensure_future(function(), loop=self.loop)
 
         def done(ended: "asyncio.Future[Any]") -> None:
-            self._begun.discard(result)
-            error = None if ended.cancelled() else ended.exception()  # also if nobody wants it any more
-            if not result.set_running_or_notify_cancel():
-                return
             if ended.cancelled():
-                result.set_exception(ClientClosed("this client was closed"))
-            elif error is not None:
-                result.set_exception(error)
+                later.errback(ClientClosed("this client was closed"))
+                return
+            error = ended.exception()  # also if nobody wants it any more
+            if error is not None:
+                later.errback(error)
             else:
-                result.set_result(ended.result())
+                later.callback(ended.result())
+            self._results.show()  # a turn of the loop earlier: somebody waits for this one
 
         def given_up(_: "Future[Any]") -> None:
-            if result.cancelled() and not self.closed:
+            if later.cancelled() and not self.closed:
                 self.loop.call_soon_threadsafe(promise.cancel)
 
         promise.add_done_callback(done)
-        result.add_done_callback(given_up)
+        later.add_done_callback(given_up)

@@ -56,24 +56,28 @@ class AppendQueue:
         self.releasing = False
         """Whether held appends are being sent: reading their payloads may run code that calls the writer."""
 
-    def append(self, payload: bytes) -> Promise[int]:
-        """Send one entry, or hold it back; fires with its id."""
+    def append(self, payload: bytes, deferred: Any = None) -> Promise[int]:
+        """Send one entry, or hold it back; fires with its id.
+
+        ``deferred`` is a promise to fire instead of a new one.
+        """
         entry_id, length = self._next_entry_id, self._pushed_length
         if (entry_id >= self._entry_id_end or length >= self._length_end) and not self._find_room():
-            return self.append_many([payload], 1, one=True)
+            return self.append_many([payload], 1, True, deferred)
         adds = self._adds
-        deferred: Promise[int] = self._promise()
+        if deferred is None:
+            deferred = self._promise()
         if self._gathered or (self._takes_runs and self._gathers()):
             self._next_entry_id = entry_id + 1
             self._pushed_length = length + len(payload)
             self._gathered.append(payload)
             self._gathered_deferreds.append(deferred)
-            return deferred
+            return deferred  # type: ignore[no-any-return]
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = length + len(payload)
         entry = self._digest.seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
         adds.push(entry_id, entry, length, deferred, entry_id)
-        return deferred
+        return deferred  # type: ignore[no-any-return]
 
     def refuse(self, error: BookKeeperError) -> None:
         """Let new appends fail with ``error``, or with that of the first call."""
@@ -93,28 +97,30 @@ class AppendQueue:
             self.release()
             await self._adds.when_fewer(1)
 
-    def append_many(self, payloads: Iterable[bytes], count: int, one: bool = False) -> Promise[Any]:
+    def append_many(
+        self, payloads: Iterable[bytes], count: int, one: bool = False, deferred: Any = None
+    ) -> Promise[Any]:
         """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
 
+        ``deferred`` is a promise to fire instead of a new one.
         ``count`` is how many of the payloads that may be held back this call is counted for.
         """
         refused = self.refusal or self._adds.error
         if refused is not None:
-            return self._driver.fail(refused)
+            return self._failed(refused, deferred)
         if self._held_count >= self._outstanding_max:
-            return self._driver.fail(
-                TooManyOutstandingAdds(
-                    f"ledger {ledger_name(self._ledger_id)}: {self._adds.outstanding} appends are on their way and "
-                    f"{self._held_count} held back; wait for some, or "
-                    f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
-                )
+            too_many = TooManyOutstandingAdds(
+                f"ledger {ledger_name(self._ledger_id)}: {self._adds.outstanding} appends are on their way and "
+                f"{self._held_count} held back; wait for some, or "
+                f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
             )
+            return self._failed(too_many, deferred)
         self._send_gathered()
-        held = HeldAppends(self._promise(), payloads, count, one)
+        held = HeldAppends(self._promise() if deferred is None else deferred, payloads, count, one)
         # Reading the first payload may have closed the writer.
         error = held.error or self.refusal or self._adds.error
         if error is not None:
-            return self._driver.fail(error)
+            return self._failed(error, deferred)
         if held.empty:
             first = self._next_entry_id + self._held_count
             return self._driver.succeed(range(first, first))
@@ -150,6 +156,12 @@ class AppendQueue:
             self.releasing = False
         if not self._held:
             adds.on_progress = None
+
+    def _failed(self, error: BaseException, deferred: Any) -> Promise[Any]:
+        if deferred is None:
+            return self._driver.fail(error)
+        deferred.errback(error)
+        return deferred  # type: ignore[no-any-return]
 
     def _gathers(self) -> bool:
         """Return whether to gather the appends of this turn, from one that is about to come."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
@@ -36,17 +36,24 @@ class LedgerReader(LedgerView):
 
         Protocol: docs/protocol/read-entry.md#sec-read-entry-client.
         """
+        promise: Promise[Entry] = self._promise()
+        self.read_entry_for(entry_id, promise)
+        return promise
+
+    def read_entry_for(self, entry_id: int, promise: Any) -> None:
+        """Read as :meth:`read_entry`, with a promise of the caller's, which fires: for faces of the client.
+
+        Protocol: docs/protocol/read-entry.md#sec-read-entry-client.
+        """
         if not isinstance(entry_id, int) or not 0 <= entry_id <= self._last_add_confirmed:
-            return self.context.driver.fail(self.out_of_range("entry_id", entry_id))
+            promise.errback(self.out_of_range("entry_id", entry_id))
+            return
         current = self._current
         if current.first_entry_id <= entry_id <= current.last_entry_id and not self._quarantined_until:
-            deferred: Promise[Entry] = self._promise()
             channel = current.channels[entry_id % self._ensemble_size]
-            channel.read_entry(self.ledger_id, entry_id, partial(first_replied, self, entry_id, current, deferred))
-            return deferred
-        read = EntryRead(self, entry_id)
-        read.start()
-        return read.deferred
+            channel.read_entry(self.ledger_id, entry_id, partial(first_replied, self, entry_id, current, promise))
+        else:
+            EntryRead(self, entry_id, promise).start()
 
     @promised
     def read(self, first_entry_id: int, last_entry_id: int, batch: bool = True) -> Promise[LedgerEntries]:

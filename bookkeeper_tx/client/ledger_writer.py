@@ -1,6 +1,7 @@
 """The handle of a ledger's only writer."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.context import ClientContext
@@ -54,6 +55,19 @@ class LedgerWriter(WriteHandle):
                 return self._driver.fail(error)
         return self._queue.append(payload)
 
+    def append_for(self, payload: bytes, promise: Any) -> None:
+        """Append as :meth:`append`, with a promise of the caller's, which fires: for faces of the client.
+
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
+        """
+        if type(payload) is not bytes or len(payload) > self._payload_size_max:
+            try:
+                payload = self.checked(payload)
+            except InvalidArgument as error:
+                promise.errback(error)
+                return
+        self._queue.append(payload, promise)
+
     @promised
     def append_many(self, payloads: Iterable[bytes]) -> Promise[range]:
         """Append entries in order; fires once with the range of their ids when all are acknowledged.
@@ -69,10 +83,7 @@ class LedgerWriter(WriteHandle):
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
-        checked = (
-            payload if type(payload) is bytes and len(payload) <= self._payload_size_max else self.checked(payload)
-            for payload in payloads
-        )
+        checked = map(self.checked, payloads)
         if not isinstance(payloads, Sequence):
             return self._queue.append_many(checked, 1)
         try:

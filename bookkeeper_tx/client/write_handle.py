@@ -155,6 +155,8 @@ class WriteHandle:
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
+        if type(payload) is bytes and len(payload) <= self._payload_size_max:
+            return payload
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
         checked = bytes(payload)

@@ -10,14 +10,14 @@ from bookkeeper_tx.blocking import client, handles
 
 FOR_OPERATIONS = {
     *("after_failure", "ask_last_add_confirmed", "learn_last_add_confirmed", "out_of_range", "refresh", "replicas_of"),
-    *("single_reads_for", "stale", "watched", "when_changed"),
+    *("read_entry_for", "single_reads_for", "stale", "watched", "when_changed"),
 }
 """What the operations of the client call on a reader."""
 
 FACES = [
     # The store is without: its methods return promises.
     (BookKeeper, client.BookKeeper, {"metadata"}),
-    (LedgerWriter, handles.LedgerWriter, {"checked"}),
+    (LedgerWriter, handles.LedgerWriter, {"append_for", "checked"}),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
 ]
 

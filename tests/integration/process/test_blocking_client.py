@@ -13,7 +13,15 @@ import pytest
 
 from bookkeeper_tx.blocking import BookKeeper
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, InvalidArgument, InvalidConfig, LedgerFenced
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    ClientClosed,
+    InvalidArgument,
+    InvalidConfig,
+    LedgerClosed,
+    LedgerFenced,
+    TooManyOutstandingAdds,
+)
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "blocking.md"
@@ -208,3 +216,27 @@ def test_errors_are_those_of_every_client(cluster: LocalCluster, bk: BookKeeper)
     assert bk.writable_bookies() >= set(bk.ledger_metadata(writer.ledger_id).last_fragment.ensemble)
     bk.delete_ledger(writer.ledger_id)
     assert writer.ledger_id not in bk.list_ledgers()
+
+
+def test_appends_and_reads_in_flight_have_results_of_their_own(cluster: LocalCluster) -> None:
+    with BookKeeper(cluster.metadata_uri, ClientConfig(outstanding_adds_max=100)) as bk:
+        writer = bk.create_ledger(2, 2, 2)
+        changed = bytearray(b"as it was")
+        first = writer.append_later(changed)
+        changed[:] = b"different"
+        refused = [writer.append_later(payload) for payload in ("text", b"x" * 10_000_000)]  # type: ignore[arg-type]
+        assert [type(each.exception(TIMEOUT_S)) for each in refused] == [InvalidArgument] * 2
+        appends = [writer.append_later(b"%d" % number) for number in range(1, 5000)]
+        stored = [
+            each.result() for each in appends if not isinstance(each.exception(TIMEOUT_S), TooManyOutstandingAdds)
+        ]
+        assert first.result() == 0
+        assert stored == list(range(1, len(stored) + 1))
+        assert writer.append(b"last") == len(stored) + 1
+        writer.close()
+        assert isinstance(writer.append_later(b"late").exception(TIMEOUT_S), LedgerClosed)
+        reader = bk.open_ledger(writer.ledger_id)
+        reads = [reader.read_entry_later(entry_id) for entry_id in range(len(stored) + 3)]
+        assert isinstance(reads.pop().exception(TIMEOUT_S), InvalidArgument)
+        payloads = [each.result(TIMEOUT_S).payload for each in reads]
+        assert (payloads[0], payloads[-1]) == (b"as it was", b"last")
