@@ -40,6 +40,7 @@ nitpick_ignore = [
     ("py:class", "compat_tests.judge.attempt.T"),  # type variables
     ("py:class", "bookkeeper_tx.driver.T"),
     ("py:class", "concurrent.futures._base.Future"),  # Python tells where it is defined, not where it is documented
+    ("py:class", "_pytest.tmpdir.TempPathFactory"),
 ]
 
 html_theme = "furo"
