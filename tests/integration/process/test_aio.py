@@ -2,7 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,40 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "asyncio.md"
 
+DEBUGGED = """
+import asyncio, logging, sys
+from bookkeeper_tx.aio import BookKeeper
+
+async def main(uri):
+    asyncio.get_running_loop().slow_callback_duration = 60  # of a busy machine no log line shall come
+    async with BookKeeper(uri) as bk:
+        async with await bk.create_ledger(2, 2, 2) as writer:
+            cancelled = writer.append(b"cancelled")
+            cancelled.cancel()
+            await writer.append_many([b"second", b"third"])
+        async with await bk.open_ledger(writer.ledger_id) as reader:
+            print([entry.entry_id async for entry in reader])
+            async for entry in reader.tail(0):
+                break
+
+logging.basicConfig(level=logging.WARNING)
+if sys.argv[2] == "uvloop":
+    from uvloop import new_event_loop
+else:
+    new_event_loop = None
+with asyncio.Runner(debug=True, loop_factory=new_event_loop) as runner:
+    runner.run(main(sys.argv[1]))
+"""
+
+
+def main_of_the_guide() -> Callable[[str], Coroutine[Any, Any, Any]]:
+    """Return the function ``main`` of the program on the page."""
+    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(compile(program, str(GUIDE), "exec"), names)
+    main: Callable[[str], Coroutine[Any, Any, Any]] = names["main"]
+    return main
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
@@ -23,10 +59,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 
 def test_the_program_of_the_guide(cluster: LocalCluster, capsys: pytest.CaptureFixture[str]) -> None:
-    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {"__name__": "guide"}
-    exec(compile(program, str(GUIDE), "exec"), names)
-    assert asyncio.run(names["main"](cluster.metadata_uri)) == (0, 100, 100, 50, 10_100)
+    assert asyncio.run(main_of_the_guide()(cluster.metadata_uri)) == (0, 100, 100, 50, 10_100)
     assert "wrong password" in capsys.readouterr().out
 
 
@@ -137,3 +170,31 @@ def test_a_close_that_is_given_up_goes_on_for_others(cluster: LocalCluster) -> N
             await bk.metadata.list_ledgers()
 
     asyncio.run(scenario())
+
+
+not_on_windows = pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not for Windows")
+
+
+@not_on_windows
+def test_it_works_on_uvloop(cluster: LocalCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    import uvloop
+
+    async def scenario() -> tuple[Any, ...]:
+        assert isinstance(asyncio.get_running_loop(), uvloop.Loop)
+        found: tuple[Any, ...] = await main_of_the_guide()(cluster.metadata_uri)
+        return found
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(scenario()) == (0, 100, 100, 50, 10_100)
+    assert "wrong password" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("loop", ["asyncio", pytest.param("uvloop", marks=not_on_windows)])
+def test_a_loop_in_debug_mode_has_nothing_to_warn_of(cluster: LocalCluster, tmp_path: Path, loop: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(DEBUGGED)
+    # -X dev shows what is not closed or awaited; such a warning in a destructor is written as "Exception ignored".
+    command = [sys.executable, "-X", "dev", "-W", "error", str(program), cluster.metadata_uri, loop]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "[0, 1, 2]\n"
