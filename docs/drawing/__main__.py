@@ -5,7 +5,7 @@ A page marks a table of rooms, the tables of all files, or tables of measured fi
     <!-- rooms bookkeeper_tx -->
     <!-- end of rooms -->
 
-``files`` takes a package, too; ``loads`` and ``ratios`` take names of files of figures.
+``files`` takes a package, too; ``faces``, ``loads`` and ``ratios`` take names of files of figures.
 """
 
 import re
@@ -16,7 +16,13 @@ from docs.drawing import figures, house, parts
 from protocol_specs.rendering import command
 
 PAGES = ("docs/architecture.md", "docs/files.md", "docs/guides/performance.md")
-TABLES = {"rooms": house.table, "files": house.files, "loads": figures.loads, "ratios": figures.ratios}
+TABLES = {
+    "rooms": house.table,
+    "files": house.files,
+    "faces": figures.faces,
+    "loads": figures.loads,
+    "ratios": figures.ratios,
+}
 PART = re.compile(
     rf"(^<!-- (?P<what>{'|'.join(TABLES)}) (?P<names>[\w -]+?) -->\n)(.*?)(^<!-- end of (?P=what) -->$)", re.M | re.S
 )

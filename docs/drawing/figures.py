@@ -24,6 +24,25 @@ def loads(root: Path, names: str) -> str:
     return "\n".join("\n".join(_of_file(root, name)) + "\n" for name in names.split())
 
 
+def faces(root: Path, names: str) -> str:
+    """Return a table of files of ``bktx bench`` with several faces: CPU of the client, and its ratio to the first."""
+    rows, sources = [], []
+    for name in names.split():
+        report = _read(root, name)
+        series = report["series"]
+        sources.append(_source(report, name, (run for each in series for run in _runs(each))))
+        ledgers = f"{series[0]['ledgers']:,} ledger{'s' if series[0]['ledgers'] > 1 else ''}"
+        for workloads in zip(*(each["workloads"] for each in series), strict=True):
+            used = [each["median"][CLIENT] for each in workloads]
+            ratios = [cell for each in used[1:] for cell in (_number(each), f"{each / used[0]:.2f}")]
+            title = f"{workloads[0]['workload'].replace('_', ' ')}, {ledgers}"
+            rows.append(f"| {title} | {_number(used[0])} | {' | '.join(ratios)} |")
+    head = " | ".join([series[0]["face"], *(f"{each['face']} | ratio" for each in series[1:])])
+    columns = "--:|" * (2 * len(series) - 1)
+    text = f"µs of the client's CPU an entry, {_runs_of(series[0])}; {'; '.join(sources)}."
+    return "\n".join([text, "", f"| | {head} |", f"|---|{columns}", *rows, ""])
+
+
 def ratios(root: Path, name: str) -> str:
     """Return the table of a file of ``bktx bench compare``: ours, Java's, and how many times Java's ours is."""
     report = _read(root, name)

@@ -15,7 +15,7 @@ from bookkeeper_tx.cli.bench.cluster import BenchCluster, given_cluster, own_clu
 from bookkeeper_tx.cli.bench.load_process import FACES, TWISTED
 from bookkeeper_tx.cli.bench.payloads import EQUAL, PAYLOAD_BYTES_MAX, SIZES, VARIABLE
 from bookkeeper_tx.cli.bench.restarts import measure_restarts
-from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_series
+from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_in_turns
 from bookkeeper_tx.cli.run import everything_stopped_on_signals
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
@@ -127,10 +127,12 @@ class Benches(click.Group):
 )
 @click.option(
     "--face",
+    "faces",
     type=click.Choice(list(FACES)),
-    default=TWISTED,
+    multiple=True,
+    default=(TWISTED,),
     show_default=True,
-    help="The face of the client: on Twisted, or on asyncio.",
+    help="The face of the client: on Twisted, on asyncio, or the one whose calls wait; may be repeated.",
 )
 @click.option(
     "--restarts",
@@ -194,22 +196,30 @@ def planned(
     ensemble: int | None,
     write_quorum: int | None,
     ack_quorum: int | None,
+    faces: tuple[str, ...] = (TWISTED,),
     **others: Any,
-) -> list[Series]:
-    """Return the series that the options ask for.  Raises UsageError where they contradict each other."""
+) -> list[list[Series]]:
+    """Return the series that the options ask for, together those that differ in the face of the client alone.
+
+    Raises UsageError where options contradict each other.
+    """
     e, qw, qa = quorums(replicas, ensemble, write_quorum, ack_quorum)
     return [
-        Series(
-            entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
-            payload_size=size,
-            sizes=sizes,
-            runs=runs or (RUNS_QUICK if quick else RUNS),
-            ensemble=e,
-            write_quorum=qw,
-            ack_quorum=qa,
-            workloads=workloads or WORKLOADS,
-            **others,
-        )
+        [
+            Series(
+                entries=entries or (ENTRIES_QUICK if quick else ENTRIES),
+                payload_size=size,
+                sizes=sizes,
+                runs=runs or (RUNS_QUICK if quick else RUNS),
+                ensemble=e,
+                write_quorum=qw,
+                ack_quorum=qa,
+                workloads=workloads or WORKLOADS,
+                face=face,
+                **others,
+            )
+            for face in dict.fromkeys(faces)
+        ]
         for size in payload_sizes
         for sizes in DISTRIBUTIONS[distributions]
     ]
@@ -248,29 +258,32 @@ def _refuse_contradictions(
 
 
 def _clusters(
-    plan: list[Series], metadata_uri: str | None, bookie_pids: tuple[int, ...], root: Path
+    plan: list[list[Series]], metadata_uri: str | None, bookie_pids: tuple[int, ...], root: Path
 ) -> list[BenchCluster]:
-    """Return the cluster of each series; own ones are not started yet."""
+    """Return the cluster of each group of series; own ones are not started yet."""
     if metadata_uri is not None:
         return [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
     return [
         own_cluster(
             root / f"{index}",
             series.stored_bytes * series.write_quorum // series.ensemble,
-            series.runs,
+            series.runs * len(group),
             series.ensemble,
             len(series.chosen(ADDS, BULK_ADDS, READS_BESIDE_ADDS)) or 1,
         )
-        for index, series in enumerate(plan)
+        for index, group in enumerate(plan)
+        for series in group[:1]
     ]
 
 
-def _measure(plan: list[Series], clusters: list[BenchCluster], restarts: bool, progress: Console) -> dict[str, Any]:
-    results = []
-    for series, cluster in zip(plan, clusters, strict=True):
+def _measure(
+    plan: list[list[Series]], clusters: list[BenchCluster], restarts: bool, progress: Console
+) -> dict[str, Any]:
+    results: list[dict[str, Any]] = []
+    for group, cluster in zip(plan, clusters, strict=True):
         with cluster:
-            results.append(run_series(series, cluster, progress))
+            results += run_in_turns(group, cluster, progress)
             if restarts and cluster.local is not None:
-                progress.print(f"{series.title}: restarts")
-                results[-1]["restarts"] = measure_restarts(series, cluster.local)
+                progress.print(f"{group[-1].title}: restarts")
+                results[-1]["restarts"] = measure_restarts(group[-1], cluster.local)
     return {"machine": bench_report.machine(), "series": results}

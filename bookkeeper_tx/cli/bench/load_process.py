@@ -19,7 +19,6 @@ from bookkeeper_tx.cli.bench.payloads import payloads_of
 from bookkeeper_tx.cli.bench.window import ON_TWISTED, Latencies, Loop
 from bookkeeper_tx.cli.bench.workloads import Worked
 from bookkeeper_tx.cli.main import describe
-from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.config import ClientConfig
@@ -38,7 +37,8 @@ Reply = dict[str, Any]
 class Load:
     """The client of this process and its ledgers; each public method is a verb."""
 
-    client: Client[Any, Any, Any]
+    client: Any
+    """Of any face."""
     _loop: Loop = ON_TWISTED
     """The loop that makes the load, of the client's face."""
     payloads: Sequence[bytes] = ()
@@ -178,6 +178,19 @@ def on_asyncio(metadata_uri: str, config: ClientConfig) -> None:
     asyncio.run(operation())
 
 
+def on_threads(metadata_uri: str, config: ClientConfig) -> None:
+    """Serve it with the client whose calls wait."""
+    from bookkeeper_tx.blocking import BookKeeper
+    from bookkeeper_tx.cli.bench import blocking_window
+    from bookkeeper_tx.cli.run import collect_garbage_seldom
+
+    collect_garbage_seldom()
+    with BookKeeper(metadata_uri, config) as client:
+        load = Load(client, blocking_window.on_threads())
+        for line in sys.stdin:
+            print(blocking_window.run(answer(load, line)), flush=True)
+
+
 def _listen(begin: Callable[..., Any], put: Callable[[str], Any]) -> None:
     """Have each line of standard input put on the client's thread; end the process with it."""
 
@@ -189,7 +202,7 @@ def _listen(begin: Callable[..., Any], put: Callable[[str], Any]) -> None:
     threading.Thread(target=read_lines, daemon=True).start()
 
 
-FACES = {TWISTED: on_twisted, "aio": on_asyncio}
+FACES = {TWISTED: on_twisted, "aio": on_asyncio, "blocking": on_threads}
 """What serves with each face of the client."""
 
 

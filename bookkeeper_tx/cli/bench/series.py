@@ -1,7 +1,8 @@
 """All workloads with one kind of payload, several runs of each, on one cluster."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -120,6 +121,7 @@ class SeriesRun:
     _measured: dict[str, list[Measured]] = field(factory=dict, init=False)
     _one_add: list[dict[str, float]] = field(factory=list, init=False)
     _bookie: list[dict[str, int]] = field(factory=list, init=False)
+    _loop_us: float = field(default=0.0, init=False)
 
     @property
     def _warming_up(self) -> Series:
@@ -127,21 +129,28 @@ class SeriesRun:
         entries, ledgers = min(WARM_UP_ENTRIES, series.entries), min(WARM_UP_LEDGERS, series.ledgers)
         return evolve(series, entries=entries, ledgers=ledgers)
 
-    def run(self) -> dict[str, Any]:
-        """Warm up, then do every workload as often as asked; return all figures."""
-        series = self.series
-        ready = self.clients.ask("ready", lengths=series.lengths)
+    def warm_up(self) -> None:
+        """Make the clients ready, and do every workload once without measuring it."""
+        ready = self.clients.ask("ready", lengths=self.series.lengths)
+        self._loop_us = statistics.median(float(each["loop_us"]) for each in ready)
         self._once(self._warming_up)
         self._measured, self._one_add, self._bookie = {}, [], []
-        for number in range(1, series.runs + 1):
-            self.progress.print(f"{series.title}: run {number} of {series.runs}")
-            self._once(series)
+
+    def run(self, number: int) -> None:
+        """Do every workload once."""
+        self.progress.print(f"{self.series.title}: run {number} of {self.series.runs}")
+        self._once(self.series)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All that was measured."""
+        series = self.series
         return {
             "title": series.title,
             **asdict(series, filter=lambda attribute, _: attribute.name != "workloads"),
             "digest_type": DigestType.CRC32C.name,
             "bookie_settings": self.cluster.settings,
-            "loop_cpu_us_per_entry": statistics.median(float(each["loop_us"]) for each in ready),
+            "loop_cpu_us_per_entry": self._loop_us,
             "one_add": _of_one_add(self._one_add),
             "bookie_after_adds": self._bookie,
             "workloads": [
@@ -227,10 +236,22 @@ class SeriesRun:
         }
 
 
-def run_series(series: Series, cluster: BenchCluster, progress: Console) -> dict[str, Any]:
-    """Measure one series on a cluster that runs; return all figures."""
-    with load_clients(series, cluster.metadata_uri, cluster.directory / "clients") as clients:
-        return SeriesRun(series, cluster, clients, progress).run()
+def run_in_turns(group: Sequence[Series], cluster: BenchCluster, progress: Console) -> list[dict[str, Any]]:
+    """Measure series on a cluster that runs, a run of each in turns; return all figures of each.
+
+    What else the machine does meanwhile is then about the same for all of them.
+    """
+    with ExitStack() as started:
+        runs = []
+        for index, series in enumerate(group):
+            clients = load_clients(series, cluster.metadata_uri, cluster.directory / f"clients-{index}")
+            runs.append(SeriesRun(series, cluster, started.enter_context(clients), progress))
+        for each in runs:
+            each.warm_up()
+        for number in range(1, group[0].runs + 1):
+            for each in runs:
+                each.run(number)
+        return [each.figures for each in runs]
 
 
 def load_clients(series: Series, metadata_uri: str, directory: Path) -> LoadClients:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -34,6 +35,14 @@ class Loop:
     """Makes an operation of a coroutine."""
     cost_us: Callable[[], Awaitable[float]]
     """Measures the loop itself, microseconds an operation."""
+    awaited: Callable[[Any], Awaitable[Any]] = lambda promise: promise
+    """Makes what a call gives something to await: nothing is to be done for promises."""
+    append: Callable[[Any], Callable[[bytes], Any]] = attrgetter("append")
+    """The method of a writer by which appends are in flight."""
+    append_many: Callable[[Any], Callable[[list[bytes]], Any]] = attrgetter("append_many")
+    """The method of a writer by which many appends are."""
+    read_entry: Callable[[Any], Callable[[int], Any]] = attrgetter("read_entry")
+    """The method of a reader by which reads of an entry are."""
 
 
 async def windowed(

@@ -3,7 +3,7 @@
 Each workload returns (entries, payload bytes, latencies of some of its operations).
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, cycle, islice, repeat
 from operator import call
 from typing import Any
@@ -30,7 +30,7 @@ async def adds(
 ) -> Worked:
     """Append ``entries`` entries, a Deferred each, ``window`` in flight, to one ledger after the other."""
     before = _lengths(writers)
-    latencies = await loop.windowed(_appended(writers, payloads, entries), window)
+    latencies = await loop.windowed(_appended(map(loop.append, writers), payloads, entries), window)
     return entries, _lengths(writers) - before, latencies
 
 
@@ -41,7 +41,7 @@ async def bulk_adds(
     before = _lengths(writers)
     source = islice(cycle(payloads), entries)
     bulks = iter(lambda: list(islice(source, BULK_ENTRIES)), [])
-    operations = (writer.append_many(bulk) for writer, bulk in zip(cycle(writers), bulks, strict=False))
+    operations = map(call, cycle(map(loop.append_many, writers)), bulks)
     latencies = await loop.windowed(operations, BULKS_IN_FLIGHT, clock_every=1)
     return entries, _lengths(writers) - before, latencies
 
@@ -54,7 +54,7 @@ async def single_reads(readers: Sequence[LedgerReader], entries: int, window: in
         nonlocal size
         size += len(entry.payload)
 
-    latencies = await loop.windowed(_read(readers, entries), window, took)
+    latencies = await loop.windowed(_read(map(loop.read_entry, readers), len(readers), entries), window, took)
     return entries, size, latencies
 
 
@@ -85,7 +85,7 @@ async def batch_reads(
     async def read(reader: LedgerReader, first: int, end: int) -> None:
         nonlocal size
         while first < end:
-            found = await reader.read_batch(first, end - first, fallback=False)
+            found = await loop.awaited(reader.read_batch(first, end - first, fallback=False))
             size += sum(map(len, found.payloads))
             first = found.last_entry_id + 1
 
@@ -120,15 +120,14 @@ def _lengths(writers: Sequence[LedgerWriter]) -> int:
     return sum(writer.length for writer in writers)
 
 
-def _appended(writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int) -> Iterator[Any]:
-    appends: Iterator[Callable[[bytes], Any]] = cycle([writer.append for writer in writers])
-    return map(call, appends, islice(cycle(payloads), entries))
+def _appended(appends: Iterable[Callable[[bytes], Any]], payloads: Sequence[bytes], entries: int) -> Iterator[Any]:
+    return map(call, cycle(appends), islice(cycle(payloads), entries))
 
 
-def _read(readers: Sequence[LedgerReader], entries: int) -> Iterator[Any]:
+def _read(reads: Iterable[Callable[[int], Any]], ledgers: int, entries: int) -> Iterator[Any]:
     """Read entry 0 of every ledger, then entry 1, and so on: no line of ours runs for one of them."""
-    ids = chain.from_iterable(map(repeat, count(), repeat(len(readers))))
-    return map(call, cycle([reader.read_entry for reader in readers]), islice(ids, entries))
+    ids = chain.from_iterable(map(repeat, count(), repeat(ledgers)))
+    return map(call, cycle(reads), islice(ids, entries))
 
 
 def _pieces(readers: Sequence[LedgerReader], entries: int, size: int) -> Iterator[tuple[LedgerReader, int, int]]:

