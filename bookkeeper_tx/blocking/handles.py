@@ -53,7 +53,7 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
 
     def append_later(self, payload: bytes) -> "Future[int]":
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
-        if isinstance(payload, bytearray | memoryview):
+        if type(payload) is not bytes and isinstance(payload, (bytearray, memoryview)):
             payload = bytes(payload)  # the caller may change it as soon as this returns
         with self._in_order:
             return self._thread.answered(self._inner.append_for, payload)

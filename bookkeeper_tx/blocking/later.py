@@ -34,6 +34,10 @@ class Later(Future[T]):
                 self.set_running_or_notify_cancel()
         return cancelled
 
+    def cancelled(self) -> bool:
+        """Whether it was given up."""
+        return self._state == CANCELLED_AND_NOTIFIED or self._state == CANCELLED
+
     def result(self, timeout: float | None = None) -> T:
         """Return the result, or raise the error; TimeoutError after ``timeout`` seconds."""
         if self._state not in ENDED:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from bookkeeper_tx.blocking.later import Later, Results
 from bookkeeper_tx.errors import ClientClosed, IllegalOperation
@@ -15,13 +16,27 @@ T = TypeVar("T")
 _Call = tuple[Callable[[Any, Later[Any]], object], Any, Later[Any]]
 """What begins it, called with an argument and with what is to have the result."""
 
+_made: "WeakSet[LoopThread]" = WeakSet()
+
+
+def _after_fork() -> None:
+    for each in _made:
+        each._inherited = True
+
+
+if hasattr(os, "register_at_fork"):
+    # To ask for the process's id in each call is a system call, as much as all else that hands the call over.
+    os.register_at_fork(after_in_child=_after_fork)
+
 
 class LoopThread:
     """Runs calls on an event loop.  Any thread may call, except the loop's own."""
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
-        self._process = os.getpid()
+        self._inherited = False
+        """Whether this is a child process of the one that made it: the thread itself is not there."""
+        _made.add(self)
         self._calls: list[_Call] = []
         """Those that the loop has not begun; it is woken for the first of them only."""
         self._woken = False
@@ -48,7 +63,7 @@ class LoopThread:
         Raises ClientClosed, and IllegalOperation where a call would wait for ever: in a child process after a fork,
         which has no such thread, and on the loop's own thread.
         """
-        if os.getpid() != self._process:
+        if self._inherited:
             raise IllegalOperation("this client belongs to the parent process: make one after the fork")
         if threading.get_ident() == self._thread_id:
             raise IllegalOperation("called on the client's own thread, by a callback of one of its Futures")

@@ -109,13 +109,23 @@ def test_what_waits_fails_when_it_is_closed(thread: LoopThread) -> None:
         thread.call(forever)
 
 
-def test_a_call_that_would_wait_for_ever_is_refused(thread: LoopThread, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_would_wait_for_ever_is_refused(thread: LoopThread) -> None:
     async def nested() -> None:
         thread.call(forever)
 
     with pytest.raises(IllegalOperation, match="own thread"):
         thread.call(nested)
-    with monkeypatch.context() as forked:
-        forked.setattr(os, "getpid", lambda: -1)
-        with pytest.raises(IllegalOperation, match="after the fork"):
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_child_process_is_told_to_make_its_own(thread: LoopThread) -> None:
+    pid = os.fork()
+    if not pid:
+        try:
             thread.call(forever)
+        except IllegalOperation as error:
+            os._exit(7 if "after the fork" in str(error) else 8)
+        finally:
+            os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert thread.call(lambda: asyncio.sleep(0, "here")) == "here"
