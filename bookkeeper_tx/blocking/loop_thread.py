@@ -45,8 +45,8 @@ class LoopThread:
         self.closed = False
         # A daemon: a program that does not close its client can end all the same.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread_id: int | None = None
         self._thread.start()
-        self._thread_id = self._thread.ident
 
     def begin(self, function: Callable[[], Awaitable[T]]) -> "Future[T]":
         """Call ``function`` on the loop, after all that were begun before; return what will have its result.
@@ -104,6 +104,7 @@ class LoopThread:
             self._thread.join()
 
     def _run(self) -> None:
+        self._thread_id = threading.get_ident()
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
@@ -113,6 +114,7 @@ class LoopThread:
         finally:
             with self._lock:
                 self.closed = True
+                self._thread_id = None  # a later thread may have it
             self.loop.close()
             self._results.show()
             for later in [*self._results.missing, *(later for _, _, later in self._calls)]:
