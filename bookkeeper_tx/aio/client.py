@@ -3,10 +3,10 @@
 import asyncio
 
 from bookkeeper_tx.aio.handles import LedgerReader, LedgerWriter, LedgerWriterAdv
-from bookkeeper_tx.aio.metadata_store import AioMetadataStore
 from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.client.promised import OnAsyncio
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.metadata.aio_store import AioMetadataStore
 from bookkeeper_tx.transport.aio_driver import AioDriver
 
 

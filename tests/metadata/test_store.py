@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.aio.metadata_store import AioMetadataStore
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.metadata.aio_store import AioMetadataStore
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore, MetadataStore
 from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.store import open_metadata_store

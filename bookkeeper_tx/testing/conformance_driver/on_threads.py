@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from typing import Any, Final, Self
 
-from bookkeeper_tx.aio.daemon_thread import DaemonThread
 from bookkeeper_tx.blocking.client import BookKeeper
 from bookkeeper_tx.blocking.handles import LedgerReader
 from bookkeeper_tx.blocking.write_handle import WriteHandle
+from bookkeeper_tx.threads.daemon_thread import DaemonThread
 
 _END: Final = object()
 

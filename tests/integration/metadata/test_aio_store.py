@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from twisted.internet import reactor
 
-from bookkeeper_tx.aio import metadata_store
-from bookkeeper_tx.aio.metadata_store import AioMetadataStore
+from bookkeeper_tx.metadata import aio_store
+from bookkeeper_tx.metadata.aio_store import AioMetadataStore
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
 from compat_tests.targets.zookeeper import ZooKeeper
@@ -36,7 +36,7 @@ def test_who_watches_is_told_also_after_the_server_was_away(
             version = other.create_ledger(5, METADATA).version
             store.watch_ledger(5, changed.set)
             await store.read_ledger(5)
-            monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 24 * 3600)  # nothing is found by looking
+            monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 24 * 3600)  # nothing is found by looking
             version = other.write_ledger(5, METADATA, version).version
             await asyncio.wait_for(changed.wait(), TIMEOUT_S)
             changed.clear()

@@ -1,4 +1,4 @@
-"""bookkeeper_tx.aio.metadata_store: the blocking store on a thread, and looks for changes; on a real SQLite file."""
+"""bookkeeper_tx.metadata.aio_store: the blocking store on a thread, and looks for changes; on a real SQLite file."""
 
 import asyncio
 import threading
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.aio import metadata_store
-from bookkeeper_tx.aio.metadata_store import AioMetadataStore
 from bookkeeper_tx.errors import MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.metadata import aio_store
+from bookkeeper_tx.metadata.aio_store import AioMetadataStore
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
 from bookkeeper_tx.metadata.watches import BOOKIES
 from tests.metadata.contract import METADATA
@@ -61,7 +61,7 @@ def test_ledgers_are_created_changed_and_deleted(path: Path) -> None:
 
 
 def test_a_watcher_is_told_of_the_change_of_another(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
 
     async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
         created = await store.create_ledger(1, METADATA)
@@ -94,7 +94,7 @@ def test_a_store_that_is_stopped_says_so(path: Path) -> None:
 
 
 def test_looks_do_not_pile_up_while_the_store_is_slow(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
 
     async def scenario(store: AioMetadataStore, other: AioMetadataStore) -> None:
         answers, looks = threading.Event(), list[object]()
@@ -131,7 +131,7 @@ def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatc
         may_open.wait()
         return Store()
 
-    monkeypatch.setattr(metadata_store, "open_blocking_store", open_slowly)
+    monkeypatch.setattr(aio_store, "open_blocking_store", open_slowly)
 
     async def scenario() -> None:
         store = AioMetadataStore(f"sqlite://{path}", 5.0, asyncio.get_running_loop())
@@ -168,7 +168,7 @@ class TellingStore:
 
 async def told_by(scenario: Callable[[AioMetadataStore, TellingStore], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     telling = TellingStore()
-    monkeypatch.setattr(metadata_store, "open_blocking_store", lambda *_: telling)
+    monkeypatch.setattr(aio_store, "open_blocking_store", lambda *_: telling)
     store = AioMetadataStore("sqlite:///none", 5.0, asyncio.get_running_loop())
     await store.start()
     await scenario(store, telling)
@@ -177,7 +177,7 @@ async def told_by(scenario: Callable[[AioMetadataStore, TellingStore], Any], mon
 
 
 def test_a_store_that_tells_is_not_looked_at_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
 
     async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
         changed = [asyncio.Event() for _ in range(3)]
@@ -203,7 +203,7 @@ def test_a_store_that_tells_is_not_looked_at_until_then(monkeypatch: pytest.Monk
 
 
 def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata_store, "LOOK_INTERVAL_S", 0.0)
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
 
     async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
         changed = asyncio.Event()

@@ -7,12 +7,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from bookkeeper_tx.aio.daemon_thread import DaemonThread
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.uri import parse_metadata_uri
 from bookkeeper_tx.metadata.watches import BOOKIES, Key, Watches
 from bookkeeper_tx.model import BookieId, LedgerMetadata
+from bookkeeper_tx.threads.daemon_thread import DaemonThread
 
 LOOK_INTERVAL_S: Final = 1.0
 """Longest delay before a watcher is called where the store does not tell; and after a look that has failed."""
