@@ -1,22 +1,26 @@
 """Our client, speaking V3, on real Java bookies: the operations besides plain adds and reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import frozen
-from twisted.internet.defer import Deferred
 
+from bookkeeper_tx.client.ask import ask
 from bookkeeper_tx.client.capability import Capability
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import BatchReadNotSupported, BookieUnavailable, LedgerFenced, NoSuchLedger, Unauthorized
+from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
+from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
+from bookkeeper_tx.protocol.client.requests.request import Request
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.payloads import pattern, patterns
 from tests.integration.support import raw_requests
-from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for
+from tests.integration.support.our_client import OurClient, append, append_and_close, make_driver, poll, read, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")]
 
@@ -49,22 +53,9 @@ def site(java_release, zookeeper, tmp_path_factory) -> Iterator[Site]:
             yield Site(cluster, bookie, java, ours)
 
 
-def asked(method: Callable[..., Any], *arguments: Any) -> Any:
-    """The value that a channel's method completes with; raises its error."""
-
-    def ask() -> Deferred[Any]:
-        answer: Deferred[Any] = Deferred()
-
-        def done(error: BaseException | None, value: Any) -> None:
-            if error is None:
-                answer.callback(value)
-            else:
-                answer.errback(error)
-
-        method(*arguments, done)
-        return answer
-
-    return wait_for(ask)
+def asked(site: Site, request: Request) -> Any:
+    """The value that the bookie's answer has; raises its error."""
+    return wait_for(lambda: ask(make_driver(), site.channel, request, f"bookie {site.bookie.bookie_id}"))
 
 
 def create(site: Site, **options: Any) -> LedgerWriter:
@@ -122,7 +113,7 @@ def test_tails_a_java_writer_to_the_end(site):
         async for entry in reader.tail(0):
             found.append(entry.payload)
 
-    following = wait_for(lambda: [Deferred.fromCoroutine(follow())])[0]
+    following = wait_for(lambda: [make_driver().spawn(follow())])[0]
     assert poll(lambda: len(found) >= 49)
     ledger.append_many(50, 30, index=50)
     assert poll(lambda: len(found) >= 99)
@@ -178,7 +169,7 @@ def test_asks_for_the_list_of_entries(site, entry_ids):
     raw_requests.fence(site.bookie.port, ledger_id)
     for entry_id in entry_ids:
         raw_requests.add_recovered(site.bookie.port, ledger_id, entry_id, b"x")
-    found = asked(site.channel.list_entries, ledger_id)
+    found = asked(site, ListEntries(ledger_id))
     assert list(found) == entry_ids
     assert found.missing(range(3000)) == sorted(set(range(3000)) - set(entry_ids))
 
@@ -186,7 +177,7 @@ def test_asks_for_the_list_of_entries(site, entry_ids):
 @pytest.mark.releases(since="4.14")
 def test_list_of_an_unknown_ledger(site):
     with pytest.raises(NoSuchLedger):
-        asked(site.channel.list_entries, 999_999)
+        asked(site, ListEntries(999_999))
 
 
 @pytest.mark.releases(until="4.9")
@@ -195,19 +186,19 @@ def test_list_harms_nothing_where_it_is_unknown(site):
     writer = create(site)
     answers = wait_for(lambda: [[writer.append(payload) for payload in patterns(200, 100)]])[0]
     with pytest.raises(BookieUnavailable):
-        asked(site.channel.list_entries, writer.ledger_id)
+        asked(site, ListEntries(writer.ledger_id))
     assert [wait_for(lambda each=each: each) for each in answers] == list(range(200))
     assert len(writer.metadata.fragments) == 1
 
 
 def test_asks_for_disk_space(site):
-    total, free = asked(site.channel.bookie_info)
-    assert 0 < free <= total
+    space = asked(site, ReadBookieInfo())
+    assert 0 < space.free_bytes <= space.total_bytes
 
 
 def test_forces_what_is_unknown(site):
     """As Java answers: every entry is durable already."""
-    assert asked(site.channel.force_ledger, 999_998) is None
+    assert asked(site, ForceLedger(999_998)) is None
 
 
 def test_batch_read_is_found_lacking_and_harms_nothing(site):

@@ -10,6 +10,7 @@ import pytest
 
 from bookkeeper_tx.testing.local_cluster import LocalBookie
 from tests.cli.bktx_process import COMMAND, bktx, environment
+from tests.integration.support.programs import as_in_the_foreground
 
 TIMEOUT_S = 120
 
@@ -49,11 +50,6 @@ def test_a_file_survives_the_death_of_a_bookie(small_file, tmp_path):
     assert "10,001" in shown
     assert (directory / "metadata.db").exists()
     assert not bookies_of(directory)
-
-
-def as_in_the_foreground() -> None:
-    """Take Ctrl-C, though a shell may have started the tests in its background, where SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -95,7 +95,7 @@ def test_batches_that_wait_follow_a_writer_to_the_end(client: OurClient, sizes: 
                 found.append(entry.payload)
 
     async def both() -> None:
-        spawn = reader.context.driver.spawn
+        spawn = make_driver().spawn
         await all_of([spawn(follow_in_batches()), spawn(write())])
 
     wait_for(both)

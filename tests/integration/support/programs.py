@@ -1,6 +1,7 @@
 """Programs that use the client, as processes of their own: what they print, what they warn of, how they end."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,11 @@ ROOT = Path(__file__).parents[3]
 # A warning is an error, and those that have nobody to be raised to are written to standard error.
 _STRICT = ("-W", "error")
 _LEFT_OPEN = ("-W", "ignore::ResourceWarning")
+
+
+def as_in_the_foreground() -> None:
+    """Take Ctrl-C, though a shell may have started the tests in its background, where SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Program:
@@ -30,6 +36,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=as_in_the_foreground,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
 
