@@ -73,10 +73,7 @@ class Later(Future[T]):
     def errback(self, error: BaseException) -> None:
         """Bring the error."""
         self._exception = error
-        brought = self._results.brought
-        if not brought:
-            self._results.show_soon()
-        brought.append(self)
+        self.callback(None)  # type: ignore[arg-type]
 
     def show(self) -> bool:
         """Show what was brought, the lock held; return whether callbacks wait for :meth:`call_back`."""
