@@ -2,16 +2,15 @@
 
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from bookkeeper_tx.blocking.handles import LedgerWriter
 from bookkeeper_tx.cli.bench.window import CLOCK_EVERY, Latencies, Loop
-
-Result = TypeVar("Result")
+from bookkeeper_tx.metadata.blocking.requests import run
 
 THREADS = 16
 """For operations that wait, where several are to be in flight."""
@@ -51,16 +50,6 @@ async def windowed(
     return Latencies(sampled or [0.0], max(sampled, default=0.0))
 
 
-def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine that waits for nothing but calls that wait by themselves."""
-    try:
-        coroutine.send(None)
-    except StopIteration as ended:
-        return ended.value  # type: ignore[no-any-return]
-    coroutine.close()
-    raise RuntimeError("a coroutine waits for what is not there")
-
-
 async def cost_us(count: int = 20_000, window: int = 1000) -> float:
     """Return the CPU of the loop itself for an operation, microseconds."""
     futures: list[Future[int]] = [Future() for _ in range(count)]
@@ -78,11 +67,8 @@ def on_threads() -> Loop:
     def spawn(coroutine: Coroutine[Any, Any, Any]) -> "Future[Any]":
         return executor.submit(run, coroutine)
 
-    async def given(result: Any) -> Any:
+    async def awaited(result: Any) -> Any:
         return result
-
-    def awaited(result: Any) -> Awaitable[Any]:
-        return given(result)
 
     def append_many(writer: LedgerWriter) -> Callable[[list[bytes]], Any]:
         return lambda payloads: executor.submit(writer.append_many, payloads)

@@ -113,10 +113,10 @@ class BlockingRequests:
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine whose requests block, so that it never suspends."""
+    """Return the result of a coroutine all of whose calls block, so that it never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as ended:
         return ended.value
     coroutine.close()
-    raise RuntimeError("a sequence of blocking requests has waited for something else")
+    raise RuntimeError("a coroutine that may only block waits for what is not there")
