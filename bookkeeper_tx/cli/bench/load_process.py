@@ -183,12 +183,13 @@ def on_threads(metadata_uri: str, config: ClientConfig) -> None:
     from bookkeeper_tx.blocking import BookKeeper
     from bookkeeper_tx.cli.bench import blocking_window
     from bookkeeper_tx.cli.run import collect_garbage_seldom
+    from bookkeeper_tx.metadata.blocking.requests import run
 
     collect_garbage_seldom()
     with BookKeeper(metadata_uri, config) as client:
         load = Load(client, blocking_window.on_threads())
         for line in sys.stdin:
-            print(blocking_window.run(answer(load, line)), flush=True)
+            print(run(answer(load, line)), flush=True)
 
 
 def _listen(begin: Callable[..., Any], put: Callable[[str], Any]) -> None:
