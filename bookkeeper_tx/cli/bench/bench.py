@@ -263,17 +263,18 @@ def _clusters(
     """Return the cluster of each group of series; own ones are not started yet."""
     if metadata_uri is not None:
         return [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
-    return [
-        own_cluster(
-            root / f"{index}",
-            series.stored_bytes * series.write_quorum // series.ensemble,
-            series.runs * len(group),
-            series.ensemble,
-            len(series.chosen(ADDS, BULK_ADDS, READS_BESIDE_ADDS)) or 1,
-        )
-        for index, group in enumerate(plan)
-        for series in group[:1]
-    ]
+    return [_own_cluster(group, root / f"{index}") for index, group in enumerate(plan)]
+
+
+def _own_cluster(group: list[Series], directory: Path) -> BenchCluster:
+    series = group[0]  # they differ in the face of the client alone
+    return own_cluster(
+        directory,
+        series.stored_bytes * series.write_quorum // series.ensemble,
+        series.runs * len(group),
+        series.ensemble,
+        len(series.chosen(ADDS, BULK_ADDS, READS_BESIDE_ADDS)) or 1,
+    )
 
 
 def _measure(
