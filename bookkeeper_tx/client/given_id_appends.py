@@ -30,10 +30,10 @@ class GivenIdAppends:
         error = self._error_of(entry_id)
         if error is not None:
             return self._driver.fail(error)
+        deferred: Promise[int] = self._driver.promise()  # before all else: it is refused on another thread
         self._length += len(payload)
         last_add_confirmed = self._adds.last_add_confirmed
         entry = self._digest.seal(self._ledger_id, entry_id, last_add_confirmed, self._length, payload)
-        deferred: Promise[int] = self._driver.promise()
         self._adds.push_given(entry_id, entry, len(payload), deferred)
         return deferred
 

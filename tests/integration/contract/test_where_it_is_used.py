@@ -50,6 +50,18 @@ async def test_another_thread(client: Any) -> None:
             await use()
 
 
+async def test_an_append_that_another_thread_was_refused_counts_in_no_length(client: Any) -> None:
+    async with client() as bk:
+        writer = await bk.create_ledger_adv(1, 1, 1)
+        if not isinstance(bk, OnThreads):
+            with ThreadPoolExecutor(1) as thread, pytest.raises(IllegalOperation, match="thread"):
+                thread.submit(writer.append, 0, b"refused").result()
+        assert await writer.append(0, b"x") == 0
+        await writer.close()
+        async with await bk.open_ledger(writer.ledger_id) as reader:
+            assert (await reader.read_entry(0)).length == 1
+
+
 def test_another_event_loop(cluster: LocalCluster) -> None:
     async def begin() -> tuple[aio.BookKeeper, list[Callable[[], Any]]]:
         bk = aio.BookKeeper(cluster.metadata_uri)
