@@ -53,8 +53,8 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
 
     def append_later(self, payload: bytes) -> "Future[int]":
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
-        if type(payload) is not bytes and isinstance(payload, (bytearray, memoryview)):
-            payload = bytes(payload)  # the caller may change it as soon as this returns
+        if type(payload) is not bytes:
+            payload = _kept(payload)
         with self._in_order:
             return self._thread.answered(self._inner.append_for, payload)
 
@@ -120,7 +120,8 @@ class LedgerWriterAdv(WriteHandle[ledger_writer_adv.LedgerWriterAdv]):
 
     def append_later(self, entry_id: int, payload: bytes) -> "Future[int]":
         """Append one entry; return a Future that will have its id, or the error."""
-        return self._thread.begin(lambda: self._inner.append(entry_id, payload))
+        kept = _kept(payload)
+        return self._thread.begin(lambda: self._inner.append(entry_id, kept))
 
 
 class LedgerReader(Waiting[ledger_reader.LedgerReader]):
@@ -232,6 +233,11 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
             with suppress(BookKeeperError):
                 self._thread.begin(end)
             raise
+
+
+def _kept(payload: bytes) -> bytes:
+    """Return ``payload`` as it is now: the caller may change it before it is sent."""
+    return bytes(payload) if isinstance(payload, (bytearray, memoryview)) else payload
 
 
 def _pieces(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -54,6 +54,17 @@ def test_ids_in_any_order_while_a_bookie_is_killed(face: str, cluster: LocalClus
         assert read(reader, 0, 99) == [payload(each) for each in range(100)]
 
 
+def test_a_payload_may_be_changed_as_soon_as_it_was_taken(cluster: LocalCluster) -> None:
+    with BookKeeper(cluster.metadata_uri) as bk:
+        with bk.create_ledger_adv(1, 1, 1) as writer:
+            changed = bytearray(1)
+            for number in range(200):
+                changed[:] = bytes([number])
+                writer.append_later(number, changed)
+        with bk.open_ledger(writer.ledger_id) as reader:
+            assert [entry.payload for entry in reader] == [bytes([number]) for number in range(200)]
+
+
 def test_threads_give_ids_to_a_writer_whose_calls_wait(cluster: LocalCluster) -> None:
     with BookKeeper(cluster.metadata_uri, ClientConfig(add_timeout_s=30.0)) as bk:
         with bk.create_ledger_adv(3, 3, 2) as writer, ThreadPoolExecutor(100) as threads:
