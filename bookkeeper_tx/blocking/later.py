@@ -58,7 +58,9 @@ class Later(Future[T]):
             if self._state in ENDED:
                 return
             self._waiters.append(waiter)
-        waiter.lock.acquire(timeout=-1 if timeout is None else max(0.0, timeout))
+        if not waiter.lock.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
+            with self._condition:
+                self._waiters.remove(waiter)
 
     # Of the loop's thread, as a promise ------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ def test_what_has_no_result_in_time(results: Results, loop: asyncio.AbstractEven
             later.result(timeout)
     with pytest.raises(TimeoutError):
         later.exception(0)
+    assert later._waiters == [], "who asks again and again would leave one each time"
     later.callback(7)
     turn(loop)
     assert later.result(0) == 7
