@@ -7,7 +7,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, Self, TypeVar
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
@@ -15,7 +15,7 @@ from bookkeeper_tx.blocking.waiting import Waiting, waits
 from bookkeeper_tx.blocking.write_handle import WriteHandle
 from bookkeeper_tx.client import ledger_reader, ledger_writer, ledger_writer_adv
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.errors import BookKeeperError, IllegalOperation
 from bookkeeper_tx.model import Entry, LedgerMetadata
 
 T = TypeVar("T")
@@ -40,6 +40,8 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
         super().__init__(thread, writer)
         self._in_order = Lock()
         """Held while appends are begun: those of an iterable are many, and their ids follow one another."""
+        self._reading: int | None = None
+        """The thread that holds it while it reads an iterable."""
 
     def append(self, payload: bytes) -> int:
         """Append one entry; return its id when the ack quorum has stored it and every entry before it.
@@ -55,6 +57,8 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
         if type(payload) is not bytes:
             payload = _kept(payload)
+        if self._reading is not None:
+            self._require_not_reading()
         with self._in_order:
             return self._thread.answered(self._inner.append_for, payload)
 
@@ -62,14 +66,25 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
         """Append entries in order; return the range of their ids when all are acknowledged.
 
         Other iterables than a list or a tuple are read by this thread as their entries are sent, so they may give any
-        number; what one of them raises is raised here, and the entries before it are stored.
+        number; what one of them raises is raised here, and the entries before it are stored.  Appends of other threads
+        wait meanwhile; one of the iterable itself raises IllegalOperation.
         """
+        self._require_not_reading()
         if isinstance(payloads, Sequence):
             with self._in_order:
                 appended = self._thread.begin(lambda: self._inner.append_many(payloads))
             return self._thread.wait(appended)
         with self._in_order:
-            return self._append_pieces(map(self._inner.checked, payloads))
+            try:
+                self._reading = get_ident()
+                return self._append_pieces(map(self._inner.checked, payloads))
+            finally:
+                self._reading = None
+
+    def _require_not_reading(self) -> None:
+        """Raise IllegalOperation to an iterable that would wait for its own end."""
+        if self._reading == get_ident():
+            raise IllegalOperation("append_many() is reading this iterable: it cannot append to the same writer itself")
 
     def _append_pieces(self, payloads: Iterator[bytes]) -> range:
         """Append payloads that were checked, pieces of them at a time."""

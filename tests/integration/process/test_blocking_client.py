@@ -16,6 +16,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
+    IllegalOperation,
     InvalidArgument,
     InvalidConfig,
     LedgerClosed,
@@ -216,6 +217,28 @@ def test_errors_are_those_of_every_client(cluster: LocalCluster, bk: BookKeeper)
     assert bk.writable_bookies() >= set(bk.ledger_metadata(writer.ledger_id).last_fragment.ensemble)
     bk.delete_ledger(writer.ledger_id)
     assert writer.ledger_id not in bk.list_ledgers()
+
+
+def test_an_iterable_that_appends_to_the_writer_that_reads_it_is_told_so(bk: BookKeeper) -> None:
+    writer = bk.create_ledger(1, 1, 1)
+    for append in (writer.append, writer.append_later, lambda _: writer.append_many([b""]), writer.append_many):
+        raised: list[Exception] = []
+
+        def appending(append: Any = append) -> Iterator[bytes]:
+            yield b"before"
+            append(iter([b"x"]) if append == writer.append_many else b"x")
+
+        def work(payloads: Iterator[bytes], raised: Any = raised) -> None:
+            try:
+                writer.append_many(payloads)
+            except IllegalOperation as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=work, args=(appending(),), daemon=True)
+        thread.start()
+        thread.join(TIMEOUT_S / 10)
+        assert len(raised) == 1
+    assert writer.append(b"after") == 4, "the entries before the errors are stored"
 
 
 def test_appends_and_reads_in_flight_have_results_of_their_own(cluster: LocalCluster) -> None:
