@@ -13,6 +13,9 @@ from bookkeeper_tx.errors import ClientClosed, IllegalOperation
 
 T = TypeVar("T")
 
+END_S = 1.0
+"""How long what is given up may take to end."""
+
 _Call = tuple[Callable[[Any, Later[Any]], object], Any, Later[Any]]
 """What begins it, called with an argument and with what is to have the result."""
 
@@ -108,9 +111,7 @@ class LoopThread:
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
-            for task in asyncio.all_tasks(self.loop):
-                task.cancel()
-            self.loop.run_until_complete(asyncio.sleep(0))
+            self.loop.run_until_complete(self._give_up())
         finally:
             with self._lock:
                 self.closed = True
@@ -120,6 +121,18 @@ class LoopThread:
             for later in [*self._results.missing, *(later for _, _, later in self._calls)]:
                 later.errback(ClientClosed("this client was closed"))
             self._results.show()
+
+    async def _give_up(self) -> None:
+        """Cancel what is under way, then end the iterations left half way, and what these begin; each has ``END_S``."""
+        own = {asyncio.current_task()}
+        tasks = asyncio.all_tasks() - own
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=END_S)
+        # Only now: an iteration cannot be ended while one of the tasks goes on with it.
+        ending = {asyncio.ensure_future(self.loop.shutdown_asyncgens()), *asyncio.all_tasks() - own}
+        await asyncio.wait(ending, timeout=END_S)
 
     def _begin_all(self) -> None:
         with self._lock:

@@ -1,9 +1,10 @@
 """bookkeeper_tx.blocking.loop_thread: calls on a loop of another thread; nothing hangs."""
 
 import asyncio
+import gc
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import CancelledError, wait
 from typing import Any
 
@@ -107,6 +108,36 @@ def test_what_waits_fails_when_it_is_closed(thread: LoopThread) -> None:
         assert isinstance(result.exception(TIMEOUT_S), ClientClosed)
     with pytest.raises(ClientClosed):
         thread.call(forever)
+
+
+@pytest.mark.parametrize("under_way", [True, False])
+def test_an_iteration_ends_what_it_has_begun_when_it_is_closed(
+    thread: LoopThread, under_way: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended: list[bool] = []
+
+    async def numbers() -> AsyncGenerator[int, None]:
+        try:
+            yield 0
+            await forever()
+        finally:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            ended.append(True)
+
+    iterator = numbers()
+
+    async def step() -> int:
+        return await anext(iterator)
+
+    assert thread.call(step) == 0
+    if under_way:
+        thread.begin(step)
+        thread.call(lambda: asyncio.sleep(0))
+    thread.close()
+    assert ended == [True]
+    gc.collect()
+    assert caplog.messages == [], "asyncio logs a task that was destroyed"
 
 
 def test_a_call_that_would_wait_for_ever_is_refused(thread: LoopThread) -> None:
