@@ -98,6 +98,9 @@ class LoopThread:
 
     def close(self) -> None:
         """End loop and thread.  What was begun and has no result fails with ClientClosed."""
+        if self._inherited:
+            self.closed = True  # without the lock: the thread that held it at the fork is not there to release it
+            return
         with self._lock:
             if self.closed:
                 return

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import signal
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import CancelledError, wait
@@ -158,5 +159,17 @@ def test_a_child_process_is_told_to_make_its_own(thread: LoopThread) -> None:
             os._exit(7 if "after the fork" in str(error) else 8)
         finally:
             os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert thread.call(lambda: asyncio.sleep(0, "here")) == "here"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_child_process_can_close_it_whatever_its_thread_did_at_the_fork(thread: LoopThread) -> None:
+    with thread._lock:
+        pid = os.fork()
+        if not pid:
+            signal.alarm(TIMEOUT_S // 4)  # ends the child, if it waits
+            thread.close()
+            os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert thread.call(lambda: asyncio.sleep(0, "here")) == "here"
