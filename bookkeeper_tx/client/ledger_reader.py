@@ -161,7 +161,9 @@ class LedgerReader(LedgerView):
     def read_length(self) -> Promise[int]:
         """Ask for the last add confirmed, and fire with the payload bytes of the ledger up to it.
 
-        A closed ledger answers from its metadata, where it has its length.  Errors are those of
+        A closed ledger answers from its metadata, where it has its length.  Of one that is open it is what the last
+        entry says: less than that, or more, where the application gives the ids
+        (docs/protocol/add-entry.md#sec-add-entry-given-ids).  Errors are those of
         :meth:`read_last_add_confirmed` and :meth:`read_entry`.
 
         Protocol: docs/protocol/last-add-confirmed.md#sec-lac-client.
