@@ -39,7 +39,7 @@ class InvalidConfig(LocalError, ValueError):
 
 
 class ClientClosed(LocalError):
-    """The client was closed."""
+    """This client was closed."""
 
 
 class LedgerClosed(LocalError):

@@ -63,9 +63,6 @@ class BookKeeper(Waiting[aio.BookKeeper]):
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     create_ledger = gives(LedgerWriter, aio.BookKeeper.create_ledger)
     create_ledger_adv = gives(LedgerWriterAdv, aio.BookKeeper.create_ledger_adv)
     open_ledger = gives(LedgerReader, aio.BookKeeper.open_ledger)

@@ -216,9 +216,6 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _iterated(self, begin: Callable[[], AsyncGenerator[T, None]]) -> Iterator[T]:
         """Iterate over what the loop's thread iterates over; it ends there soon after the caller stops."""
         iterator = begin()

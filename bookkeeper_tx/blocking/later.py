@@ -1,42 +1,61 @@
 """Results that a loop's thread brings to others: Futures to these, promises to the rules of the client."""
 
 import asyncio
+import logging
 import threading
 from concurrent.futures import Future
 from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, PENDING
 from typing import Any, TypeVar
 
+from bookkeeper_tx.errors import IllegalOperation
+
 T = TypeVar("T")
 
 ENDED = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
 
+log = logging.getLogger("bookkeeper_tx")
+
 
 class Later(Future[T]):
-    """A Future of which thousands may be under way: they share a lock, and those of a turn of the loop end at once."""
+    """A Future of which thousands may be under way; those of a turn of the loop end at its end."""
 
     def __init__(self, results: "Results") -> None:
-        # All that a Future has: its own __init__ makes a lock, which costs more than the rest of a call.
+        # All that a Future has: its own __init__ makes a condition, which costs more than the rest of a call.
         self._results = results
-        self._condition = results.condition
+        self.lock: Any = None
         self._state = PENDING
         self._result: Any = None
         self._exception: BaseException | None = None
         self._waiters: list[Any] = []
         self._done_callbacks: list[Any] = []
 
+    @property
+    def _condition(self) -> Any:  # type: ignore[override]
+        """A lock of its own, made for the first who looks; a thread that waits does so by another.
+
+        No other can share it: concurrent.futures.wait() takes those of its Futures in the order of their addresses.
+        """
+        if self.lock is None:
+            with self._results.making_locks:
+                if self.lock is None:
+                    self.lock = threading.RLock()
+        return self.lock
+
     # Of any thread ---------------------------------------------------------------------------------------------------
 
     def cancel(self) -> bool:
         """Give it up; False if its result is there.  Those who wait for one of several hear of it at once."""
-        cancelled = super().cancel()
         with self._condition:
-            if self._state == CANCELLED:
-                self.set_running_or_notify_cancel()
-        return cancelled
+            if self._state != PENDING:
+                return self.cancelled()
+            self._state = CANCELLED
+            self.set_running_or_notify_cancel()
+        self.call_back()
+        return True
 
     def cancelled(self) -> bool:
         """Whether it was given up."""
-        return self._state == CANCELLED_AND_NOTIFIED or self._state == CANCELLED
+        return self._state == CANCELLED_AND_NOTIFIED
 
     def result(self, timeout: float | None = None) -> T:
         """Return the result, or raise the error; TimeoutError after ``timeout`` seconds."""
@@ -53,6 +72,8 @@ class Later(Future[T]):
         return super().exception(0)
 
     def _wait(self, timeout: float | None) -> None:
+        if self._results.inherited:
+            raise IllegalOperation("this Future belongs to the parent process, which alone will have its result")
         waiter = _Waiter()
         with self._condition:
             if self._state in ENDED:
@@ -60,7 +81,10 @@ class Later(Future[T]):
             self._waiters.append(waiter)
         if not waiter.lock.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
             with self._condition:
+                if self._state in ENDED:
+                    return
                 self._waiters.remove(waiter)
+            raise TimeoutError
 
     # Of the loop's thread, as a promise ------------------------------------------------------------------------------
 
@@ -78,17 +102,22 @@ class Later(Future[T]):
         self.callback(None)  # type: ignore[arg-type]
 
     def show(self) -> bool:
-        """Show what was brought, the lock held; return whether callbacks wait for :meth:`call_back`."""
-        if self._state != PENDING:
-            return False  # it was cancelled
-        self._state = FINISHED
-        for waiter in self._waiters:
-            (waiter.add_result if self._exception is None else waiter.add_exception)(self)
-        return bool(self._done_callbacks)
+        """Show what was brought; return whether callbacks wait for :meth:`call_back`."""
+        with self._condition:
+            if self._state != PENDING:
+                return False  # it was cancelled
+            self._state = FINISHED
+            for waiter in self._waiters:
+                (waiter.add_result if self._exception is None else waiter.add_exception)(self)
+            return bool(self._done_callbacks)
 
     def call_back(self) -> None:
-        """Make the callbacks."""
-        self._invoke_callbacks()  # type: ignore[attr-defined]
+        """Make the callbacks.  What they raise is logged, SystemExit as well: it is the loop's thread that calls."""
+        for callback in self._done_callbacks:
+            try:
+                callback(self)
+            except (Exception, SystemExit):
+                log.exception("the callback %r of a Future has failed", callback)
 
 
 class Results:
@@ -96,12 +125,19 @@ class Results:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.condition = threading.Condition()
-        """Of all its Futures.  Each thread waits by a lock of its own, so that none is woken for another."""
+        self.making_locks = threading.RLock()
+        """Held while a Future gets its lock, and while those end that have none."""
+        self.inherited = False
+        """Whether this is a child process of the one that made it: nothing is brought to it."""
         self.brought: list[Later[Any]] = []
         """Those that have their result, and do not show it yet."""
         self.missing: set[Later[Any]] = set()
         """Those that have none of what the loop has begun."""
+
+    def inherit(self) -> None:
+        """Have those told who wait in a child process, after a fork."""
+        self.inherited = True
+        self.making_locks = threading.RLock()  # the thread that held it may not be there
 
     def show_soon(self) -> None:
         """Have :meth:`show` called at the end of this turn."""
@@ -113,8 +149,14 @@ class Results:
         shown = self.brought[:]
         self.brought.clear()
         self.missing.difference_update(shown)
-        with self.condition:
-            called_back = [later for later in shown if later.show()]
+        seen = []
+        with self.making_locks:
+            for later in shown:
+                if later.lock is None:
+                    later._state = FINISHED  # at which nobody has looked
+                else:
+                    seen.append(later)
+        called_back = [later for later in seen if later.show()]
         for later in called_back:
             later.call_back()
 

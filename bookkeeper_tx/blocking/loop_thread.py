@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -24,7 +25,7 @@ _made: "WeakSet[LoopThread]" = WeakSet()
 
 def _after_fork() -> None:
     for each in _made:
-        each._inherited = True
+        each._results.inherit()
 
 
 if hasattr(os, "register_at_fork"):
@@ -37,19 +38,22 @@ class LoopThread:
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
-        self._inherited = False
-        """Whether this is a child process of the one that made it: the thread itself is not there."""
-        _made.add(self)
         self._calls: list[_Call] = []
         """Those that the loop has not begun; it is woken for the first of them only."""
         self._woken = False
         self._results = Results(self.loop)
+        _made.add(self)
         self._lock = threading.Lock()
         self.closed = False
         # A daemon: a program that does not close its client can end all the same.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread_id: int | None = None
         self._thread.start()
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this is a child process of the one that made it: the thread itself is not there."""
+        return self._results.inherited
 
     def begin(self, function: Callable[[], Awaitable[T]]) -> "Future[T]":
         """Call ``function`` on the loop, after all that were begun before; return what will have its result.
@@ -66,14 +70,14 @@ class LoopThread:
         Raises ClientClosed, and IllegalOperation where a call would wait for ever: in a child process after a fork,
         which has no such thread, and on the loop's own thread.
         """
-        if self._inherited:
+        if self._results.inherited:
             raise IllegalOperation("this client belongs to the parent process: make one after the fork")
         if threading.get_ident() == self._thread_id:
             raise IllegalOperation("called on the client's own thread, by a callback of one of its Futures")
         later: Later[Any] = Later(self._results)
         with self._lock:
             if self.closed:
-                raise ClientClosed("this client was closed")
+                raise ClientClosed()
             self._calls.append((take, argument, later))
             if not self._woken:
                 self.loop.call_soon_threadsafe(self._begin_all)
@@ -98,7 +102,7 @@ class LoopThread:
 
     def close(self) -> None:
         """End loop and thread.  What was begun and has no result fails with ClientClosed."""
-        if self._inherited:
+        if self.inherited:
             self.closed = True  # without the lock: the thread that held it at the fork is not there to release it
             return
         with self._lock:
@@ -122,7 +126,7 @@ class LoopThread:
             self.loop.close()
             self._results.show()
             for later in [*self._results.missing, *(later for _, _, later in self._calls)]:
-                later.errback(ClientClosed("this client was closed"))
+                later.errback(ClientClosed())
             self._results.show()
 
     async def _give_up(self) -> None:
@@ -156,7 +160,7 @@ class LoopThread:
 
         def done(ended: "asyncio.Future[Any]") -> None:
             if ended.cancelled():
-                later.errback(ClientClosed("this client was closed"))
+                later.errback(ClientClosed())
                 return
             error = ended.exception()  # also if nobody wants it any more
             if error is not None:
@@ -166,8 +170,9 @@ class LoopThread:
             self._results.show()  # a turn of the loop earlier: somebody waits for this one
 
         def given_up(_: "Future[Any]") -> None:
-            if later.cancelled() and not self.closed:
-                self.loop.call_soon_threadsafe(promise.cancel)
+            if later.cancelled():
+                with suppress(RuntimeError):  # the loop has ended
+                    self.loop.call_soon_threadsafe(promise.cancel)
 
         promise.add_done_callback(done)
         later.add_done_callback(given_up)

@@ -21,6 +21,15 @@ class Waiting(Generic[Inner]):
         self._thread = thread
         self._inner = inner
 
+    def close(self) -> None:
+        """End the use of it."""
+        raise NotImplementedError
+
+    def __exit__(self, *_: object) -> None:
+        """Close, also after an error; a child process leaves to its parent what it has inherited."""
+        if not self._thread.inherited:
+            self.close()
+
 
 def waits(method: Callable[Concatenate[Any, P], Promise[T]]) -> Callable[Concatenate[Any, P], T]:
     """Return ``method`` of what is wrapped as a method that is called on its thread, and waits for the result."""

@@ -39,7 +39,3 @@ class WriteHandle(Waiting[Writer]):
 
     def __enter__(self) -> Self:
         return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the ledger, also after an error: at the last entry that was acknowledged."""
-        self.close()

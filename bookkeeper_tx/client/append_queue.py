@@ -158,6 +158,7 @@ class AppendQueue:
             adds.on_progress = None
 
     def _failed(self, error: BaseException, deferred: Any) -> Promise[Any]:
+        error = error.with_traceback(None)  # it is raised again and again
         if deferred is None:
             return self._driver.fail(error)
         deferred.errback(error)

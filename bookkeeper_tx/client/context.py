@@ -39,7 +39,7 @@ class ClientContext:
 
     def store_error(self, error: MetadataUnavailable) -> BookKeeperError:
         """Return what a handle tells of ``error``: that its client was closed, if that is why."""
-        return ClientClosed("this client was closed") if self.bookies.stopped else error
+        return ClientClosed() if self.bookies.stopped else error
 
     def channel(self, bookie_id: BookieId, ledger_id: int) -> Channel:
         """Return the channel for requests about ``ledger_id`` to a bookie."""

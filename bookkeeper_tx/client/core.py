@@ -22,7 +22,7 @@ from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.entry_list import EntryList
-from bookkeeper_tx.errors import ClientClosed, MetadataUnavailable
+from bookkeeper_tx.errors import ClientClosed, IllegalOperation, MetadataUnavailable
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieDisk, BookieId, DigestType, LedgerMetadata, ledger_name
 from bookkeeper_tx.protocol.client.requests.bookie_info import ReadBookieInfo
@@ -36,6 +36,8 @@ T = TypeVar("T")
 Writer = TypeVar("Writer", bound=LedgerWriter)
 WriterAdv = TypeVar("WriterAdv", bound=LedgerWriterAdv)
 Reader = TypeVar("Reader", bound=LedgerReader)
+
+NOT_STARTED = "this client is not started: use it by `with` or `async with`, or call its start() first"
 
 
 class Client(Generic[Writer, WriterAdv, Reader]):
@@ -67,7 +69,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
             capabilities=Capabilities(driver.clock, config.batch_read_capability_expiry_s),
         )
         self._driver = driver
-        self._closed = False
+        self._started = self._closed = False
         self._closing: list[Promise[None]] | None = []
         """Those who wait for the end of :meth:`close`; None once it is over."""
 
@@ -84,6 +86,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     @operation
     async def start(self) -> None:
         """Connect to the metadata store, before all else.  Fails with :exc:`.MetadataUnavailable`."""
+        self._started = True
         await self._context.store.start()
         await self._context.bookies.start()
 
@@ -290,12 +293,14 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     def _run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
         async def guarded() -> T:
             if self._closed:
-                raise ClientClosed("this client was closed")
+                raise ClientClosed()
             try:
                 return await operation()
             except MetadataUnavailable:
                 if self._closed:
-                    raise ClientClosed("this client was closed") from None
+                    raise ClientClosed() from None
+                if not self._started:
+                    raise IllegalOperation(NOT_STARTED) from None
                 raise
 
         return self._spawn(guarded())

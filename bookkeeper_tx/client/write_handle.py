@@ -108,7 +108,9 @@ class WriteHandle:
         Protocol: docs/protocol/force-ledger.md#sec-force-ledger-client.
         """
         error = self._queue.refusal or self._adds.error
-        return self._driver.fail(error) if error is not None else self._driver.spawn(self._adds.force())
+        if error is not None:
+            return self._driver.fail(error.with_traceback(None))  # it is raised again and again
+        return self._driver.spawn(self._adds.force())
 
     @promised
     def write_last_add_confirmed(self) -> Promise[int]:

@@ -37,8 +37,8 @@ class AioMetadataStore:
         self._timer: asyncio.TimerHandle | None = None
         self._due: set[Key] = set()
         """What the timer looks at."""
-        self._changed: set[Key] = set()
-        """What the store has told about, until it is looked at."""
+        self._changed: set[Key | None] = set()
+        """What the store has told about, until it is looked at; None if that is anything."""
         self._tells = False
 
     def start(self) -> Any:
@@ -112,9 +112,12 @@ class AioMetadataStore:
 
     def _call(self, name: str, *arguments: Any) -> Any:
         """Call a method of the store, on its thread."""
+        return getattr(self._opened(), name)(*arguments)
+
+    def _opened(self) -> BlockingStore:
         if self._store is None:
             raise MetadataUnavailable(f"the metadata store {self.uri} is not started")
-        return getattr(self._store, name)(*arguments)
+        return self._store
 
     def _watch(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
@@ -149,14 +152,13 @@ class AioMetadataStore:
     def _told(self, key: Key | None) -> None:
         if not self._changed:
             self._loop.call_soon(self._look_at_changed)
-        self._changed.update(self._watches.keys if key is None else (key,))
+        self._changed.add(key)
 
     def _look_at_changed(self) -> None:
-        keys, self._changed = self._changed, set()
-        self._look(keys)
+        changed, self._changed = self._changed, set()
+        self._look(self._watches.keys if None in changed else [key for key in changed if key is not None])
 
     def _observe(self, keys: Collection[Key]) -> dict[Key, Any]:
-        if self._store is None:
-            raise MetadataUnavailable(f"the metadata store {self.uri} is not started")
-        self._tells = self._store.tells
-        return self._store.stamps(keys, self._tell)
+        store = self._opened()
+        self._tells = store.tells
+        return store.stamps(keys, self._tell)

@@ -1,6 +1,7 @@
 """bookkeeper_tx.blocking.later: Futures as others are, of which a loop ends many at once."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, as_completed, wait
@@ -95,6 +96,33 @@ def test_others_wait_for_several(results: Results, loop: asyncio.AbstractEventLo
     turn(loop)
     assert wait(laters, TIMEOUT_S).not_done == set()
     assert set(as_completed(laters, TIMEOUT_S)) == set(laters)
+
+
+def test_one_ends_while_another_is_looked_at(results: Results, loop: asyncio.AbstractEventLoop) -> None:
+    looked_at, other = Later[int](results), Later[int](results)
+    thread = threading.Thread(target=other.result, args=(TIMEOUT_S,))
+    thread.start()
+    with looked_at._condition:  # as concurrent.futures.wait() does, which then waits for the lock of the next Future
+        other.callback(7)
+        turn(loop)
+        thread.join(TIMEOUT_S / 10)
+        assert not thread.is_alive()
+
+
+def test_what_callbacks_raise_keeps_nothing_from_ending(
+    results: Results, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = Later[int](results), Later[int](results)
+    called: list[Any] = []
+    first.add_done_callback(lambda _: sys.exit(1))
+    first.add_done_callback(lambda _: called.append(called[1]))
+    first.add_done_callback(called.append)
+    second.add_done_callback(called.append)
+    first.callback(1)
+    second.callback(2)
+    turn(loop)
+    assert called == [first, second]
+    assert [record.exc_info and record.exc_info[0] for record in caplog.records] == [SystemExit, IndexError]
 
 
 def test_a_cancelled_one_stays_cancelled(results: Results, loop: asyncio.AbstractEventLoop) -> None:

@@ -194,7 +194,8 @@ def test_a_store_that_tells_is_not_looked_at_until_then(monkeypatch: pytest.Monk
         await changed[1].wait()
         assert telling.looks[3:] == [{1}]
         telling.values[2] = 5
-        telling.tell(None)
+        for key in 1, None, None, 2:
+            telling.tell(key)
         await changed[2].wait()
         assert telling.looks[4:] == [{0, 1, 2}]
         assert not changed[0].is_set()

@@ -43,6 +43,8 @@ class BlockingZooKeeperStore:
         self._documents = ZooKeeperDocuments(self._requests, uri.root)
         self._watched: dict[str, Key] = {}
         """What the paths are those of that kazoo watches: a watch stays until it fires, and then once."""
+        self._lost = False
+        """Whether all watches were lost with a connection since somebody has asked for some."""
 
     def open(self) -> None:
         """Connect; raises MetadataUnavailable if nobody answers or there is no cluster, InvalidConfig for a cluster of
@@ -126,6 +128,9 @@ class BlockingZooKeeperStore:
 
     def stamps(self, keys: Collection[Key], changed: Callable[[Key | None], None]) -> dict[Key, Any]:
         self._changed = changed
+        if self._lost:
+            self._lost = False
+            self._watched.clear()
         paths = {self._tree().path(key): key for key in keys if isinstance(key, int)}
         self._watched.update(paths)
         found = self._requests.each("exists", paths, watch=self._fired)
@@ -139,6 +144,7 @@ class BlockingZooKeeperStore:
 
     def _fired(self, event: Any) -> None:
         """Tell what an event, in kazoo's thread, is about: a node, or a connection that was lost and all watches."""
+        self._lost = self._lost or event.path is None
         self._changed(self._watched.pop(event.path, None))
 
     # Documents ----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Ledgers are created, written, closed, changed and deleted; what is wrong has the same name on each face."""
 
+import traceback
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
     DigestMismatch,
+    IllegalOperation,
     InvalidArgument,
     InvalidConfig,
     LedgerClosed,
@@ -194,7 +196,7 @@ async def test_arguments_that_cannot_be(client: Any) -> None:
 
 async def test_a_client_or_a_handle_that_is_closed(client: Any) -> None:
     bk = client()
-    with pytest.raises(MetadataUnavailable, match="not started"):
+    with pytest.raises(IllegalOperation, match=r"not started: .* call its start\(\)"):
         await bk.create_ledger(1, 1, 1)
     async with bk:
         closed = await bk.create_ledger(1, 1, 1)
@@ -233,6 +235,20 @@ async def test_a_client_or_a_handle_that_is_closed(client: Any) -> None:
             await use()
     async with client() as other:  # nothing of it is lost
         assert (await (await other.open_ledger(writer.ledger_id)).read(0, 0)).payloads == [b"x"]
+
+
+@pytest.mark.parametrize("given_ids", [False, True])
+async def test_what_a_closed_writer_says_does_not_grow_from_append_to_append(client: Any, given_ids: bool) -> None:
+    async with client() as bk:
+        async with await (bk.create_ledger_adv if given_ids else bk.create_ledger)(1, 1, 1) as writer:
+            pass
+        frames = []
+        for _ in range(5):
+            for use in (lambda: writer.append(0, b"x")) if given_ids else (lambda: writer.append(b"x")), writer.force:
+                with pytest.raises(LedgerClosed) as raised:
+                    await use()
+                frames.append(len(list(traceback.walk_tb(raised.value.__traceback__))))
+        assert frames[:2] * 5 == frames
 
 
 async def test_what_a_block_raises_closes_all_the_same(client: Any) -> None:

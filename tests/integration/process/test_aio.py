@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.aio import BookKeeper
-from bookkeeper_tx.errors import ClientClosed, InvalidConfig, LedgerClosed, LedgerFenced, MetadataUnavailable
+from bookkeeper_tx.errors import (
+    ClientClosed,
+    IllegalOperation,
+    InvalidConfig,
+    LedgerClosed,
+    LedgerFenced,
+    MetadataUnavailable,
+)
 from bookkeeper_tx.model import LedgerState
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 
@@ -115,7 +122,7 @@ async def _payloads(reader: Any) -> list[bytes]:
 def test_a_client_that_is_closed_or_was_never_started(cluster: LocalCluster, tmp_path: Path) -> None:
     async def scenario() -> None:
         bk = BookKeeper(cluster.metadata_uri)
-        with pytest.raises(MetadataUnavailable, match="not started"):
+        with pytest.raises(IllegalOperation, match="not started"):
             await bk.create_ledger()
         async with bk:
             writer = await bk.create_ledger(1, 1, 1)

@@ -304,3 +304,7 @@ def test_after_a_lost_connection_anything_may_have_changed(world: BlockingWorld)
     store.stamps({7}, told.append)
     world.server.lose_watches()
     assert told == [None]
+    store.stamps({8}, told.append)
+    assert set(store._watched.values()) == {8}, "what nobody watches any more would stay for ever"
+    world.server.fire(path(8))
+    assert told == [None, 8]
