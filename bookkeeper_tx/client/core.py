@@ -117,7 +117,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
         scope_id: int = 0,
         deferred_sync: bool = False,
     ) -> Writer:
-        """Create a ledger and fire with its writer.
+        """Create a ledger and give its writer.
 
         :param ensemble_size: bookies that store the ledger; batch read needs no more of them than the write quorum
         :param write_quorum_size: bookies that each entry goes to
@@ -129,7 +129,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
             without it the cluster's generator gives one
         :param scope_id: other than 0: no generator is asked, the id is the one given in that scope, or a random one;
             ``ledger_id=LedgerId.random()`` has a scope of its own.  Needs protocol V3, and bookies that know scopes
-        :param deferred_sync: an append fires when bookies have the entry, on disk or not; it is durable, and the last
+        :param deferred_sync: an append is done when bookies have the entry, on disk or not; it is durable, and the last
             add confirmed passes it, only after :meth:`bookkeeper_tx.LedgerWriter.force`.  Needs protocol V3
         :raises InvalidArgument: sizes, id or custom metadata are out of range
         :raises NotEnoughBookies: fewer bookies can be written to than the ensemble has
@@ -159,7 +159,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
         scope_id: int = 0,
         deferred_sync: bool = False,
     ) -> WriterAdv:
-        """Create a ledger and fire with its writer, which is given the id of each entry with the entry.
+        """Create a ledger and give its writer, which is given the id of each entry with the entry.
 
         Readers see no difference.  Arguments and errors are those of :meth:`create_ledger`.
 
@@ -174,7 +174,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     async def open_ledger(
         self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
     ) -> Reader:
-        """Take a ledger over and fire with its reader.
+        """Take a ledger over and give its reader.
 
         Unless it is closed, its writer is fenced and it is closed at the last entry that can have been acknowledged.
 
@@ -195,7 +195,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     async def open_ledger_no_recovery(
         self, ledger_id: int, password: bytes = b"", digest_type: DigestType | None = None, *, scope_id: int = 0
     ) -> Reader:
-        """Fire with a reader of a ledger that may still be written, up to its last add confirmed.
+        """Give a reader of a ledger that may still be written, up to its last add confirmed.
 
         Its writer is not disturbed.  Arguments and errors are those of :meth:`open_ledger`.
 
@@ -211,7 +211,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     @operation
     async def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
-        """Fire with the ids of all ledgers of a scope, ascending.
+        """Give the ids of all ledgers of a scope, ascending.
 
         :param scope_id: ``None`` lists all scopes; an id of another scope than 0 is a
             :class:`~bookkeeper_tx.model.LedgerId`
@@ -222,7 +222,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     @operation
     async def ledger_metadata(self, ledger_id: int, *, scope_id: int = 0) -> LedgerMetadata:
-        """Fire with the metadata of a ledger.  Fails with :exc:`.NoSuchLedger`."""
+        """Give the metadata of a ledger.  Fails with :exc:`.NoSuchLedger`."""
         versioned = await self._context.store.read_ledger(require_ledger_id(ledger_id, scope_id))
         return versioned.metadata
 
@@ -230,7 +230,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     async def update_custom_metadata(
         self, ledger_id: int, changes: Mapping[str, bytes | None], *, scope_id: int = 0
     ) -> LedgerMetadata:
-        """Change the custom metadata of a ledger, open or closed; fires with all its metadata.
+        """Change the custom metadata of a ledger, open or closed; gives all its metadata.
 
         :param changes: each key is set to its value, or removed for ``None``; other keys stay
         :raises InvalidArgument: ``changes`` does not map text to bytes or ``None``
@@ -242,7 +242,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     @operation
     async def entries_of(self, ledger_id: int, bookie_id: BookieId, *, scope_id: int = 0) -> EntryList:
-        """Fire with the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
+        """Give the list of the entries of a ledger that one bookie stores; its ``missing`` finds the holes.
 
         The request goes over V3, whatever the protocol version of this client.  Java's bookies serve it since 4.10, but
         with DbLedgerStorage they never answer.
@@ -260,7 +260,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     @operation
     async def bookie_info(self, bookie_id: BookieId) -> BookieDisk:
-        """Fire with the disk space of a bookie, in bytes; only the bookie is asked, over V3.
+        """Give the disk space of a bookie, in bytes; only the bookie is asked, over V3.
 
         Protocol: docs/protocol/bookie-info.md.
         """
@@ -268,7 +268,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     @operation
     async def writable_bookies(self) -> frozenset[BookieId]:
-        """Fire with the ids of the bookies that can be written to."""
+        """Give the ids of the bookies that can be written to."""
         await self._context.bookies.refresh()
         return self._context.bookies.writable
 

@@ -41,7 +41,7 @@ class LedgerReader(LedgerView):
         return promise
 
     def read_entry_for(self, entry_id: int, promise: Any) -> None:
-        """Read as :meth:`read_entry`, with a promise of the caller's, which fires: for faces of the client.
+        """Read as :meth:`read_entry`, with a promise of the caller's, which ends: for faces of the client.
 
         Protocol: docs/protocol/read-entry.md#sec-read-entry-client.
         """
@@ -159,7 +159,7 @@ class LedgerReader(LedgerView):
 
     @promised
     def read_length(self) -> Promise[int]:
-        """Ask for the last add confirmed, and fire with the payload bytes of the ledger up to it.
+        """Ask for the last add confirmed, and give the payload bytes of the ledger up to it.
 
         A closed ledger answers from its metadata, where it has its length.  Of one that is open it is what the last
         entry says: less than that, or more, where the application gives the ids
@@ -174,9 +174,9 @@ class LedgerReader(LedgerView):
     def wait_last_add_confirmed(self, beyond: int | None = None, timeout_s: float = 10.0) -> Promise[int]:
         """Wait until the last add confirmed is past ``beyond`` (default: the one known), or the ledger is closed.
 
-        Fires with the last add confirmed; cancel it to give up.
+        Gives the last add confirmed; cancel it to give up.
 
-        :param timeout_s: seconds, after which it fires with the last add confirmed known then
+        :param timeout_s: seconds, after which it gives the last add confirmed known then
         :raises InvalidArgument: an argument is out of range
         :raises NoSuchLedger: the ledger was deleted
         :raises RemoteError: of a bookie, when none has answered in the time
@@ -189,7 +189,7 @@ class LedgerReader(LedgerView):
     def read_last_add_confirmed_and_entry(
         self, entry_id: int, timeout_s: float = 10.0
     ) -> Promise[tuple[int, Entry | None]]:
-        """Wait in the same way until ``entry_id`` is confirmed; fires with the last add confirmed and the entry.
+        """Wait in the same way until ``entry_id`` is confirmed; gives the last add confirmed and the entry.
 
         The entry is None if the time is over, or the ledger is closed, before the entry is confirmed.  Arguments and
         errors are those of :meth:`wait_last_add_confirmed`.  Protocol: docs/protocol/long-poll.md.

@@ -36,7 +36,7 @@ class LedgerWriter(WriteHandle):
 
     @promised
     def append(self, payload: bytes) -> Promise[int]:
-        """Append one entry; fires with its id when the ack quorum has stored it and every entry before it.
+        """Append one entry; gives its id when the ack quorum has stored it and every entry before it.
 
         :param payload: bytes that fit into a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``
         :raises InvalidArgument: the payload is larger, or is not bytes
@@ -56,7 +56,7 @@ class LedgerWriter(WriteHandle):
         return self._queue.append(payload)
 
     def append_for(self, payload: bytes, promise: Any) -> None:
-        """Append as :meth:`append`, with a promise of the caller's, which fires: for faces of the client.
+        """Append as :meth:`append`, with a promise of the caller's, which ends: for faces of the client.
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
@@ -70,7 +70,7 @@ class LedgerWriter(WriteHandle):
 
     @promised
     def append_many(self, payloads: Iterable[bytes]) -> Promise[range]:
-        """Append entries in order; fires once with the range of their ids when all are acknowledged.
+        """Append entries in order; gives the range of their ids when all are acknowledged.
 
         Entries are read from ``payloads`` as there is room for them, so a generator may give any number.  Those of a
         list or a tuple are checked before the first one is sent.

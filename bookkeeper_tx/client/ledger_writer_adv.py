@@ -39,7 +39,7 @@ class LedgerWriterAdv(WriteHandle):
 
     @promised
     def append(self, entry_id: int, payload: bytes) -> Promise[int]:
-        """Append one entry; fires with its id when the ack quorum has stored it and every entry of a lower id.
+        """Append one entry; gives its id when the ack quorum has stored it and every entry of a lower id.
 
         :param entry_id: from 0 on, and not given before
         :param payload: bytes that fit into a frame: 5 MiB less some 100 bytes, see ``ClientConfig.frame_size_max``

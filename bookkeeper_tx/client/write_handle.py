@@ -98,7 +98,7 @@ class WriteHandle:
 
     @promised
     def force(self) -> Promise[None]:
-        """Fire when the entries acknowledged before this call are durable on every bookie of the ensemble.
+        """Done when the entries acknowledged before this call are durable on every bookie of the ensemble.
 
         In a ledger with deferred sync only this moves the last add confirmed.  Without deferred sync, entries are
         durable when they are acknowledged.
@@ -114,7 +114,7 @@ class WriteHandle:
 
     @promised
     def write_last_add_confirmed(self) -> Promise[int]:
-        """Publish the last add confirmed without an append; fires with it when readers cannot miss it.
+        """Publish the last add confirmed without an append; gives it when readers cannot miss it.
 
         With ``ClientConfig.explicit_lac_interval_s`` the writer does so by itself at that interval.
         Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
@@ -128,7 +128,7 @@ class WriteHandle:
         With deferred sync the ledger is forced first.  If this writer has failed, it is not forced, and ends at the
         last entry that was forced before.
 
-        Fires at once if this handle has closed the ledger already.
+        Done at once if this handle has closed the ledger already.
 
         :raises LedgerFenced: another client is recovering the ledger
         :raises LedgerClosed: another client closed it at another entry; entries not acknowledged may exist or not

@@ -144,6 +144,22 @@ async def test_the_length_of_a_ledger_that_is_being_written(client: Any) -> None
         assert (await reader.read_length(), reader.length) == (13, 13)
 
 
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+async def test_the_last_entries_before_a_pause(client: Any, protocol: str) -> None:
+    async with client(protocol=protocol) as bk, await bk.create_ledger(3, 3, 2) as writer:
+        await writer.append_many([b"x"] * 10)
+        async with await bk.open_ledger_no_recovery(writer.ledger_id) as reader:
+            assert writer.last_add_confirmed == 9
+            assert await reader.read_last_add_confirmed(explicit=True) == -1
+            assert await writer.write_last_add_confirmed() == 9
+            assert await reader.read_last_add_confirmed(explicit=False) == -1
+            assert await reader.read_last_add_confirmed(explicit=True) == 9
+            await writer.append_many([b"y"] * 10)
+            assert await reader.wait_last_add_confirmed(timeout_s=0.1) == 9
+            await writer.write_last_add_confirmed()
+            assert await reader.wait_last_add_confirmed(timeout_s=10.0) == 19
+
+
 async def test_what_bookies_and_store_know(client: Any, cluster: Any) -> None:
     async with client(protocol="v3") as bk:
         assert await bk.writable_bookies() == frozenset(cluster.bookie_ids)

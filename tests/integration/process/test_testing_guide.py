@@ -46,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_file_of_the_page_is_run(folder: Path) -> None:
     assert {each.name for each in folder.glob("test_*.py")} == COMMANDS.keys()
     assert GUIDE.read_text().count("```python") == len(COMMANDS) + 1
+    assert f"python {' '.join(COMMANDS['test_on_trial.py'])} test_on_trial\n" in GUIDE.read_text()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
