@@ -25,6 +25,7 @@ from bookkeeper_tx.bookie.operations.dispatch import Serve
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.metadata.service_info import check_bookie_id
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieServiceInfo
@@ -53,7 +54,8 @@ def _print_error(line: str) -> None:
 class BookieService(Service):
     """A bookie.  It starts with the reactor; when it cannot, or has to stop, it says why and stops the reactor.
 
-    ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.
+    ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.  ``store``, ``bind``,
+    ``make_threads`` and ``journal_arguments`` are for tests: another metadata store, network, threads and time.
     """
 
     name = "bookie"
@@ -65,6 +67,10 @@ class BookieService(Service):
         disk: Disk | None = None,
         tell: Callable[[str], None] = _print,
         tell_error: Callable[[str], None] = _print_error,
+        store: MetadataStore | None = None,
+        bind: Callable[[BookieConfig, str | None], Address] = bind,
+        make_threads: Callable[[Any, str, int], Worker] = Worker,
+        **journal_arguments: Any,
     ) -> None:
         self.failed = False
         """Whether it stops, or has stopped, for any other reason than that it was told to."""
@@ -75,7 +81,10 @@ class BookieService(Service):
         self._disk = disk or Disk()
         self._tell = tell
         self._tell_error = tell_error
-        self._store = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
+        self._store = store or open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
+        self._bind = bind
+        self._make_threads = make_threads
+        self._journal_arguments = journal_arguments
         self._starting: Deferred[None] | None = None
         self._metrics: Any = None
         """The metrics, if they are served."""
@@ -136,7 +145,7 @@ class BookieService(Service):
         directories = Directories(disk, config.journal_directory, config.ledger_directory)
         directories.open()
         self._undo.append(directories.close)
-        address = bind(config, self._former_id(directories))
+        address = self._bind(config, self._former_id(directories))
         self._undo.append(address.listening.close)
         check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
         await self._identify(address, directories)
@@ -191,7 +200,7 @@ class BookieService(Service):
             await self._store.write_cookie(address.bookie_id, plan.data, None)
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
-        worker = Worker(self._reactor, name, threads)
+        worker = self._make_threads(self._reactor, name, threads)
         self._undo.append(worker.stop)
         return worker
 
@@ -199,7 +208,15 @@ class BookieService(Service):
         workers = Workers(self._worker("journal"), self._worker("flush"), self._worker("read", READ_THREADS))
         config = self._config
         bookie = partial(
-            Bookie, self._disk, directories.journal, directories.ledger, config, self._reactor, workers, self._fail
+            Bookie,
+            self._disk,
+            directories.journal,
+            directories.ledger,
+            config,
+            self._reactor,
+            workers,
+            self._fail,
+            **self._journal_arguments,
         )
         return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()
 

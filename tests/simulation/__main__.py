@@ -1,0 +1,123 @@
+"""Simulated clusters, one for each seed: ``python -m tests.simulation --seeds 0-9999 --jobs 2`` (docs/simulation.md).
+
+The exit code is 0 if nothing was broken, 1 if an invariant was, 2 if something does not go on, 3 if a program broke.
+"""
+
+import argparse
+import gc
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from attrs import frozen
+from twisted.logger import globalLogBeginner
+
+from tests.simulation.world.history import Stuck, Violation
+from tests.simulation.world.shrinking import shrink
+from tests.simulation.world.simulation import Outcome, Simulation
+
+CHUNK = 20
+"""Seeds that a process takes at a time."""
+
+
+@frozen
+class Part:
+    """What some seeds came to."""
+
+    seeds: int
+    steps: int
+    cpu_s: float
+    counts: Counter[str]
+    failed: list[tuple[int, str, int]]
+    """Seeds, what is broken, and the exit code for that."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", default="0-99", help="the first and the last, or one")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes")
+    parser.add_argument("--faults", help="of one seed: the numbers of the faults that are to happen")
+    parser.add_argument("--failures", type=int, default=1, help="stop after so many seeds that fail")
+    chosen = parser.parse_args()
+    _be_quiet()
+    first, _, last = chosen.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    if len(seeds) == 1:
+        return _replay(seeds[0], chosen.faults)
+    return _run_all(seeds, chosen.jobs, chosen.failures)
+
+
+def _run_all(seeds: range, jobs: int, failures_max: int) -> int:
+    started = time.monotonic()
+    steps, done, cpu_s, code, failed = 0, 0, 0.0, 0, 0
+    counts: Counter[str] = Counter()
+    with ProcessPoolExecutor(jobs) as pool:
+        chunks = [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]
+        for part in pool.map(_run_chunk, chunks):
+            done, steps, cpu_s = done + part.seeds, steps + part.steps, cpu_s + part.cpu_s
+            counts += part.counts
+            for seed, text, exit_code in part.failed:
+                print(f"seed {seed}: {text}", flush=True)
+                code, failed = code or exit_code, failed + 1
+            if failed >= failures_max:
+                pool.shutdown(cancel_futures=True)
+                break
+    for seed, _, _ in part.failed[:1]:
+        _replay(seed, None)
+    print(f"{done} seeds, {failed} failed, {steps} steps, {cpu_s:.0f} s of CPU, {time.monotonic() - started:.0f} s")
+    print(", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+    return code
+
+
+def _be_quiet() -> None:
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    globalLogBeginner.beginLoggingTo([], redirectStandardIO=False, discardBuffer=True)
+
+
+def _run_chunk(seeds: range) -> Part:
+    started_s, steps = time.process_time(), 0
+    counts: Counter[str] = Counter()
+    failed = []
+    for outcome in _outcomes(seeds):
+        counts += Counter(outcome.counts)
+        steps += outcome.steps
+        if outcome.violation is not None:
+            failed.append((outcome.seed, _text(outcome.violation), _code(outcome.violation)))
+    return Part(len(seeds), steps, time.process_time() - started_s, counts, failed)
+
+
+def _outcomes(seeds: range) -> Iterator[Outcome]:
+    for seed in seeds:
+        yield Simulation(seed).run()
+
+
+def _replay(seed: int, faults: str | None) -> int:
+    """Run one seed, and say what happens; made small, if it fails and no faults were chosen."""
+    only = None if faults is None else frozenset(int(each) for each in faults.split(",") if each)
+    outcome = Simulation(seed, only).run()
+    if outcome.violation is not None and only is None:
+        only = shrink(lambda some: Simulation(seed, some).run(), len(outcome.faults))
+        print(f"replay it: python -m tests.simulation --seeds {seed} --faults {','.join(map(str, sorted(only)))}")
+    outcome = Simulation(seed, only, say=print).run()
+    if outcome.violation is None:
+        print(f"seed {seed}: all is well after {outcome.steps} steps")
+        return 0
+    print(f"seed {seed}: {_text(outcome.violation)}")
+    return _code(outcome.violation)
+
+
+def _text(violation: BaseException) -> str:
+    return f"{type(violation).__name__}: {violation}"
+
+
+def _code(violation: BaseException) -> int:
+    if isinstance(violation, Stuck):
+        return 2
+    return 1 if isinstance(violation, Violation) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Simulated clusters: whatever fails, what clients were told stays true, and everything goes on afterwards."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from compat_tests.targets.pytest_plugin import is_full
+from tests.simulation.world import faults
+from tests.simulation.world.history import Violation
+from tests.simulation.world.shrinking import shrink
+from tests.simulation.world.simulation import Outcome, Simulation
+
+pytestmark = pytest.mark.crash
+
+CHUNK = 25
+SEEDS, SEEDS_OF_FULL = 150, 5000
+PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seeds" in metafunc.fixturenames:
+        count = SEEDS_OF_FULL if is_full(metafunc.config) else SEEDS
+        chunks = [range(first, first + CHUNK) for first in range(0, count, CHUNK)]
+        metafunc.parametrize("seeds", chunks, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+
+
+def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) -> None:
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        outcome = Simulation(seed).run()
+        assert outcome.violation is None, f"python -m tests.simulation --seeds {seed}"
+        counts += Counter(outcome.counts)
+    assert min(counts[each] for each in ("appends", "entries read", "entries tailed", "recoveries", "faults")) > 20
+
+
+def test_a_seed_is_one_history() -> None:
+    script = (
+        "from tests.simulation.world.simulation import Simulation\n"
+        "outcomes = [Simulation(seed).run() for seed in (3, 4)]\n"
+        "print([(outcome.steps, sorted(outcome.counts.items())) for outcome in outcomes])\n"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(printed) == 1
+    assert "appends" in printed.pop()
+
+
+def test_a_failure_is_made_small() -> None:
+    def run(only: frozenset[int]) -> Outcome:
+        return Outcome(1, [], Violation() if {2, 5} <= only else None, {}, 1)
+
+    assert shrink(run, 9) == {2, 5}
+    assert shrink(lambda only: Outcome(1, [], Violation(), {}, 1), 9) == frozenset()
+
+
+def test_every_fault_is_on_the_page() -> None:
+    rows = re.findall(r"^\| *\w* *\| ([a-z ]+) \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(set(rows) - {"fault"}) == sorted(faults.KINDS)
+
+
+@pytest.mark.parametrize("kind", sorted(faults.KINDS))
+def test_a_fault_alone_breaks_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "chosen_kinds", lambda random, count: [kind] * count)
+    outcome = Simulation(1).run()
+    assert outcome.violation is None
+    assert outcome.counts["faults"]

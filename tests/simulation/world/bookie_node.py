@@ -1,0 +1,139 @@
+"""A bookie of the simulation: the whole service, on a disk and a network of its own world."""
+
+from random import Random
+from typing import Any
+
+from bookkeeper_tx.bookie.listening import Address
+from bookkeeper_tx.bookie.service import BookieService
+from bookkeeper_tx.config import BookieConfig
+from tests.simulation.world.disk import FaultyDisk
+from tests.simulation.world.metadata_server import MetadataServer
+from tests.simulation.world.network import Network
+from tests.simulation.world.store_session import StoreSession
+from tests.simulation.world.threads import MachineThreads
+
+PORT = 3181
+
+DATA = "/data"
+
+RESTART_S = 1.0
+"""After so long a bookie that ended by itself is started again, as a service manager does."""
+
+
+class _Listening:
+    """The socket of a bookie, before it listens."""
+
+    family = 0
+
+    def listen(self, backlog: int) -> None: ...
+
+    def fileno(self) -> int:
+        return -1
+
+    def close(self) -> None: ...
+
+
+def config_of(address: str, random: Random) -> BookieConfig:
+    """Return a configuration of which a short history rolls files, flushes and evicts."""
+    return BookieConfig(
+        metadata_uri="sqlite:///simulated",
+        journal_directory=DATA,
+        ledger_directory=DATA,
+        listen=address,
+        port=PORT,
+        journal_size_bytes_max=random.choice((4096, 65536)),
+        journal_preallocation_bytes=4096,
+        journal_backups_max=random.choice((0, 1)),
+        write_cache_bytes_max=random.choice((6_000, 50_000)),
+        read_cache_bytes_max=4000,
+        entry_log_bytes_max=random.choice((6000, 100_000)),
+        index_pages_max=random.choice((1, 100)),
+        open_index_files_max=4,
+        flush_interval_s=random.choice((0.2, 2.0)),
+        wire_compat=random.choice(("", "", "4.16")),
+    )
+
+
+class BookieNode:
+    """A bookie that can be started, stopped and killed.  ``on_step`` is called when anything about it has changed."""
+
+    def __init__(self, network: Network, server: MetadataServer, address: str, seed: int) -> None:
+        self.machine = network.machine(address)
+        self.machine.on_exit = self._exited
+        self.disk = FaultyDisk(seed)
+        self.disk.on_crash = self._power_failed
+        self.random = Random(seed)
+        self.bookie_id = f"{address}:{PORT}"
+        self.config = config_of(address, self.random)
+        self.service: BookieService | None = None
+        self.session: StoreSession | None = None
+        self.exits: list[str] = []
+        """Why the process has ended by itself, each time."""
+        self.stays_down = False
+        self._network = network
+        self._server = server
+        self._said: list[str] = []
+
+    @property
+    def is_up(self) -> bool:
+        return self.machine.reactor is not None
+
+    def start(self) -> None:
+        """Start the process, unless it runs."""
+        if self.is_up or self.stays_down:
+            return
+        if self.disk.crashed:
+            self.disk.restart()
+        reactor = self.machine.begin(self._network)
+        self.session = StoreSession(self.machine, self._server)
+        self._said = []
+        self.service = BookieService(
+            self.config,
+            reactor,
+            self.disk,
+            tell=lambda line: None,
+            tell_error=self._said.append,
+            store=self.session,
+            bind=self._bind,
+            make_threads=self._make_threads,
+            clock=lambda: self.machine.clock,
+            salt=self.random.randbytes,
+        )
+        reactor.shut_down = self.service.stopService
+        self.service.startService()
+
+    def kill(self) -> None:
+        """End the process; what it has written stays."""
+        if self.is_up:
+            self.machine.kill()
+            self.disk.process_ended()
+
+    def stop(self) -> None:
+        """Stop the service as it should be."""
+        if self.machine.reactor is not None and self.machine.reactor.running:
+            self.machine.reactor.stop()
+
+    def fail_power(self) -> None:
+        """Lose what was not synced, and the process."""
+        if not self.disk.crashed:
+            self.disk.crash()
+
+    def _power_failed(self) -> None:
+        # In the middle of a disk operation: the process is gone as soon as that is over.
+        self._network.timeline.after(0, self._die, self.machine.life)
+
+    def _die(self, life: int) -> None:
+        if self.machine.life == life and self.is_up:
+            self.machine.kill()
+
+    def _exited(self) -> None:
+        self.exits += self._said[:1]
+        self.disk.process_ended()
+        self._network.timeline.after(RESTART_S, self.start)
+
+    def _bind(self, config: BookieConfig, former_id: str | None) -> Address:
+        listening: Any = _Listening()
+        return Address(listening, config.listen, config.port, self.bookie_id)
+
+    def _make_threads(self, reactor: Any, name: str, count: int) -> Any:
+        return MachineThreads(self.machine, self.disk, self.random, count)

@@ -1,0 +1,136 @@
+"""What clients have done and were told, and what must be true of it whatever has happened."""
+
+from typing import Any
+
+from attrs import define, field
+
+from bookkeeper_tx.model import LedgerMetadata, LedgerState
+
+
+class Violation(AssertionError):
+    """An invariant is broken."""
+
+
+class Stuck(Violation):
+    """Something does not end, or does not work, though all is well."""
+
+
+@define
+class LedgerHistory:
+    """What is known of one ledger."""
+
+    ledger_id: int
+    payloads: list[bytes] = field(factory=list)
+    """What its writer has appended; the index is the entry id."""
+    acknowledged: int = -1
+    """The highest id that was acknowledged."""
+    confirmed: int = -1
+    """The highest last add confirmed that anybody was told."""
+    deferred_sync: bool = False
+    """Whether only what was forced must be kept."""
+    delete_asked: bool = False
+    metadata: LedgerMetadata | None = None
+
+    @property
+    def key(self) -> tuple[int, bytes]:
+        """What opens it: its id and its password."""
+        assert self.metadata is not None
+        return self.ledger_id, self.metadata.password or b""
+
+    @property
+    def end(self) -> int | None:
+        """The last entry, once the ledger is closed."""
+        if self.metadata is None or self.metadata.state is not LedgerState.CLOSED:
+            return None
+        return self.metadata.last_entry_id
+
+    def acknowledge(self, entry_id: int, index: int) -> None:
+        """Take notice that the append with this index has got this id."""
+        if entry_id != index:
+            raise Violation(f"ledger {self.ledger_id}: append {index} was told the id {entry_id}")
+        if not self.deferred_sync:
+            self.acknowledged = max(self.acknowledged, entry_id)
+            self._check_end()
+
+    def confirm(self, last_add_confirmed: int) -> None:
+        """Take notice that somebody was told this last add confirmed."""
+        if last_add_confirmed >= len(self.payloads):
+            raise Violation(f"ledger {self.ledger_id}: {last_add_confirmed} is confirmed, and was never appended")
+        self.confirmed = max(self.confirmed, last_add_confirmed)
+        self._check_end()
+
+    def read(self, entry_id: int, payload: bytes, end: int) -> None:
+        """Take notice that an entry was read by a reader that may read up to ``end``."""
+        if not 0 <= entry_id <= end:
+            raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read, past the end {end}")
+        if entry_id >= len(self.payloads) or payload != self.payloads[entry_id]:
+            raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read with other bytes: {payload[:40]!r}")
+
+    def written(self, metadata: LedgerMetadata | None) -> None:
+        """Take notice that the metadata has changed; None if the ledger was deleted."""
+        before, self.metadata = self.metadata, metadata
+        if metadata is None:
+            if not self.delete_asked:
+                raise Violation(f"ledger {self.ledger_id} was deleted, and nobody has asked for that")
+            return
+        if before is None:
+            return
+        if before.state is LedgerState.CLOSED:
+            same = (before.state, before.last_entry_id, before.length, before.fragments)
+            if same != (metadata.state, metadata.last_entry_id, metadata.length, metadata.fragments):
+                raise Violation(f"ledger {self.ledger_id} was closed twice: {before} became {metadata}")
+        elif before.state is LedgerState.IN_RECOVERY and metadata.state is LedgerState.OPEN:
+            raise Violation(f"ledger {self.ledger_id} was in recovery and is open again")
+        starts = [fragment.first_entry_id for fragment in metadata.fragments]
+        if starts != sorted(set(starts)) or starts[0] != 0:
+            raise Violation(f"ledger {self.ledger_id} has fragments that start at {starts}")
+        if metadata.state is LedgerState.CLOSED:
+            self._check_length(metadata)
+        self._check_end()
+
+    def _check_end(self) -> None:
+        end = self.end
+        if end is not None and end < max(self.acknowledged, self.confirmed):
+            told = f"{self.acknowledged} was acknowledged and {self.confirmed} confirmed"
+            raise Violation(f"ledger {self.ledger_id} ends at {end}, but {told}")
+
+    def _check_length(self, metadata: LedgerMetadata) -> None:
+        length = sum(map(len, self.payloads[: metadata.last_entry_id + 1]))
+        if metadata.last_entry_id >= len(self.payloads):
+            raise Violation(f"ledger {self.ledger_id} ends at {metadata.last_entry_id}, which was never appended")
+        if metadata.length != length:
+            raise Violation(f"ledger {self.ledger_id} has the length {metadata.length}, and should have {length}")
+
+
+@define
+class History:
+    """All ledgers, and the operations under way."""
+
+    ledgers: dict[int, LedgerHistory] = field(factory=dict)
+    violation: BaseException | None = None
+    under_way: dict[str, float] = field(factory=dict)
+    """What clients wait for, and since when."""
+    counts: dict[str, int] = field(factory=dict)
+
+    def count(self, what: str, by: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + by
+
+    def of(self, ledger_id: int) -> LedgerHistory:
+        return self.ledgers.setdefault(ledger_id, LedgerHistory(ledger_id))
+
+    def written(self, ledger_id: int, metadata: LedgerMetadata | None) -> None:
+        """Hear of a change from the metadata store."""
+        try:
+            self.of(ledger_id).written(metadata)
+        except Violation as violation:
+            self.broken(violation)
+
+    def broken(self, error: BaseException) -> None:
+        """Keep the first violation."""
+        self.violation = self.violation or error
+
+    def surprised(self, event: dict[str, Any]) -> None:
+        """Look at what was logged: a failure that nobody expected is a violation."""
+        failure = event.get("log_failure")
+        if failure is not None:
+            self.broken(failure.value)

@@ -1,0 +1,182 @@
+"""One seed's world: bookies, clients, faults, and what must hold at its end."""
+
+from collections.abc import Callable, Collection
+from random import Random
+from typing import Any
+
+from attrs import define
+from twisted.internet.defer import Deferred
+from twisted.logger import globalLogPublisher
+
+from tests.simulation.world import faults as all_faults
+from tests.simulation.world.audit import audit
+from tests.simulation.world.bookie_node import BookieNode
+from tests.simulation.world.client_node import ClientNode
+from tests.simulation.world.connection import Connection
+from tests.simulation.world.faults import Fault
+from tests.simulation.world.history import History, Stuck
+from tests.simulation.world.machine import Machine
+from tests.simulation.world.metadata_server import MetadataServer
+from tests.simulation.world.network import Network
+from tests.simulation.world.timeline import Timeline
+from tests.simulation.world.workload import Workload
+
+START_S = 3.0
+"""In which the bookies start, and nothing goes wrong."""
+
+WORK_S = 8.0
+"""In which clients work, and things go wrong."""
+
+PROGRESS_S = 60.0
+"""Once all is well again, everything that is under way has to end, and everything has to work, within this."""
+
+STEPS_MAX = 400_000
+"""A history of more steps never ends."""
+
+
+@define
+class Outcome:
+    """What a seed came to."""
+
+    seed: int
+    faults: list[Fault]
+    violation: BaseException | None
+    counts: dict[str, int]
+    steps: int
+
+
+class Simulation:
+    """The world of one seed.  ``only`` are the numbers of the faults that happen; all if it is None."""
+
+    def __init__(
+        self, seed: int, only: Collection[int] | None = None, say: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self.seed = seed
+        random = Random(seed)
+        self.timeline = Timeline()
+        self.history = History()
+        self.network = Network(self.timeline, Random(random.getrandbits(64)))
+        self.server = MetadataServer(Random(random.getrandbits(64)))
+        self.server.on_write = self.history.written
+        self.bookies = [
+            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32))
+            for number in range(1, random.choice((4, 5, 6)) + 1)
+        ]
+        self.clients = [
+            Workload(
+                ClientNode(self.network, self.server, f"10.0.1.{number}", random.getrandbits(32)),
+                self.history,
+                self.timeline,
+                Random(random.getrandbits(64)),
+                START_S + WORK_S,
+            )
+            for number in range(1, random.choice((2, 3)) + 1)
+        ]
+        for machine in self.network.machines.values():
+            machine.clock_offset_s = random.uniform(-1000, 1000)
+        drawn = all_faults.draw(Random(random.getrandbits(64)), random.choice((1, 2, 4, 8, 16)), WORK_S)
+        self.faults = [each for number, each in enumerate(drawn) if only is None or number in only]
+        self.all_faults = drawn
+        self._say = say
+        self._endings: list[Callable[[], object]] = []
+
+    def run(self) -> Outcome:
+        """Let it happen."""
+        globalLogPublisher.addObserver(self._logged)
+        try:
+            self._run()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            self.history.broken(error)
+        finally:
+            globalLogPublisher.removeObserver(self._logged)
+        return Outcome(self.seed, self.faults, self.history.violation, self.history.counts, self.timeline.steps)
+
+    # For faults ------------------------------------------------------------------------------------------------------
+
+    def bookie(self, fault: Fault) -> BookieNode:
+        return self.bookies[fault.target % len(self.bookies)]
+
+    def machine(self, fault: Fault) -> Machine:
+        machines = [*self.bookies, *(client.node for client in self.clients)]
+        return machines[fault.target % len(machines)].machine
+
+    def connections(self, fault: Fault, random: Random) -> list[Connection]:
+        """Return connections of a bookie: those of one client, or all."""
+        bookie = self.bookie(fault).machine.address
+        clients = [client.node.machine.address for client in self.clients]
+        chosen = random.sample(clients, random.choice((1, len(clients))))
+        return [each for client in chosen for each in self.network.between(bookie, client)]
+
+    def ends(self, fault: Fault, end: Callable[[], object]) -> None:
+        """Have ``end`` called when the fault is over, at the latest when all are."""
+        self._endings.append(end)
+        self.timeline.after(fault.lasts_s, end)
+
+    def restart_client(self, fault: Fault) -> None:
+        client = self.clients[fault.target % len(self.clients)]
+        client.kill()
+        self.timeline.after(0.1, client.begin)
+
+    # What happens ----------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        for bookie in self.bookies:
+            bookie.start()
+        self._pass(START_S)
+        for client in self.clients:
+            client.begin()
+        for each in self.faults:
+            self.timeline.at(START_S + each.at_s, self._make, each)
+        self._pass(START_S + WORK_S)
+        self._mend()
+        if not self._pass(self.timeline.now + PROGRESS_S, lambda: not self.history.under_way):
+            raise Stuck(f"{PROGRESS_S:.0f} s after all faults this has not ended: {sorted(self.history.under_way)[:5]}")
+        self._audit()
+
+    def _make(self, each: Fault) -> None:
+        self._say(str(each))
+        all_faults.KINDS[each.kind](self, each, Random(each.seed))
+        self.history.count("faults")
+
+    def _mend(self) -> None:
+        """End all faults."""
+        for end in self._endings:
+            end()
+        self.server.away_until = 0.0
+        for machine in self.network.machines.values():
+            if machine.paused_until > self.timeline.now:
+                machine.pause(0)
+        for bookie in self.bookies:
+            disk = bookie.disk
+            disk.stalled_until, disk.capacity, disk.read_only, disk.crash_at = 0.0, None, False, None
+            disk.fail_writes(0)
+            disk.fail_syncs(0)
+            disk.fail_opens(0)
+            bookie.start()
+
+    def _audit(self) -> None:
+        """Have a new client look at everything."""
+        auditor = ClientNode(self.network, self.server, "10.0.2.1", self.seed)
+        found: list[Any] = []
+        auditing = Deferred.fromCoroutine(audit(auditor, self.history))
+        auditing.addBoth(found.append)
+        if not self._pass(self.timeline.now + PROGRESS_S, lambda: bool(found)):
+            raise Stuck(f"{PROGRESS_S:.0f} s were not enough to look at all ledgers")
+        if found[0] is not None:
+            found[0].raiseException()
+
+    def _pass(self, end_s: float, until: Callable[[], bool] = lambda: False) -> bool:
+        """Let time pass; return whether ``until()`` has come."""
+        self.timeline.run(
+            end_s, lambda: until() or self.history.violation is not None or self.timeline.steps > STEPS_MAX
+        )
+        if self.history.violation is not None:
+            raise self.history.violation
+        if self.timeline.steps > STEPS_MAX:
+            raise Stuck("there is no end")
+        return until()
+
+    def _logged(self, event: Any) -> None:
+        self.history.surprised(event)

@@ -1,0 +1,229 @@
+"""What clients do: write, read, tail, recover and delete ledgers, and say what they were told."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from random import Random
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, ProtocolViolation
+from bookkeeper_tx.model import DigestType
+from tests.simulation.world.client_node import ClientNode
+from tests.simulation.world.history import History, LedgerHistory, Violation
+from tests.simulation.world.timeline import Timeline
+
+QUORUMS = ((3, 3, 2), (3, 3, 3), (2, 2, 2), (3, 2, 2), (4, 3, 2))
+DIGESTS = (DigestType.CRC32C, DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
+SIZES = (0, 10, 100, 3000)
+
+
+class Workload:
+    """The tasks of one client's process."""
+
+    def __init__(self, node: ClientNode, history: History, timeline: Timeline, random: Random, end_s: float) -> None:
+        self.node = node
+        self.history = history
+        self.timeline = timeline
+        self.random = random
+        self.end_s = end_s
+        """When no new work is begun."""
+        self._names = 0
+
+    def begin(self) -> None:
+        """Start the process, and its tasks, unless it runs."""
+        if self.node.is_up:
+            return
+        starting = self.node.start()
+        starting.addErrback(lambda failure: failure.trap(BookKeeperError))
+        tasks = [self.writes, self.writes, self.recovers, self.reads, self.tails]
+        for task in self.random.sample(tasks, self.random.randrange(2, len(tasks) + 1)):
+            self._spawn(task(Random(self.random.random())))
+        if self.random.random() < 0.3:
+            self._spawn(self.deletes(Random(self.random.random())))
+
+    @property
+    def client(self) -> BookKeeper:
+        assert self.node.client is not None
+        return self.node.client
+
+    def kill(self) -> None:
+        """End the process; nobody waits for what it has begun."""
+        self.node.kill()
+        address = self.node.machine.address
+        under_way = self.history.under_way
+        for name in [each for each in under_way if each.endswith(f" of {address}")]:
+            del under_way[name]
+
+    # Tasks -----------------------------------------------------------------------------------------------------------
+
+    async def writes(self, random: Random) -> None:
+        while await self._sleep(random.random() * 2):
+            options = {"digest_type": random.choice(DIGESTS), "password": random.choice((b"", b"secret"))}
+            writer = await self._tried("create", None, self.client.create_ledger, *random.choice(QUORUMS), **options)
+            if writer is not None:
+                await self._write(writer, random)
+
+    async def _write(self, writer: Any, random: Random) -> None:
+        ledger = self.history.of(writer.ledger_id)
+        for _ in range(random.choice((1, 2, 6))):
+            appended = []
+            for _ in range(random.choice((1, 4, 20))):
+                payload = b"%d/%d " % (writer.ledger_id, len(ledger.payloads)) + bytes(random.choice(SIZES))
+                index = len(ledger.payloads)
+                ledger.payloads.append(payload)
+                appended.append(self._watched("append", self._append(ledger, writer, index, payload)))
+            told = [await each for each in appended]
+            if not all(told):
+                break
+            if random.random() < 0.3:
+                last = await self._tried("publish", ledger, writer.write_last_add_confirmed)
+                if last is not None:
+                    ledger.confirm(last)
+            if not await self._sleep(random.choice((0, 0, 0.05, 1.0))):
+                break
+        if random.random() < 0.7:
+            await self._tried("close", ledger, writer.close)
+
+    async def _append(self, ledger: LedgerHistory, writer: Any, index: int, payload: bytes) -> bool:
+        try:
+            entry_id = await writer.append(payload)
+        except BookKeeperError as error:
+            self._look_at(error, ledger)
+            return False
+        ledger.acknowledge(entry_id, index)
+        self.history.count("appends")
+        return True
+
+    async def recovers(self, random: Random) -> None:
+        while await self._sleep(random.random() * 6):
+            ledger = self._any_ledger(random)
+            if ledger is not None:
+                reader = await self._tried("open", ledger, self.client.open_ledger, *ledger.key)
+                if reader is not None:
+                    self.history.count("recoveries")
+                    await self._read(ledger, reader, random)
+
+    async def reads(self, random: Random) -> None:
+        while await self._sleep(random.random() * 2):
+            ledger, reader = await self._opened(random)
+            if ledger is not None and reader is not None:
+                last = await self._tried("read last add confirmed", ledger, reader.read_last_add_confirmed)
+                if last is not None:
+                    ledger.confirm(last)
+                await self._read(ledger, reader, random)
+                reader.close()
+
+    async def _read(self, ledger: LedgerHistory, reader: Any, random: Random) -> None:
+        end = reader.last_add_confirmed
+        ledger.confirm(end)
+        if end < 0:
+            return
+        first = random.randrange(end + 1)
+        last = random.randrange(first, end + 1)
+        entries = await self._tried("read", ledger, reader.read, first, last, batch=random.random() < 0.5)
+        if entries is not None:
+            if [entry.entry_id for entry in entries] != list(range(first, last + 1)):
+                raise Violation(f"ledger {ledger.ledger_id}: a read of {first} to {last} gave other entries")
+            for entry in entries:
+                ledger.read(entry.entry_id, entry.payload, last)
+            self.history.count("entries read", len(entries))
+
+    async def tails(self, random: Random) -> None:
+        while await self._sleep(random.random() * 3):
+            ledger, reader = await self._opened(random)
+            if ledger is not None and reader is not None:
+                await self._tail(ledger, reader, min(self.timeline.now + random.random() * 10, self.end_s))
+                reader.close()
+
+    async def _tail(self, ledger: LedgerHistory, reader: Any, stop_s: float) -> None:
+        expected = 0
+        while self.timeline.now < stop_s and not (reader.closed and expected > reader.last_add_confirmed):
+            last = await self._tried("wait", ledger, reader.wait_last_add_confirmed, timeout_s=1.0)
+            if last is None:
+                return
+            ledger.confirm(last)
+            while expected <= last:
+                entries = await self._tried("read batch", ledger, reader.read_batch, expected, 20)
+                if entries is None:
+                    return
+                for entry in entries:
+                    if entry.entry_id != expected:
+                        raise Violation(f"ledger {ledger.ledger_id}: {entry.entry_id} came in the place of {expected}")
+                    ledger.read(entry.entry_id, entry.payload, last)
+                    expected += 1
+                self.history.count("entries tailed", len(entries))
+
+    async def deletes(self, random: Random) -> None:
+        while await self._sleep(2 + random.random() * 8):
+            ledger = self._any_ledger(random)
+            if ledger is not None and ledger.end is not None:
+                ledger.delete_asked = True
+                await self._tried("delete", ledger, self.client.delete_ledger, ledger.ledger_id)
+                self.history.count("deletions")
+
+    # Around them -----------------------------------------------------------------------------------------------------
+
+    def _spawn(self, task: Coroutine[Any, Any, None]) -> None:
+        def ended(result: Any) -> None:
+            if result is not None and not result.check(CancelledError):
+                self.history.broken(result.value)
+
+        Deferred.fromCoroutine(task).addBoth(ended)
+
+    async def _sleep(self, seconds: float) -> bool:
+        """Wait; return whether to go on."""
+        if self.node.machine.reactor is None:
+            return False
+        await self.node.sleep(seconds)
+        return self.timeline.now < self.end_s and self.node.client is not None
+
+    def _any_ledger(self, random: Random) -> LedgerHistory | None:
+        ledgers = [each for each in self.history.ledgers.values() if each.metadata is not None]
+        return random.choice(ledgers) if ledgers else None
+
+    async def _opened(self, random: Random) -> tuple[LedgerHistory | None, Any]:
+        """Open a ledger that is left to its writer."""
+        ledger = self._any_ledger(random)
+        if ledger is None:
+            return None, None
+        return ledger, await self._tried("open", ledger, self.client.open_ledger_no_recovery, *ledger.key)
+
+    async def _tried(
+        self,
+        what: str,
+        ledger: LedgerHistory | None,
+        operation: Callable[..., Awaitable[Any]],
+        *arguments: Any,
+        **named: Any,
+    ) -> Any:
+        """Return the result of an operation, None if it has failed in a way that may be."""
+
+        async def tried() -> Any:
+            try:
+                return await operation(*arguments, **named)
+            except BookKeeperError as error:
+                self.history.count(f"{what}: {type(error).__name__}")
+                self._look_at(error, ledger)
+                return None
+
+        return await self._watched(what, tried())
+
+    def _look_at(self, error: BookKeeperError, ledger: LedgerHistory | None = None) -> None:
+        """Raise a violation for an error that must not be."""
+        if isinstance(error, NoSuchEntry) and (ledger is None or not ledger.delete_asked):
+            raise Violation(f"an entry that is confirmed is said to be none: {error}")
+        if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
+            raise Violation(f"nothing was damaged: {error}")
+
+    def _watched(self, what: str, work: Coroutine[Any, Any, Any]) -> Deferred[Any]:
+        """Note that ``work`` is under way; it has to end within its time."""
+        self._names += 1
+        name = f"{what} {self._names} of {self.node.machine.address}"
+        self.history.under_way[name] = self.timeline.now
+
+        def ended(result: Any) -> Any:
+            self.history.under_way.pop(name, None)
+            return result
+
+        return Deferred.fromCoroutine(work).addBoth(ended)
