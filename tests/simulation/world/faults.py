@@ -171,6 +171,33 @@ def power_failure(simulation: "Simulation", fault: Fault, random: Random) -> Non
     simulation.ends(fault, node.start)
 
 
+@fault(0.5)
+def read_only_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A file system turns read-only after an error, until somebody mounts it again."""
+    disk = simulation.bookie(fault).disk
+    disk.read_only = True
+    simulation.ends(fault, lambda: setattr(disk, "read_only", False))
+
+
+@fault(0.5)
+def lost_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bookie and all that it has stored is gone for good; of one bookie only, for as many copies are made."""
+    node = simulation.bookie(fault)
+    if simulation.may_damage(node):
+        node.kill()
+        node.stays_down = True
+
+
+@fault(0.5)
+def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bit of a journal or of an entry log is another, of the only bookie that may be damaged."""
+    node = simulation.bookie(fault)
+    paths = [] if node.disk.crashed else [each for each in node.disk.files() if each.endswith((".txn", ".log"))]
+    if paths and simulation.may_damage(node):
+        path = random.choice(sorted(paths))
+        node.disk.flip_bit(path, random.randrange(8 * 5000))
+
+
 # Clocks --------------------------------------------------------------------------------------------------------------
 
 

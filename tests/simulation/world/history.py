@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import define, field
 
-from bookkeeper_tx.model import LedgerMetadata, LedgerState
+from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState
 
 
 class Violation(AssertionError):
@@ -20,6 +20,8 @@ class LedgerHistory:
     """What is known of one ledger."""
 
     ledger_id: int
+    counts: dict[str, int]
+    """What has happened in the whole history."""
     payloads: list[bytes] = field(factory=list)
     """What its writer has appended; the index is the entry id."""
     acknowledged: int = -1
@@ -63,6 +65,9 @@ class LedgerHistory:
         """Take notice that an entry was read by a reader that may read up to ``end``."""
         if not 0 <= entry_id <= end:
             raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read, past the end {end}")
+        unprotected = self.metadata is not None and self.metadata.digest_type is DigestType.DUMMY
+        if unprotected and self.counts.get("damage"):
+            return
         if entry_id >= len(self.payloads) or payload != self.payloads[entry_id]:
             raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read with other bytes: {payload[:40]!r}")
 
@@ -116,7 +121,7 @@ class History:
         self.counts[what] = self.counts.get(what, 0) + by
 
     def of(self, ledger_id: int) -> LedgerHistory:
-        return self.ledgers.setdefault(ledger_id, LedgerHistory(ledger_id))
+        return self.ledgers.setdefault(ledger_id, LedgerHistory(ledger_id, self.counts))
 
     def written(self, ledger_id: int, metadata: LedgerMetadata | None) -> None:
         """Hear of a change from the metadata store."""

@@ -78,6 +78,7 @@ class Simulation:
         self.faults = [each for number, each in enumerate(drawn) if only is None or number in only]
         self.all_faults = drawn
         self._say = say
+        self._damaged: BookieNode | None = None
         self._endings: list[Callable[[], object]] = []
 
     def run(self) -> Outcome:
@@ -97,6 +98,14 @@ class Simulation:
 
     def bookie(self, fault: Fault) -> BookieNode:
         return self.bookies[fault.target % len(self.bookies)]
+
+    def may_damage(self, bookie: BookieNode) -> bool:
+        """Return whether what a bookie has stored may get lost: that of one bookie only."""
+        if self._damaged not in (None, bookie):
+            return False
+        self._damaged = bookie
+        self.history.count("damage")
+        return True
 
     def machine(self, fault: Fault) -> Machine:
         machines = [*self.bookies, *(client.node for client in self.clients)]
