@@ -85,6 +85,12 @@ class CannotConnect(BookieUnavailable):
     """No connection to the bookie could be made, so it has not seen the request."""
 
 
+# V2 has no words for a refusal, and Java's SASL says nothing at all: only that every bookie does this tells a wrong
+# password from a bookie that has failed.
+class AuthenticationUnanswered(CannotConnect):
+    """The bookie left our credentials unanswered: it has failed, or they are wrong."""
+
+
 class RequestTimedOut(RemoteError):
     """The peer did not answer in time; whether it carried the request out is unknown."""
 

@@ -54,7 +54,8 @@ class BlockingChannel:
 
         :raises CannotConnect: nobody listens there, or not in time
         :raises TlsFailed: no TLS, or a certificate that is not trusted
-        :raises AuthenticationFailed: the bookie does not accept the credentials
+        :raises AuthenticationFailed: the bookie refuses the credentials
+        :raises AuthenticationUnanswered: it has failed, or does not accept them and says nothing
         :raises InvalidConfig: a file cannot be used
         """
         self._config = config or ClientConfig()

@@ -5,7 +5,14 @@ import time
 from typing import NoReturn
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
-from bookkeeper_tx.errors import AuthenticationFailed, BookKeeperError, CannotConnect, ProtocolViolation, TlsFailed
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    AuthenticationUnanswered,
+    BookKeeperError,
+    CannotConnect,
+    ProtocolViolation,
+    TlsFailed,
+)
 from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State, tells_unauthenticated
 from bookkeeper_tx.security.authentication import ConnectionPeer
 from bookkeeper_tx.transport.blocking_socket import HANDSHAKE_RECEIVE_SIZE, Stream, TlsSocket, hear_reason
@@ -25,7 +32,8 @@ def connect_to_bookie(host: str, port: int, config: ClientConfig, protocol: Wire
     ``host:port`` unless given.  All of it together may take ``config.connect_timeout_s``.
 
     Raises CannotConnect; TlsFailed for a bookie without TLS, or if one side does not accept the other's certificate;
-    AuthenticationFailed; InvalidConfig for a file that cannot be used.
+    AuthenticationFailed for a refusal, AuthenticationUnanswered for a bookie that hangs or ends the connection instead;
+    InvalidConfig for a file that cannot be used.
     """
     return _Connecting(host, port, config, protocol, bookie or f"{host}:{port}").stream()
 
@@ -167,7 +175,7 @@ class _Connecting:
     def _overdue(self, error: TimeoutError) -> NoReturn:
         state = self._handshake.state
         if state is State.AUTHENTICATING:
-            raise AuthenticationFailed(
+            raise AuthenticationUnanswered(
                 f"bookie {self._bookie} left our credentials unanswered: they may be wrong"
             ) from error
         raise CannotConnect(f"bookie {self._bookie} did not answer in time while {state.value}") from error
@@ -177,7 +185,7 @@ class _Connecting:
         tls = self._config.tls
         hint = "" if tls is None or tls.client_authentication else CERTIFICATE_WANTED
         if state is State.AUTHENTICATING:
-            raise AuthenticationFailed(
+            raise AuthenticationUnanswered(
                 f"bookie {self._bookie} closed the connection on our credentials: they may be wrong{hint}"
             ) from error
         raise TlsFailed(

@@ -8,6 +8,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
+    AuthenticationUnanswered,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
@@ -155,7 +156,7 @@ class Channel:
         if self._state is ChannelState.CLOSED:
             return
         self.interruptions += 1
-        if isinstance(error, AuthenticationFailed | TlsFailed | LocalError):
+        if isinstance(error, AuthenticationFailed | AuthenticationUnanswered | TlsFailed | LocalError):
             self._failure = error
         else:
             self._failure = CannotConnect(f"cannot connect: {error}")

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise, Timer
 from bookkeeper_tx.errors import (
-    AuthenticationFailed,
+    AuthenticationUnanswered,
     BookieUnavailable,
     BookKeeperError,
     ProtocolViolation,
@@ -139,9 +139,9 @@ class ClientLink:
     ) -> Promise["ClientLink"]:
         """Ask the bookie at ``host`` for TLS if ``tls``; then authenticate.
 
-        Fires with this link when requests may be made.  Fails with TlsFailed, with AuthenticationFailed, also when the
-        bookie leaves a token unanswered, or with another error that ended the connection; the connection is dropped
-        then.
+        Fires with this link when requests may be made.  Fails with TlsFailed, with AuthenticationFailed when the bookie
+        refuses our credentials, with AuthenticationUnanswered when it hangs or ends the connection instead, or with
+        another error that ended the connection; the connection is dropped then.
         """
         self.peer.address = self.wire.address
         self._host = host
@@ -177,7 +177,7 @@ class ClientLink:
         self._handshake_timeout = None
         assert self._handshake is not None
         if self._handshake.state is State.AUTHENTICATING:
-            self.drop(AuthenticationFailed("the bookie left our credentials unanswered: they may be wrong"))
+            self.drop(AuthenticationUnanswered("the bookie left our credentials unanswered: they may be wrong"))
         else:
             self.drop(RequestTimedOut(f"the bookie did not answer in time while {self._handshake.state.value}"))
 
@@ -238,7 +238,9 @@ class ClientLink:
         if self._handshake is not None:
             state = self._handshake.state
             if state is State.AUTHENTICATING:
-                return AuthenticationFailed("the bookie closed the connection on our credentials: they may be wrong")
+                return AuthenticationUnanswered(
+                    f"the bookie closed the connection on our credentials ({how}): they may be wrong"
+                )
             return TlsFailed(f"the bookie closed the connection while {state.value}: {how}")
         return BookieUnavailable(f"connection lost: {how}")
 

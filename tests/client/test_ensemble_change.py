@@ -3,8 +3,11 @@
 import pytest
 
 from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    AuthenticationUnanswered,
     BookieUnavailable,
     BookKeeperError,
+    NotEnoughBookies,
     ReadOnlyBookie,
     RequestTimedOut,
     StorageFailed,
@@ -15,7 +18,15 @@ from tests.client.writers import writer_of
 
 
 @pytest.mark.parametrize(
-    "error", [BookieUnavailable(), RequestTimedOut(), ReadOnlyBookie(), StorageFailed(), TooManyRequests()]
+    "error",
+    [
+        AuthenticationUnanswered(),
+        BookieUnavailable(),
+        RequestTimedOut(),
+        ReadOnlyBookie(),
+        StorageFailed(),
+        TooManyRequests(),
+    ],
 )
 def test_a_failing_bookie_is_replaced_and_gets_nothing_more(error: BookKeeperError) -> None:
     cluster = Cluster()
@@ -33,6 +44,23 @@ def test_a_failing_bookie_is_replaced_and_gets_nothing_more(error: BookKeeperErr
     for entry_id in range(5, 10):
         assert cluster.holders(writer.ledger_id, entry_id) == set(fragments[1].ensemble)
     cluster.result(writer.close())
+
+
+def test_if_every_bookie_leaves_the_credentials_unanswered_the_error_says_what_that_may_mean() -> None:
+    cluster = Cluster()
+    writer = writer_of(cluster)
+    for bookie in cluster.bookies.values():
+        bookie.fails = AuthenticationUnanswered("no answer: they may be wrong")
+    with pytest.raises(NotEnoughBookies, match="b4: no answer: they may be wrong; b3: no"):
+        cluster.result(writer.append(b"x"))
+
+
+def test_one_bookie_that_refuses_the_credentials_ends_the_writer() -> None:
+    cluster = Cluster()
+    writer = writer_of(cluster)
+    cluster.bookies[writer.metadata.last_fragment.ensemble[0]].fails = AuthenticationFailed()
+    with pytest.raises(AuthenticationFailed):
+        cluster.result(writer.append(b"x"))
 
 
 def test_the_new_fragment_replaces_one_that_starts_at_the_same_entry() -> None:

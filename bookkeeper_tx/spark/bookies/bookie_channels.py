@@ -12,6 +12,7 @@ from bookkeeper_tx.errors import (
     NO_ANSWER,
     QUARANTINED,
     AuthenticationFailed,
+    AuthenticationUnanswered,
     BookKeeperError,
     CannotConnect,
     TlsFailed,
@@ -22,7 +23,7 @@ from bookkeeper_tx.spark.bookies.rate_limit import RateLimit, RateLimiter
 from bookkeeper_tx.transport.blocking import BlockingChannel
 from protocol_specs.ledger_id import SCOPED_MIN
 
-NOT_TRUSTED = (TlsFailed, AuthenticationFailed)
+NOT_TRUSTED = (TlsFailed, AuthenticationFailed, AuthenticationUnanswered)
 """Errors of connecting that may take the whole connect time-out, and would come again."""
 
 Connect = Callable[[str, int, ClientConfig], BlockingChannel]

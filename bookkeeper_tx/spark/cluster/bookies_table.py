@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
+    AuthenticationUnanswered,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
@@ -145,10 +146,10 @@ def _service_info(store: BlockingStore, found: FoundBookie) -> BookieServiceInfo
 def _asked(info: BookieServiceInfo, config: ClientConfig) -> dict[str, Any]:
     try:
         channel = BookieInfoChannel(info.host, info.port, config)
+    except (TlsFailed, AuthenticationFailed, AuthenticationUnanswered, ProtocolViolation) as error:
+        return {"reachable": True, "error": str(error)}
     except CannotConnect as error:
         return {"reachable": False, "error": str(error)}
-    except (TlsFailed, AuthenticationFailed, ProtocolViolation) as error:
-        return {"reachable": True, "error": str(error)}
     with channel:
         try:
             disk = channel.bookie_info()
