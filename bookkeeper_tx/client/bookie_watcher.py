@@ -4,14 +4,17 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from bookkeeper_tx.config import QUARANTINE_S
-from bookkeeper_tx.driver import Driver
-from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, NotEnoughBookies, TooManyRequests
+from bookkeeper_tx.driver import Driver, Timer
+from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, MetadataUnavailable, NotEnoughBookies, TooManyRequests
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
 
 NOT_ASKED = TooManyRequests("not asked, since it does not take what was sent to it before")
 """The answer that stands for a congested bookie where a read may fail fast; the bookie itself has not failed."""
+
+REFRESH_RETRY_S = 5.0
+"""How long after a change the store is asked again if it did not tell the set of bookies."""
 
 
 class BookieWatcher:
@@ -23,6 +26,7 @@ class BookieWatcher:
         self._clock = driver.clock
         self._placement = placement
         self._stop_watching: Callable[[], None] | None = None
+        self._retry: Timer | None = None
         self.quarantined_until: dict[BookieId, float] = {}
         """Bookie → the time at which its quarantine ends; :attr:`quarantined` drops those that are past it."""
         self.writable: frozenset[BookieId] = frozenset()
@@ -42,6 +46,7 @@ class BookieWatcher:
         if self._stop_watching is not None:
             self._stop_watching()
             self._stop_watching = None
+        self._end_retry()
 
     async def refresh(self) -> None:
         """Ask the store for the set now."""
@@ -51,8 +56,26 @@ class BookieWatcher:
             self.generation += 1
 
     def _changed(self) -> None:
-        # If the store cannot be reached, the set stays as it is; the next change, or shortage of bookies, asks again.
-        self._driver.when_done(self._driver.spawn(self.refresh()), _ignore_remote)
+        self._end_retry()
+        self._driver.when_done(self._driver.spawn(self.refresh()), self._refreshed)
+
+    def _refreshed(self, error: Exception | None, _: Any) -> None:
+        """Take the end of a refresh after a change; if the store did not answer, it is asked again in a while."""
+        if error is None:
+            return
+        if not isinstance(error, BookKeeperError):
+            raise error
+        if not self.stopped and self._retry is None:
+            self._retry = self._clock.callLater(REFRESH_RETRY_S, self._ask_again)
+
+    def _ask_again(self) -> None:
+        self._retry = None
+        self._changed()
+
+    def _end_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
 
     def quarantine(self, bookie_id: BookieId, error: BookKeeperError) -> None:
         """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
@@ -72,8 +95,8 @@ class BookieWatcher:
         """Return a new ensemble with none of ``excluded`` in it.  Raises :class:`NotEnoughBookies`."""
         try:
             return self._placement.choose(size, self.writable, excluded, self.quarantined)
-        except NotEnoughBookies:
-            await self.refresh()
+        except NotEnoughBookies as shortage:
+            await self._refresh_after(shortage)
             return self._placement.choose(size, self.writable, excluded, self.quarantined)
 
     async def replace(
@@ -85,11 +108,15 @@ class BookieWatcher:
         """
         try:
             return self._placement.replace(ensemble, broken, self.writable, avoided, self.quarantined)
-        except NotEnoughBookies:
-            await self.refresh()
+        except NotEnoughBookies as shortage:
+            await self._refresh_after(shortage)
             return self._placement.replace(ensemble, broken, self.writable, avoided, self.quarantined)
 
-
-def _ignore_remote(error: Exception | None, _: Any) -> None:
-    if error is not None and not isinstance(error, BookKeeperError):
-        raise error
+    async def _refresh_after(self, shortage: NotEnoughBookies) -> None:
+        """Ask the store for more bookies; if it is away there are none, as far as anybody knows."""
+        try:
+            await self.refresh()
+        except MetadataUnavailable as error:
+            if self.stopped:
+                raise
+            raise NotEnoughBookies(f"{shortage}; the metadata store does not tell of others: {error}") from error

@@ -8,13 +8,13 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, all_of
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
+from bookkeeper_tx.transport.last_known_address import LastKnownAddress
 
 
 class ChannelPool:
     """Gives the channel to a bookie.
 
-    ``resolve`` returns the address of a bookie; it is called again for every connection, since a restarted bookie may
-    have moved.
+    ``resolve`` asks the metadata store for the address of a bookie.
     """
 
     def __init__(
@@ -30,7 +30,8 @@ class ChannelPool:
         """Return the channel to ``bookie_id``; nothing is connected before the first request."""
         channel = self._channels.get(bookie_id)
         if channel is None:
-            channel = BookieChannel(self._driver, partial(self._resolve, bookie_id), self._config)
+            address = LastKnownAddress(partial(self._resolve, bookie_id))
+            channel = BookieChannel(self._driver, address.resolve, self._config)
             self._channels[bookie_id] = channel
             if self._closed:
                 channel.close()

@@ -21,6 +21,9 @@ class StoredState:
     ledgers: dict[int, Versioned] = field(factory=dict)
     next_ledger_id: int = 0
     watchers: list[Callable[[], None]] = field(factory=list)
+    bookie_watchers: list[Callable[[], None]] = field(factory=list)
+    away: bool = False
+    """Whether no request reaches it."""
     history: list[tuple[int, LedgerMetadata]] = field(factory=list)
     """Every write, in order."""
 
@@ -95,7 +98,8 @@ class PuppetStore:
         return self._ask("info", find)
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return lambda: None
+        self._state.bookie_watchers.append(changed)
+        return partial(self._state.bookie_watchers.remove, changed)
 
     def _find(self, ledger_id: int) -> Versioned:
         if ledger_id not in self._state.ledgers:
@@ -124,6 +128,9 @@ class PuppetStore:
             fail(MetadataUnavailable())
 
         def arrive() -> None:
+            if self._state.away:
+                fail(MetadataUnavailable("the puppet store is away"))
+                return
             try:
                 reply = partial(fire, work())
             except BookKeeperError as error:

@@ -50,6 +50,12 @@ class Cluster:
             outcome[0].raiseException()
         return outcome[0]
 
+    def bookies_changed(self) -> None:
+        """Tell the clients that the set of bookies is another one."""
+        for changed in list(self.state.bookie_watchers):
+            changed()
+        self.network.run()
+
     def metadata(self, ledger_id: int) -> LedgerMetadata:
         return self.state.ledgers[ledger_id].metadata
 

@@ -1,0 +1,54 @@
+"""The set of writable bookies, also while the metadata store is away."""
+
+import pytest
+
+from bookkeeper_tx.client.bookie_watcher import REFRESH_RETRY_S
+from bookkeeper_tx.errors import NotEnoughBookies
+from tests.client.puppet_bookie import PuppetBookie
+from tests.client.puppets import Cluster
+from tests.client.writers import writer_of
+
+THREE = ("b1", "b2", "b3")
+
+
+def test_a_shortage_is_told_while_the_store_is_away() -> None:
+    cluster = Cluster(THREE)
+    client = cluster.client()
+    cluster.state.away = True
+    with pytest.raises(NotEnoughBookies, match=r"4 bookies are needed, 3 of 3 .* the puppet store is away"):
+        cluster.result(client.create_ledger(4, 4, 2))
+
+
+def test_a_writer_goes_on_without_a_bookie_and_without_the_store() -> None:
+    cluster = Cluster(THREE)
+    writer = writer_of(cluster)
+    cluster.bookies[writer.metadata.last_fragment.ensemble[0]].down = True
+    cluster.state.away = True
+    assert cluster.result(writer.append_many([b"x"] * 10)) == range(10)
+    cluster.state.away = False
+    cluster.result(writer.close())
+
+
+def test_a_change_that_the_store_did_not_tell_is_asked_for_again() -> None:
+    cluster = Cluster(THREE)
+    client = cluster.client()
+    cluster.bookies["b4"] = PuppetBookie("b4")
+    cluster.state.away = True
+    cluster.bookies_changed()
+    cluster.clock.advance(REFRESH_RETRY_S)
+    cluster.network.run()
+    cluster.state.away = False
+    cluster.clock.advance(REFRESH_RETRY_S)
+    cluster.network.run()
+    assert client._context.bookies.writable == {"b1", "b2", "b3", "b4"}
+    assert cluster.clock.getDelayedCalls() == []
+
+
+def test_a_closed_client_asks_no_more() -> None:
+    cluster = Cluster(THREE)
+    client = cluster.client()
+    cluster.state.away = True
+    cluster.bookies_changed()
+    cluster.state.away = False
+    cluster.result(client.close())
+    assert cluster.clock.getDelayedCalls() == []

@@ -1,0 +1,45 @@
+"""The address of a bookie while the metadata store is away."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable
+from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.transport.last_known_address import LastKnownAddress
+
+HERE, THERE = BookieServiceInfo("here", 3181), BookieServiceInfo("there", 3181)
+
+
+def resolved(answers: list[Any]) -> list[Any]:
+    """Return the results of resolving as often as the store has ``answers``."""
+    left = iter(answers)
+
+    def ask() -> Deferred[BookieServiceInfo]:
+        answer = next(left)
+        return fail(answer) if isinstance(answer, Exception) else succeed(answer)
+
+    address, results = LastKnownAddress(ask), []
+    for _ in answers:
+        deferred = Deferred.fromCoroutine(address.resolve())
+        deferred.addErrback(lambda failure: failure.type)
+        deferred.addCallback(results.append)
+    return results
+
+
+def test_the_store_is_asked_each_time() -> None:
+    assert resolved([HERE, THERE]) == [HERE, THERE]
+
+
+def test_while_the_store_is_away_the_last_address_serves() -> None:
+    assert resolved([HERE, MetadataUnavailable(), THERE, MetadataUnavailable()]) == [HERE, HERE, THERE, THERE]
+
+
+@pytest.mark.parametrize("error", [MetadataUnavailable, BookieUnavailable])
+def test_a_bookie_that_nobody_knows(error: type[Exception]) -> None:
+    assert resolved([error()]) == [error]
+
+
+def test_a_bookie_that_is_no_longer_registered_has_no_address() -> None:
+    assert resolved([HERE, BookieUnavailable()]) == [HERE, BookieUnavailable]
