@@ -41,6 +41,8 @@ class LedgerView:
         """Whether the metadata may have changed since it was read; true at first: the watch began after the read."""
         self._stop_watching: Callable[[], None] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._after_refresh: list[Callable[[], None]] = []
+        """The reads that wait for the metadata, since every replica has failed."""
         self.polled: set[BookieId] = set()
         """The bookies to which a long poll was sent, until one fails there."""
         entry_size = 0.0
@@ -107,22 +109,21 @@ class LedgerView:
     def after_failure(
         self, entry_id: int, tried: Replicas, again: Callable[[], None], give_up: Callable[[], None]
     ) -> None:
-        """Every replica has failed: read the metadata, and call ``again`` if other bookies store the entry now."""
-        if self.closed and not self._stale:
-            give_up()
-            return
+        """Every replica has failed: read the metadata, and call ``again`` if other bookies store the entry now.
 
-        def refreshed(error: Exception | None, _: Any) -> None:
-            # An error of the store is not told: that of the read is.
-            if error is not None and not isinstance(error, BookKeeperError):
-                raise error
+        Of a closed ledger as well: its entries may have been copied to other bookies.
+        """
+
+        def refreshed() -> None:
             if self.replicas_of(entry_id).bookies != tried.bookies:
                 again()
             else:
                 give_up()
 
-        driver = self.context.driver
-        driver.when_done(driver.spawn(self.refresh()), refreshed)
+        self._after_refresh.append(refreshed)
+        if len(self._after_refresh) == 1:
+            driver = self.context.driver
+            driver.when_done(driver.spawn(self.refresh()), self._refreshed)
 
     @property
     def stale(self) -> bool:
@@ -180,6 +181,14 @@ class LedgerView:
         return InvalidArgument(f"{name} {value}: must be from {first} to {last}, {end}")
 
     # Inner part ------------------------------------------------------------------------------------------------------
+
+    def _refreshed(self, error: Exception | None, _: Any) -> None:
+        """Let the reads go on that wait for the metadata; an error of the store is not told: that of the read is."""
+        waiting, self._after_refresh = self._after_refresh, []
+        for each in waiting:
+            each()
+        if error is not None and not isinstance(error, BookKeeperError):
+            raise error
 
     def _changed(self) -> None:
         self._stale = True

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from bookkeeper_tx.client.read_striped import StripedPrefixRead
 from bookkeeper_tx.errors import (
@@ -13,6 +14,7 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
     Unauthorized,
 )
+from bookkeeper_tx.model import Fragment
 from tests.client.open_ledgers import tailed
 
 
@@ -28,6 +30,41 @@ def test_a_reader_finds_entries_that_were_written_to_other_bookies_since(batch: 
         bookie.down = False
     assert cluster.result(reader.read(0, 9, batch=batch)).payloads[5:] == [b"y"] * 5
     assert len(reader.metadata.fragments) == 2
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_the_reader_of_a_closed_ledger_finds_the_copies_on_other_bookies(batch: bool) -> None:
+    """As autorecovery makes them."""
+    cluster, writer, _ = tailed((2, 2, 2))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    ensemble = writer.metadata.last_fragment.ensemble
+    others = sorted(set(cluster.bookies) - set(ensemble))[:2]
+    for bookie_id, other in zip(ensemble, others, strict=True):
+        cluster.bookies[other].ledgers[writer.ledger_id] = cluster.bookies[bookie_id].ledgers[writer.ledger_id]
+        cluster.bookies[bookie_id].down = True
+    versioned = cluster.state.ledgers[writer.ledger_id]
+    moved = evolve(versioned.metadata, fragments=(Fragment(0, tuple(others)),))
+    cluster.state.ledgers[writer.ledger_id] = evolve(versioned, metadata=moved, version=versioned.version + 1)
+    expected = [b"entry %d" % index for index in range(5)]
+    assert cluster.result(reader.read(0, 4, batch=batch)).payloads == expected
+    assert cluster.result(reader.read_entry(2)).payload == expected[2]
+
+
+def test_reads_that_fail_together_read_the_metadata_once() -> None:
+    cluster, writer, _ = tailed((2, 2, 2))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    for bookie in cluster.bookies.values():
+        bookie.down = True
+    failures: list[Any] = []
+    for entry_id in range(5):
+        reader.read_entry(entry_id).addErrback(failures.append)
+    asked = 0
+    while cluster.network.messages:
+        asked += cluster.network.messages[0].text == "request store read"
+        cluster.network.deliver()
+    assert ([failure.type for failure in failures], asked) == ([BookieUnavailable] * 5, 1)
 
 
 def test_striped_ledgers_read_the_same() -> None:
