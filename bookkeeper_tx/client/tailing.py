@@ -7,13 +7,19 @@ from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_pieces import read_pieces
-from bookkeeper_tx.driver import Promise
-from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
 
 TAIL_WAIT_S = 60.0
 """How long :func:`tail` waits before it fails because no bookie answers."""
+
+AGAIN_S = 1.0
+"""How long it waits before it reads again what no bookie has given."""
+
+MAY_ANSWER_LATER = (BookieUnavailable, RequestTimedOut, TooManyRequests)
+"""Errors of bookies that may answer later."""
 
 WAIT_MAX_S = 86400.0
 """Longest wait that can be asked for: a day."""
@@ -60,16 +66,38 @@ async def _wait(reader: LedgerView, beyond: int, timeout_s: float, name: str = "
 async def tail(reader: LedgerView, first_entry_id: int) -> AsyncGenerator[Entry, None]:
     """Iterate over the entries from ``first_entry_id`` on as they are confirmed, until the ledger is closed."""
     cursor = first_entry_id
+    driver, clock = reader.context.driver, reader.context.clock
+    patient_until_s: float | None = None
     while True:
-        while cursor <= reader.last_add_confirmed:
-            async with aclosing(read_pieces(reader, cursor, reader.last_add_confirmed)) as pieces:
-                async for piece in pieces:
-                    for each in piece:
-                        cursor = each.entry_id + 1
-                        yield each
+        try:
+            while cursor <= reader.last_add_confirmed:
+                async with aclosing(read_pieces(reader, cursor, reader.last_add_confirmed)) as pieces:
+                    async for piece in pieces:
+                        patient_until_s = None
+                        for each in piece:
+                            cursor = each.entry_id + 1
+                            yield each
+        except MAY_ANSWER_LATER:
+            now = clock.seconds()
+            if patient_until_s is None:
+                patient_until_s = now + TAIL_WAIT_S
+            if now >= patient_until_s:
+                raise
+            await _pause(driver, AGAIN_S)
+            continue
         if reader.closed:
             return
-        _, entry = await read_when_confirmed(reader, cursor, TAIL_WAIT_S)
+        _, entry = await driver.spawn(_wait(reader, cursor - 1, TAIL_WAIT_S))
         if entry is not None:
             cursor += 1
             yield entry
+
+
+async def _pause(driver: Driver, pause_s: float) -> None:
+    over: Promise[None] = driver.promise()
+    timer = driver.clock.callLater(pause_s, over.callback, None)
+    try:
+        await over
+    except BaseException:
+        timer.cancel()
+        raise

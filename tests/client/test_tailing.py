@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
+from bookkeeper_tx.client.tailing import TAIL_WAIT_S
+from bookkeeper_tx.errors import BookieUnavailable
 from tests.client.tailed import Tailed
 from tests.client.tailed import tailed as tailed
 
@@ -54,6 +56,59 @@ def test_leaving_a_tail_leaves_nothing(tailed: Tailed) -> None:
     following = Deferred.fromCoroutine(follow())
     following.addErrback(lambda failure: failure.trap(CancelledError))
     tailed.cluster.network.run()
+    tailed.advance(2)
+    following.cancel()
+    tailed.assert_nothing_is_left()
+
+
+def test_a_tail_outlives_a_minute_without_a_replica_while_it_reads(tailed: Tailed) -> None:
+    found: list[int] = []
+
+    async def follow() -> str:
+        async for each in tailed.reader.tail(0):
+            found.append(each.entry_id)
+        return "end"
+
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = True
+    ended = tailed.outcome(Deferred.fromCoroutine(follow()))
+    tailed.advance(TAIL_WAIT_S - 5)
+    assert (found, ended) == ([], [])
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = False
+    tailed.advance(1)
+    assert found == [0, 1]
+    tailed.cluster.result(tailed.writer.close())
+    tailed.advance(1)
+    assert (found, ended) == ([0, 1, 2], ["end"])
+    tailed.assert_nothing_is_left()
+
+
+def test_after_a_minute_it_fails(tailed: Tailed) -> None:
+    async def follow() -> None:
+        async for _ in tailed.reader.tail(0):
+            pass
+
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = True
+    ended = tailed.outcome(Deferred.fromCoroutine(follow()))
+    tailed.advance(TAIL_WAIT_S + 1)
+    assert [type(error) for error in ended] == [BookieUnavailable]
+    tailed.assert_nothing_is_left()
+
+
+def test_leaving_it_while_it_waits_for_a_replica_leaves_nothing(tailed: Tailed) -> None:
+    async def follow() -> None:
+        async for _ in tailed.reader.tail(0):
+            pass
+
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+    for bookie in tailed.cluster.bookies.values():
+        bookie.down = True
+    following = Deferred.fromCoroutine(follow())
+    following.addErrback(lambda failure: failure.trap(CancelledError))
     tailed.advance(2)
     following.cancel()
     tailed.assert_nothing_is_left()
