@@ -5,7 +5,7 @@ from typing import Self, TypeVar
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
 from bookkeeper_tx.client import write_handle
-from bookkeeper_tx.model import LedgerMetadata
+from bookkeeper_tx.model import BookieId, LedgerMetadata
 
 Writer = TypeVar("Writer", bound=write_handle.WriteHandle)
 
@@ -32,6 +32,11 @@ class WriteHandle(Waiting[Writer]):
     def metadata(self) -> LedgerMetadata:
         """The ledger's metadata as this writer last knew it."""
         return self._inner.metadata
+
+    @property
+    def under_replicated(self) -> frozenset[BookieId]:
+        """Bookies that lack entries: they failed, there was no other, and the others are an ack quorum."""
+        return self._inner.under_replicated
 
     force = waits(write_handle.WriteHandle.force)
     write_last_add_confirmed = waits(write_handle.WriteHandle.write_last_add_confirmed)

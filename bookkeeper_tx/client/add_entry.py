@@ -237,6 +237,7 @@ class Adds(WriteEnsemble):
             self.fail(error)
             return
         add.refused |= slot.bit
+        slot.lacks_from = min(slot.lacks_from, add.first_entry_id)
         if not self._replaces(slot, error) and not self._changing and self._lacks_ack_quorum(add):
             self.fail(self._too_few(None))
 

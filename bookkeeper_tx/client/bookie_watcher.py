@@ -1,7 +1,8 @@
 """The bookies that can be written to, and the quarantine of those that failed lately."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.driver import Driver, Timer
@@ -15,6 +16,13 @@ NOT_ASKED = TooManyRequests("not asked, since it does not take what was sent to 
 
 REFRESH_RETRY_S = 5.0
 """How long after a change the store is asked again if it did not tell the set of bookies."""
+
+
+class ShortOfBookies(Protocol):
+    """The ensemble of a writer that goes on without a bookie that has failed."""
+
+    def bookies_changed(self) -> None:
+        """Take another bookie, if there is one now."""
 
 
 class BookieWatcher:
@@ -32,6 +40,8 @@ class BookieWatcher:
         self.writable: frozenset[BookieId] = frozenset()
         self.generation = 0
         """Grows whenever the set of writable bookies changes: a failed replacement is worth another try."""
+        self.short: WeakSet[ShortOfBookies] = WeakSet()
+        """Those that are told of such a change, unless their program has dropped them."""
 
     @property
     def stopped(self) -> bool:
@@ -54,6 +64,8 @@ class BookieWatcher:
         if writable != self.writable:
             self.writable = frozenset(writable)
             self.generation += 1
+            for each in list(self.short):
+                each.bookies_changed()
 
     def _changed(self) -> None:
         self._end_retry()

@@ -43,7 +43,8 @@ class LedgerWriter(WriteHandle):
         :raises TooManyOutstandingAdds: too many appends wait already
         :raises LedgerClosed: this writer was closed
         :raises LedgerFenced: another client took the ledger over; the entry may exist or not
-        :raises NotEnoughBookies: a bookie failed, and there is none to take its place; the ledger takes no more
+        :raises NotEnoughBookies: bookies failed, there are none to take their place, and the others are no ack quorum;
+            the ledger takes no more
         :raises RemoteError: of a bookie, as AuthenticationFailed; the ledger takes no more
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.

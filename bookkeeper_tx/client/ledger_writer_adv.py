@@ -48,7 +48,8 @@ class LedgerWriterAdv(WriteHandle):
         :raises TooManyOutstandingAdds: too many appends wait already; one that all of them wait for always goes
         :raises LedgerClosed: this writer was closed, perhaps before all lower ids were given
         :raises LedgerFenced: another client took the ledger over; the entry may exist or not
-        :raises NotEnoughBookies: a bookie failed, and there is none to take its place; the ledger takes no more
+        :raises NotEnoughBookies: bookies failed, there are none to take their place, and the others are no ack quorum;
+            the ledger takes no more
         :raises RemoteError: of a bookie, as AuthenticationFailed; the ledger takes no more
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-given-ids.

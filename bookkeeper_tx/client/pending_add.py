@@ -26,6 +26,11 @@ class PendingAdd:
     """A bit for each bookie that has acknowledged the entry."""
     refused: int = 0
 
+    @property
+    def first_entry_id(self) -> int:
+        """Id of the entry."""
+        return self.entry_id
+
     def fail(self, error: BookKeeperError) -> None:
         """Fail the append of the entry."""
         if self.deferred is not None:
@@ -65,6 +70,11 @@ class PendingRun:
         self.confirmed = self.first
         self.entry_id = self.first + len(self.entries) - 1
         self.missing = self._ack_quorum_size
+
+    @property
+    def first_entry_id(self) -> int:
+        """Id of the first entry."""
+        return self.first
 
     @property
     def entry(self) -> bytes:

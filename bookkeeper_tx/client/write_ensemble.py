@@ -15,6 +15,7 @@ from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LedgerScopeNotSupported, NotEnoughBookies
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.quorums.quorum import Quorum
+from protocol_specs import fields
 
 Replace = Callable[[Mapping[int, BookieId], int, Collection[BookieId]], Awaitable[Sequence[BookieId]]]
 """``replace(broken, first_entry_id, avoided)`` writes down and gives the ensemble from ``first_entry_id`` on."""
@@ -39,6 +40,8 @@ class Slot:
     retry_s: float = 0.0
     error: BookKeeperError | None = None
     """Its last error."""
+    lacks_from: int = fields.ENTRY_ID_MAX
+    """The first entry that the bookie may lack."""
 
     def __attrs_post_init__(self) -> None:
         self.bit = 1 << self.index
@@ -77,6 +80,8 @@ class WriteEnsemble(ABC):
         self._avoided_until: dict[BookieId, float] = {}
         """Bookies that failed here lately, and until when they are avoided.  Otherwise two bookies that fail in turns
         would change the ensemble for ever."""
+        self._lacking: dict[BookieId, int] = {}
+        """Bookie that failed, and kept its place since there was no other → the first entry that it may lack."""
         self._changing = False
         """Whether others are being looked for: the last add confirmed must not move then."""
         self.error: BookKeeperError | None = None
@@ -91,6 +96,11 @@ class WriteEnsemble(ABC):
     def bookies(self) -> tuple[tuple[BookieId, Channel], ...]:
         """The bookies that fill the slots now, each with its channel."""
         return tuple((slot.bookie_id, slot.channel) for slot in self._slots)
+
+    @property
+    def lacking(self) -> frozenset[BookieId]:
+        """The bookies that lack confirmed entries, since they failed and there was no other to take their place."""
+        return frozenset(each for each, first in self._lacking.items() if first <= self.last_add_confirmed)
 
     # What sends the entries ------------------------------------------------------------------------------------------
 
@@ -110,6 +120,19 @@ class WriteEnsemble(ABC):
     def _complete(self) -> None:
         """Confirm the entries that are acknowledged."""
 
+    def bookies_changed(self) -> None:
+        """Take another bookie for each that has failed and kept its place, as far as there are others now."""
+        broken = [slot for slot in self._slots if slot.broken]
+        if self.error is not None or not broken:
+            self.end_changes()
+        elif self._context.bookies.writable - set(self.ensemble) - set(self._avoided()):
+            for slot in broken:
+                self._look_for_another(slot)
+
+    def end_changes(self) -> None:
+        """Keep the bookies that are there."""
+        self._context.bookies.short.discard(self)
+
     # Failing bookies -------------------------------------------------------------------------------------------------
 
     def _replaces(self, slot: Slot, error: BookKeeperError) -> bool:
@@ -118,11 +141,14 @@ class WriteEnsemble(ABC):
         if not self._worth_replacing(slot):
             return False
         self._context.bookies.quarantine(slot.bookie_id, error)
+        self._look_for_another(slot)
+        return True
+
+    def _look_for_another(self, slot: Slot) -> None:
         self._broken.append(slot)
         if not self._changing:
             self._changing = True
             self._context.driver.spawn(self._change_ensemble())
-        return True
 
     def _worth_replacing(self, slot: Slot) -> bool:
         """Return whether to look for another bookie: not again until the writable bookies change or time has passed."""
@@ -149,6 +175,7 @@ class WriteEnsemble(ABC):
             # Without a replacement the writer goes on as long as the remaining bookies make an ack quorum.  This is
             # checked even if all of these were replaced: bookies that could not be earlier may have failed again.
             self._require_ack_quorum(shortage)
+            self._note_lacking()
         except BookKeeperError as error:
             self.fail(error)
         except Exception as error:
@@ -163,6 +190,20 @@ class WriteEnsemble(ABC):
         finally:
             self._changing = False
         self._complete()
+
+    def _note_lacking(self) -> None:
+        """Say which bookies have failed and keep their place, and wait for others."""
+        if self.error is not None:
+            return
+        for slot in self._slots:
+            if slot.broken:
+                self._context.bookies.short.add(self)
+            if slot.broken and slot.bookie_id not in self._lacking:
+                self._lacking[slot.bookie_id] = slot.lacks_from
+                self._context.driver.warn(
+                    f"bookie {slot.bookie_id} of ledger {ledger_name(self._ledger_id)} has failed ({slot.error}), and "
+                    f"there is no other: from entry {slot.lacks_from} on the ledger has a copy less"
+                )
 
     async def _replace_all(self, broken: Mapping[int, BookieId]) -> NotEnoughBookies | None:
         """Replace the ``broken`` bookies together, or as many as possible; return the error of those that remain."""
@@ -188,6 +229,7 @@ class WriteEnsemble(ABC):
                 changed |= former.bit
         self._arrange()
         self.fragment_start = self.last_add_confirmed + 1
+        self._lacking = {each: first for each, first in self._lacking.items() if first < self.fragment_start}
         self._send_again(changed)
 
     def _too_few(self, shortage: NotEnoughBookies | None) -> BookKeeperError:

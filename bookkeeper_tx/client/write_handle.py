@@ -96,6 +96,15 @@ class WriteHandle:
         """The ledger's metadata as this writer last knew it."""
         return self._versioned.metadata
 
+    @property
+    def under_replicated(self) -> frozenset[BookieId]:
+        """Bookies of the ledger that lack entries: they failed, there was no other, and the others are an ack quorum.
+
+        Empty if all is well.  The log names each of them once.  When the ledger is closed, its custom metadata does so,
+        too, as ``underReplicated``.
+        """
+        return self._adds.lacking
+
     @promised
     def force(self) -> Promise[None]:
         """Done when the entries acknowledged before this call are durable on every bookie of the ensemble.
@@ -183,8 +192,9 @@ class WriteHandle:
         await self._queue.drain()
         await self._adds.settle()
         self._explicit.stop()
+        self._adds.end_changes()
         store, ledger_id, end = self._context.store, self.ledger_id, (self.last_add_confirmed, self.length)
-        while (metadata := closed(ledger_id, self.metadata, *end)) is not None:
+        while (metadata := closed(ledger_id, self.metadata, *end, self._adds.lacking)) is not None:
             try:
                 self._versioned = await store.write_ledger(ledger_id, metadata, self._versioned.version)
                 return

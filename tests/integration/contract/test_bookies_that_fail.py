@@ -63,6 +63,20 @@ async def test_without_another_bookie_the_ledger_takes_no_more(client: Any, stop
         assert (reader.last_add_confirmed, (await reader.read(0, 0)).payloads) == (0, [b"kept"])
 
 
+async def test_a_writer_that_goes_on_without_a_bookie_says_so(client: Any, stopped: Any) -> None:
+    async with client(add_timeout_s=TIMEOUT_S) as bk:
+        writer = await bk.create_ledger(3, 3, 2)
+        await writer.append(b"on three")
+        missing = writer.metadata.last_fragment.ensemble[0]
+        with stopped([missing]):
+            await writer.append(b"on two")
+            while not writer.under_replicated:
+                await writer.append(b"on two")
+            assert writer.under_replicated == {missing}
+            await writer.close()
+        assert (await bk.ledger_metadata(writer.ledger_id)).custom_metadata == {"underReplicated": missing.encode()}
+
+
 async def test_requests_to_bookies_that_do_nothing_time_out(client: Any, stopped: Any, cluster: LocalCluster) -> None:
     async with client() as bk, client(read_timeout_s=TIMEOUT_S) as hasty:
         async with await bk.create_ledger(3, 3, 3) as writer:
