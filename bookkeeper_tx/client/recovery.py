@@ -117,6 +117,24 @@ class RecoveryRead:
         )
 
 
+class Outcome:
+    """The metadata that one attempt will close with: those that it found, and the fragments of its write-backs."""
+
+    def __init__(self, context: ClientContext, ledger_id: int, found: LedgerMetadata) -> None:
+        self._context = context
+        self._ledger_id = ledger_id
+        self.metadata = found
+
+    async def replace(
+        self, broken: Mapping[int, BookieId], first_entry_id: int, avoided: Collection[BookieId]
+    ) -> Sequence[BookieId]:
+        """Choose other bookies; they are written down when the ledger is closed."""
+        ensemble = self.metadata.last_fragment.ensemble
+        replaced = await replace_bookies(self._context, self._ledger_id, ensemble, broken, avoided)
+        self.metadata = self.metadata.with_fragment(Fragment(first_entry_id, replaced))
+        return replaced
+
+
 class Recovery:
     """One recovery of one ledger."""
 
@@ -135,8 +153,6 @@ class Recovery:
         metadata = versioned.metadata
         self._quorum = Quorum.of(metadata)
         self._versioned = versioned
-        self._outcome: LedgerMetadata
-        """The metadata to close with: that of the store and the fragments chosen while writing back."""
 
     async def run(self) -> Versioned:
         """Close the ledger, or find that another client has closed it; return its metadata."""
@@ -145,9 +161,9 @@ class Recovery:
             if self._versioned.metadata.closed:
                 break
             recovered = self._versioned
-            self._outcome = recovered.metadata
-            last_entry_id, length = await self._recover()
-            await self._close(recovered, last_entry_id, length)
+            outcome = Outcome(self._context, self._ledger_id, recovered.metadata)
+            last_entry_id, length = await self._recover(outcome)
+            await self._close(recovered, outcome.metadata.with_close(last_entry_id, length))
         return self._versioned
 
     async def _enter(self) -> None:
@@ -163,7 +179,7 @@ class Recovery:
             except MetadataConflict:
                 self._versioned = await store.read_ledger(self._ledger_id)
 
-    async def _recover(self) -> tuple[int, int]:
+    async def _recover(self, outcome: Outcome) -> tuple[int, int]:
         """Fence, read forward and write back; return last entry id and length."""
         fragment = self._versioned.metadata.last_fragment
         fencing = LastEntriesRead(self._context, self._ledger_id, fragment, self._quorum, self._digest, fence=True)
@@ -177,12 +193,16 @@ class Recovery:
             self._quorum,
             self._digest.master_key,
             fragment.ensemble,
-            self._replace,
+            outcome.replace,
             last_add_confirmed=floor,
             length=0,
             flags=Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY,
         )
-        last = await self._write_back(fragment, floor, adds)
+        try:
+            last = await self._write_back(fragment, floor, adds)
+        finally:
+            # An answer that comes later must change nothing: another attempt may be under way.
+            adds.end_changes()
         if last > floor:
             return last, adds.length
         return floor, await self._length_at(floor, known)
@@ -207,15 +227,6 @@ class Recovery:
             )
         return entry_id - 1
 
-    async def _replace(
-        self, broken: Mapping[int, BookieId], first_entry_id: int, avoided: Collection[BookieId]
-    ) -> Sequence[BookieId]:
-        """Choose other bookies; they are written down when the ledger is closed."""
-        ensemble = self._outcome.last_fragment.ensemble
-        replaced = await replace_bookies(self._context, self._ledger_id, ensemble, broken, avoided)
-        self._outcome = self._outcome.with_fragment(Fragment(first_entry_id, replaced))
-        return replaced
-
     async def _length_at(self, entry_id: int, known: LastEntries) -> int:
         """Return the payload bytes of the ledger up to ``entry_id``, which was acknowledged."""
         if entry_id == fields.NO_ENTRY:
@@ -237,14 +248,12 @@ class Recovery:
             reader.close()
         return entry.length
 
-    async def _close(self, recovered: Versioned, last_entry_id: int, length: int) -> None:
+    async def _close(self, recovered: Versioned, closed: LedgerMetadata) -> None:
         """Close by compare and set; on a conflict return to :meth:`run`, unless only the version is new."""
         store = self._context.store
         while True:
             try:
-                self._versioned = await store.write_ledger(
-                    self._ledger_id, self._outcome.with_close(last_entry_id, length), self._versioned.version
-                )
+                self._versioned = await store.write_ledger(self._ledger_id, closed, self._versioned.version)
                 return
             except MetadataConflict:
                 self._versioned = await store.read_ledger(self._ledger_id)
@@ -252,4 +261,4 @@ class Recovery:
             if (found.state, found.fragments) != (recovered.metadata.state, recovered.metadata.fragments):
                 # Either another recovery has closed the ledger, or bookies were replaced: then run() recovers on those.
                 return
-            self._outcome = evolve(self._outcome, custom_metadata=found.custom_metadata)
+            closed = evolve(closed, custom_metadata=found.custom_metadata)

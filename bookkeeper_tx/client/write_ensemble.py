@@ -84,6 +84,8 @@ class WriteEnsemble(ABC):
         """Bookie that failed, and kept its place since there was no other → the first entry that it may lack."""
         self._changing = False
         """Whether others are being looked for: the last add confirmed must not move then."""
+        self._ended = False
+        """Whether the bookies stay as they are, since nothing more is sent to them."""
         self.error: BookKeeperError | None = None
         """The error that ended this, if any."""
 
@@ -124,13 +126,14 @@ class WriteEnsemble(ABC):
         """Take another bookie for each that has failed and kept its place, as far as there are others now."""
         broken = [slot for slot in self._slots if slot.broken]
         if self.error is not None or not broken:
-            self.end_changes()
+            self._context.bookies.short.discard(self)
         elif self._context.bookies.writable - set(self.ensemble) - set(self._avoided()):
             for slot in broken:
                 self._look_for_another(slot)
 
     def end_changes(self) -> None:
-        """Keep the bookies that are there."""
+        """Keep the bookies that are there, whatever they answer from now on."""
+        self._ended = True
         self._context.bookies.short.discard(self)
 
     # Failing bookies -------------------------------------------------------------------------------------------------
@@ -138,7 +141,7 @@ class WriteEnsemble(ABC):
     def _replaces(self, slot: Slot, error: BookKeeperError) -> bool:
         """Look for another bookie for ``slot``, whose bookie has failed; return False if that is of no use now."""
         slot.error = error
-        if not self._worth_replacing(slot):
+        if self._ended or not self._worth_replacing(slot):
             return False
         self._context.bookies.quarantine(slot.bookie_id, error)
         self._look_for_another(slot)
@@ -168,7 +171,7 @@ class WriteEnsemble(ABC):
         """Replace broken bookies until none is left that can be replaced."""
         shortage: NotEnoughBookies | None = None
         try:
-            while self._broken and self.error is None:
+            while self._broken and self.error is None and not self._ended:
                 broken = {slot.index: slot.bookie_id for slot in self._broken if not slot.replaced}
                 self._broken = []
                 shortage = await self._replace_all(broken) or shortage
@@ -193,7 +196,7 @@ class WriteEnsemble(ABC):
 
     def _note_lacking(self) -> None:
         """Say which bookies have failed and keep their place, and wait for others."""
-        if self.error is not None:
+        if self.error is not None or self._ended:
             return
         for slot in self._slots:
             if slot.broken:

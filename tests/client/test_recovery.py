@@ -1,10 +1,11 @@
 """Recovery: the guarantees of the protocol, under any order, loss and delay of messages."""
 
+from copy import deepcopy
 from random import Random
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -24,7 +25,7 @@ from bookkeeper_tx.errors import (
     Unauthorized,
     UnknownLedgerState,
 )
-from bookkeeper_tx.model import DigestType, LedgerState
+from bookkeeper_tx.model import DigestType, Fragment, LedgerState, Versioned
 from bookkeeper_tx.quorums.quorum import Quorum
 from tests.client.puppets import Cluster
 
@@ -320,3 +321,42 @@ def test_a_closed_ledger_is_opened_without_asking_a_bookie() -> None:
     for bookie in cluster.bookies.values():
         bookie.down = True
     assert cluster.result(cluster.client().open_ledger(ledger_id, b"secret")).length == 21
+
+
+def test_an_attempt_that_was_given_up_changes_nothing_of_the_next_one() -> None:
+    """Its add times out while the next attempt, on a ledger that was copied to another bookie, closes."""
+    cluster = Cluster()
+    network, state = cluster.network, cluster.state
+    writer = cluster.result(cluster.client().create_ledger(3, 3, 2, password=b"secret"))
+    ledger_id = writer.ledger_id
+    x, y, z = writer.metadata.last_fragment.ensemble
+    w = min(set(cluster.bookies) - {x, y, z})
+    cluster.result(writer.append(b"on all"))
+    network.run()
+    writer.append(b"on z").addErrback(_expected)
+    network.deliver(network.find(f"{z} add"))
+    network.messages.clear()
+
+    def deliver_all_but(*held: str) -> None:
+        while ready := [each for each in network.messages if not any(text in each.text for text in held)]:
+            network.deliver(network.messages.index(ready[0]))
+
+    opened = cluster.client().open_ledger(ledger_id, b"secret")
+    # The first attempt ends at entry 0, while z is slow.
+    deliver_all_but(f"{z} add", f"{z} read", "request store write CLOSED")
+    late_add = network.messages.pop(network.find(f"{z} add {ledger_id}/0"))
+    late_read = network.messages.pop(network.find(f"{z} read {ledger_id}/1"))
+    versioned = state.ledgers[ledger_id]
+    cluster.bookies[w].ledgers[ledger_id] = deepcopy(cluster.bookies[y].ledgers[ledger_id])
+    copied = evolve(versioned.metadata, fragments=(Fragment(0, (x, w, z)),))
+    state.ledgers[ledger_id] = Versioned(copied, versioned.version + 1)
+    network.deliver(network.find("request store write CLOSED"))
+    # The second one finds entry 1 on z, and writes it to z and w, while x is slow.
+    deliver_all_but(f"{x} add {ledger_id}/1", f"{w} add {ledger_id}/1")
+    late_add.lost(RequestTimedOut())
+    late_read.lost(RequestTimedOut())
+    deliver_all_but(f"{x} add {ledger_id}/1")
+    assert opened.result.last_add_confirmed == 1
+    metadata = cluster.metadata(ledger_id)
+    copies = cluster.holders(ledger_id, 1) & set(metadata.last_fragment.ensemble)
+    assert len(copies) >= metadata.ack_quorum_size
