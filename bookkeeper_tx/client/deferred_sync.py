@@ -47,7 +47,9 @@ class _DeferringChannel:
         self._acknowledged = 0
         """The number of adds that the bookie has acknowledged."""
         self._interruptions: int | None = None
-        """The channel's interruptions when the first add that is not yet forced was acknowledged; None without one."""
+        """The channel's interruptions when the first add was sent that is acknowledged and not yet forced; None without
+        one.  At the acknowledgement it would be too late: one that came with bytes that break the protocol is delivered
+        after the loss of the connection was counted."""
 
     @property
     def interrupted(self) -> bool:
@@ -57,7 +59,7 @@ class _DeferringChannel:
     def add_entry(
         self, ledger_id: int, entry_id: int, entry: bytes, master_key: bytes, done: Done, flags: int = 0
     ) -> None:
-        added = partial(self._added, done)
+        added = partial(self._added, done, self._channel.interruptions)
         self._channel.add_entry(ledger_id, entry_id, entry, master_key, added, flags, True)
 
     def send(self, request: Request, done: Done) -> Callable[[], None]:
@@ -65,11 +67,11 @@ class _DeferringChannel:
             done = partial(self._forced, done, self._acknowledged)
         return self._channel.send(request, done)
 
-    def _added(self, done: Done, error: BookKeeperError | None, value: Any) -> None:
+    def _added(self, done: Done, interruptions: int, error: BookKeeperError | None, value: Any) -> None:
         if error is None:
             self._acknowledged += 1
             if self._interruptions is None:
-                self._interruptions = self._channel.interruptions
+                self._interruptions = interruptions
         done(error, value)
 
     def _forced(self, done: Done, acknowledged: int, error: BookKeeperError | None, value: Any) -> None:

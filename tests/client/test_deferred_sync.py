@@ -127,6 +127,20 @@ def test_what_was_acknowledged_on_another_connection_is_not_forced_on_this_one()
     assert cluster.metadata(writer.ledger_id).last_entry_id == 0, "what was forced is kept"
 
 
+def test_that_goes_for_an_acknowledgement_that_is_delivered_after_the_loss_was_counted() -> None:
+    """So it is with one that came in front of bytes that break the protocol."""
+    cluster, writer = deferring()
+    bookie_id = writer.metadata.last_fragment.ensemble[1]
+    appended = writer.append(b"payload")
+    cluster.network.deliver(cluster.network.find(f"request {bookie_id} add"))
+    reconnect(cluster, bookie_id)
+    cluster.network.run()
+    assert appended.result == 0
+    with pytest.raises(BookieUnavailable, match="connection was lost after adds that were not forced"):
+        cluster.result(writer.force())
+    assert writer.last_add_confirmed == -1
+
+
 def test_that_goes_for_adds_acknowledged_while_a_force_was_under_way() -> None:
     cluster, writer = deferring((1, 1, 1))
     append(cluster, writer)
