@@ -6,7 +6,14 @@ from weakref import WeakSet
 
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.driver import Driver, Timer
-from bookkeeper_tx.errors import QUARANTINED, BookKeeperError, MetadataUnavailable, NotEnoughBookies, TooManyRequests
+from bookkeeper_tx.errors import (
+    QUARANTINED,
+    BookKeeperError,
+    MetadataUnavailable,
+    NotEnoughBookies,
+    StorageFailed,
+    TooManyRequests,
+)
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.quorums.placement import Placement
@@ -93,6 +100,13 @@ class BookieWatcher:
         """Put ``bookie_id`` into quarantine if ``error`` is a failure of the bookie itself."""
         if isinstance(error, QUARANTINED) and error is not NOT_ASKED:
             self.quarantined_until[bookie_id] = self._clock.seconds() + QUARANTINE_S
+
+    def quarantine_after_add(self, bookie_id: BookieId, error: BookKeeperError) -> None:
+        """Do so after an add has failed: then an I/O error, too, is one of the bookie, and not of a single entry."""
+        if isinstance(error, StorageFailed):
+            self.quarantined_until[bookie_id] = self._clock.seconds() + QUARANTINE_S
+        else:
+            self.quarantine(bookie_id, error)
 
     @property
     def quarantined(self) -> Mapping[BookieId, float]:

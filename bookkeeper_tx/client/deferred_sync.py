@@ -131,7 +131,7 @@ class DeferredSyncAdds(Adds):
         if isinstance(error, (LedgerFenced, Unauthorized, ClientClosed)):
             super()._failed(add, slot, error)
         elif self.error is None:
-            self._context.bookies.quarantine(slot.bookie_id, error)
+            self._context.bookies.quarantine_after_add(slot.bookie_id, error)
             self.fail(
                 type(error)(
                     f"bookie {slot.bookie_id} failed to add entry {add.entry_id} of ledger "

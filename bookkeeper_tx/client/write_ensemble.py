@@ -143,7 +143,7 @@ class WriteEnsemble(ABC):
         slot.error = error
         if self._ended or not self._worth_replacing(slot):
             return False
-        self._context.bookies.quarantine(slot.bookie_id, error)
+        self._context.bookies.quarantine_after_add(slot.bookie_id, error)
         self._look_for_another(slot)
         return True
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bookkeeper_tx.client.bookie_watcher import REFRESH_RETRY_S
-from bookkeeper_tx.errors import NotEnoughBookies
+from bookkeeper_tx.errors import NotEnoughBookies, StorageFailed
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
 from tests.client.writers import writer_of
@@ -27,6 +27,19 @@ def test_a_writer_goes_on_without_a_bookie_and_without_the_store() -> None:
     assert cluster.result(writer.append_many([b"x"] * 10)) == range(10)
     cluster.state.away = False
     cluster.result(writer.close())
+
+
+def test_new_ledgers_avoid_a_bookie_that_cannot_store_what_is_added() -> None:
+    cluster = Cluster(("b1", "b2", "b3", "b4"))
+    client = cluster.client()
+    writer = cluster.result(client.create_ledger())
+    bad = writer.metadata.last_fragment.ensemble[0]
+    cluster.bookies[bad].fails = StorageFailed()
+    cluster.result(writer.append(b"x"))
+    cluster.network.run()
+    ensembles = [cluster.result(client.create_ledger()).metadata.last_fragment.ensemble for _ in range(10)]
+    assert not any(bad in each for each in ensembles)
+    assert cluster.result(client.create_ledger(4, 4, 2)), "it is better than none"
 
 
 def test_a_change_that_the_store_did_not_tell_is_asked_for_again() -> None:
