@@ -242,7 +242,7 @@ class Recovery:
         except BookKeeperError as error:
             raise type(error)(
                 f"ledger {ledger_name(self._ledger_id)} stays in recovery: its last entry {entry_id}, which says how "
-                f"long the ledger is, cannot be read: {error}"
+                f"long the ledger is, cannot be read: {error}; open it again when one of the entry's bookies is back"
             ) from error
         finally:
             reader.close()

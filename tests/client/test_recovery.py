@@ -16,6 +16,7 @@ from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.open_ledger import open_ledger
 from bookkeeper_tx.client.recovery import RULES, RecoveryRules
 from bookkeeper_tx.errors import (
+    BookieUnavailable,
     BookKeeperError,
     DigestMismatch,
     InvalidArgument,
@@ -237,6 +238,26 @@ def test_without_that_floor_acknowledged_entries_are_lost() -> None:
     writer, reader = empty_last_fragment(RecoveryRules(floor_at_last_fragment=False))
     assert writer.last_add_confirmed == 1
     assert reader.last_add_confirmed == -1, "the known defect is gone: is the switch still connected?"
+
+
+def test_without_the_last_entry_before_the_floor_the_ledger_stays_in_recovery_and_the_error_says_what_to_do() -> None:
+    cluster = Cluster(["b1", "b2", "b3", "b4"])
+    writer = cluster.result(cluster.client().create_ledger(2, 2, 2))
+    cluster.result(writer.append_many([b"one", b"two"]))
+    first = writer.metadata.last_fragment.ensemble
+    for bookie_id in first:
+        cluster.bookies[bookie_id].down = True
+    writer.append(b"three").addErrback(_expected)
+    cluster.network.run(until=lambda: len(writer.metadata.fragments) == 2 and not writer._adds._changing)
+    cluster.network.messages.clear()
+    for bookie_id in writer.metadata.last_fragment.ensemble:
+        cluster.bookies[bookie_id].ledgers.clear()
+    with pytest.raises(BookieUnavailable, match=r"its last entry 1, .* again when one of the entry's bookies is back"):
+        cluster.result(cluster.client().open_ledger(writer.ledger_id))
+    assert cluster.metadata(writer.ledger_id).state is LedgerState.IN_RECOVERY
+    cluster.bookies[first[0]].down = False
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id))
+    assert (reader.last_add_confirmed, reader.length) == (1, 6)
 
 
 # Absent entries ------------------------------------------------------------------------------------------------------
