@@ -1,7 +1,10 @@
 """Bookies that stop or end: the client goes on with others, or says why it cannot; and what is given up is given up."""
 
 import asyncio
+import os
+import signal
 from collections.abc import Callable
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -91,6 +94,22 @@ async def test_requests_to_bookies_that_do_nothing_time_out(client: Any, stopped
             assert set(await errors_of(late)) <= {RequestTimedOut, BookieUnavailable}
         assert (await reader.read(0, 9)).payloads == [b"x"] * 10
         assert (await hasty.open_ledger(open_writer.ledger_id)).last_add_confirmed == 0
+
+
+async def test_a_tail_outlives_bookies_that_stop_while_it_reads(client: Any, cluster: LocalCluster) -> None:
+    async with client() as bk, client(read_timeout_s=TIMEOUT_S) as hasty:
+        async with await bk.create_ledger(3, 3, 3) as writer:
+            await writer.append_many([b"x"] * 10)
+        async with await hasty.open_ledger(writer.ledger_id) as reader:
+            pids: list[Any] = [bookie.pid for bookie in cluster.bookies]
+            again = Timer(6 * TIMEOUT_S, lambda: [os.kill(pid, signal.SIGCONT) for pid in pids])
+            again.start()
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            try:
+                assert [entry.entry_id async for entry in reader.tail(0)] == list(range(10))
+            finally:
+                again.join()
 
 
 async def test_a_time_out_of_the_callers_own(face: str, client: Any, stopped: Any) -> None:
