@@ -1,6 +1,8 @@
 """Our client and our bookie with each other, over TLS and with passwords, in both protocol versions."""
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,23 @@ def refusal(cluster: LocalCluster, **settings: Any) -> BookKeeperError:
     with OurClient(cluster.metadata_uri, **settings) as client, pytest.raises(BookKeeperError) as refused:
         append(client.create_ledger(), [b"x"])
     return refused.value
+
+
+@each_face
+@both_dialects
+def test_another_bookie_takes_the_place_of_one_that_hangs_on_the_credentials(
+    cluster: LocalCluster, secrets: Secrets, protocol: str
+) -> None:
+    with OurClient(cluster.metadata_uri, protocol=protocol, auth=secrets.client_sasl, connect_timeout_s=1.0) as client:
+        writer = client.create_ledger()
+        (bookie_id,) = writer.metadata.last_fragment.ensemble
+        pid: Any = cluster.bookies[cluster.index_of(bookie_id)].pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            append(writer, [b"x"])
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert bookie_id not in writer.metadata.last_fragment.ensemble
 
 
 @each_face
