@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
+    AuthenticationUnanswered,
     BadRequest,
     BadVersion,
     BookieUnavailable,
@@ -104,5 +105,7 @@ class ReplicaChoice:
         if self.lost:
             return EntriesMissing(ledger_id, entry_id, entry_id, self.reasons)
         others = [error for error in errors if not isinstance(error, (*ANSWERS, *SILENT))]
-        kind = type(others[0]) if others else BookieUnavailable
+        unanswered = all(isinstance(error, AuthenticationUnanswered) for error in errors)
+        silent = AuthenticationUnanswered if unanswered else BookieUnavailable
+        kind = type(others[0]) if others else silent
         return kind(f"{what} could not be read ({text})")

@@ -11,7 +11,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
-    BookieUnavailable,
+    AuthenticationUnanswered,
     NotEnoughBookies,
     TlsFailed,
     Unauthorized,
@@ -104,7 +104,7 @@ def test_what_is_refused(cluster: LocalCluster, secrets: Secrets, login: SaslLog
     ledger_id = write(uri, right, [b"x"], 2, 2, 2)
     authority = Authority(secrets.directory, "another authority")
     # V2 has no words for a refusal.
-    refused_login = AuthenticationFailed if protocol == "v3" else BookieUnavailable
+    refused_login = AuthenticationFailed if protocol == "v3" else AuthenticationUnanswered
     expired = secrets.client_tls(secrets.authority.issue("expired", expired=True))
     for settings, kind, words in [
         ({"auth": None}, Unauthorized, "it wants authentication, and none is configured"),

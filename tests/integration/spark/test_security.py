@@ -112,7 +112,9 @@ def test_what_goes_wrong_is_said(load: Any, site: Site, tmp_path: Path) -> None:
         keys = {f"bookkeeper__client__{key}": value for key, value in changed.items()}
         return error_of(lambda: load(ledger=site.ledger, numRetries=0, **keys).count())
 
-    assert "AuthenticationFailed" in error(saslJaasClientSectionName="Wrong")
+    text = error(saslJaasClientSectionName="Wrong")
+    assert "AuthenticationUnanswered" in text
+    assert "they may be wrong" in text
     text = error(**{"java.security.auth.login.config": str(tmp_path / "nowhere")})
     assert f"{tmp_path / 'nowhere'}: cannot be read" in text
     assert "TlsFailed" in error(tlsClientAuthentication="false")
