@@ -66,7 +66,8 @@ class KazooSession:
         """Connect; fails with MetadataUnavailable naming the hosts."""
         self._state = _State.CONNECTING
         self._client.add_listener(self._listen)
-        self._shutdown_trigger = self._reactor.addSystemEventTrigger("before", "shutdown", self._at_shutdown)
+        # "During" comes when all that stops "before" has ended: a bookie gives up its registration by this session.
+        self._shutdown_trigger = self._reactor.addSystemEventTrigger("during", "shutdown", self._at_shutdown)
         return self._in_thread(self._connect).addCallbacks(self._open, self._failed_to_start)
 
     def stop(self) -> Deferred[None]:
@@ -146,9 +147,11 @@ class KazooSession:
         self._remove_trigger()
         return failure
 
-    def _at_shutdown(self) -> Deferred[None]:
+    def _at_shutdown(self) -> None:
+        """Close the session that nobody has stopped; blocks, for no Deferred fires any more."""
         self._shutdown_trigger = None
-        return self.stop()
+        self._state = _State.STOPPED
+        self._disconnect()
 
     def _remove_trigger(self) -> None:
         trigger, self._shutdown_trigger = self._shutdown_trigger, None

@@ -1,8 +1,8 @@
 """``twistd bookie`` as a process: it serves, survives kills and stops, and refuses to start where it must."""
 
 import os
-import signal
 import socket
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie, LocalCluster
+from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.operations import Flag
 from tests.integration.support.adding_channel import AddingChannel
@@ -200,11 +201,29 @@ def test_the_port_that_was_free_is_registered_and_kept(cluster: LocalCluster) ->
 
 def test_a_clean_stop_leaves_nothing_to_replay(cluster: LocalCluster, connect: Connect) -> None:
     add(connect(), 1, 0, 100)
-    assert cluster.stop_bookie(0) == -signal.SIGTERM
+    assert cluster.stop_bookie(0) == 0
     assert registered(cluster) == (frozenset(), frozenset())
     cluster.restart(0)
     assert "replayed" not in cluster.bookies[0].log
     cluster.kill(0)
+
+
+def test_a_clean_stop_with_zookeeper_takes_the_registration_back(tmp_path: Path, zookeeper: ZooKeeper) -> None:
+    uri = f"zk+hierarchical://{zookeeper.hosts}/{uuid.uuid4().hex}/ledgers"
+    with LocalCluster(tmp_path, 1, metadata_uri=uri) as cluster:
+        assert registered(cluster) == (frozenset(cluster.bookie_ids), frozenset())
+        assert cluster.stop_bookie(0) == 0
+        assert "while stopping" not in cluster.bookies[0].log
+        assert registered(cluster) == (frozenset(), frozenset())
+
+
+def test_a_stop_that_fails_has_the_exit_code_of_a_failure(tmp_path: Path) -> None:
+    with ZooKeeper(tmp_path / "zookeeper") as server:
+        uri = f"zk+hierarchical://{server.hosts}/ledgers"
+        with LocalCluster(tmp_path, 1, metadata_uri=uri) as cluster:
+            server.stop()
+            assert cluster.stop_bookie(0) == 1
+            assert "while stopping" in cluster.bookies[0].log
 
 
 # Refusals: one line, exit code 1 -------------------------------------------------------------------------------------
