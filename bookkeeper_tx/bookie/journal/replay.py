@@ -84,6 +84,8 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
     for journal_id in ids:
         journal_file = JournalFile.open(disk, file_path(directory, journal_id))
         try:
+            if journal_file.ours and journal_id != ids[0] and journal_id - 1 not in ids:
+                raise _missing_before(directory, journal_id)
             start = _start(journal_file, journal_id, mark)
             scan = (SealedScan if journal_file.ours else UnsealedScan)(journal_file, start)
             for items in scan:
@@ -91,6 +93,8 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             end = LogMark(journal_id, scan.position)
             # A killed process may have left bytes in the page cache that it had not synced.
             journal_file.file.sync()
+            if not journal_file.ours and end.offset == journal_file.first_offset:
+                _refuse_without_opening(journal_file)
             if journal_file.ours and not only_zeros(journal_file.file, end.offset):
                 _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
                 _cut_off(disk, journal_file.path, end)
@@ -99,6 +103,14 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             journal_file.close()
     disk.sync_directory(directory)
     return Replayed(end, entry_count, tuple(dropped))
+
+
+def _missing_before(directory: str, journal_id: int) -> RefusedToStart:
+    missing, later = file_path(directory, journal_id - 1), file_path(directory, journal_id)
+    return RefusedToStart(
+        f"a journal file is missing: {missing}; bring it back. Acknowledged records may be in it: {later} follows it, "
+        "begun by a bookie that numbers without gaps"
+    )
 
 
 def _start(journal_file: JournalFile, journal_id: int, mark: LogMark) -> int:
@@ -174,6 +186,19 @@ def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: L
             raise RefusedToStart(f"{damaged}: {lost}, for {path} follows")
 
 
+def _refuse_without_opening(journal_file: JournalFile) -> None:
+    """Raise RefusedToStart for a file without records if it is one of ours that has lost its start.
+
+    One that a crash kept from being made, ours or Java's, has no good group.
+    """
+    group = _later_group(journal_file, journal_file.first_offset)
+    if group is not None:
+        raise RefusedToStart(
+            f"journal file {journal_file.path} is damaged before offset {group}: a good group of ours is there, but "
+            "the start of the file does not lead to it"
+        )
+
+
 def _has_another_salt(file: File, start: int) -> bool:
     """Tell whether only the salt of the group at ``start`` is wrong; a torn write does not leave such a group."""
     batch = read_batch(file.read(WINDOW_SIZE, start), 0)
@@ -196,6 +221,8 @@ def _later_group(journal_file: JournalFile, position: int) -> int | None:
 
 def _start_of_sealed(file: File, pad_at: int) -> int | None:
     """Return where the group starts whose seal is at ``pad_at``, or None if the seal does not fit its bytes."""
+    if pad_at < journal.HEADER_SIZE:
+        return None
     pad = file.read(SEAL_PAD.size, pad_at)
     if len(pad) < SEAL_PAD.size:
         return None

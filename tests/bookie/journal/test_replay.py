@@ -101,6 +101,58 @@ def test_a_mark_that_names_a_missing_file_is_refused(disk: CrashingDisk) -> None
     assert path_of(FIRST_ID + 1) in refused(disk, LogMark(FIRST_ID + 1, 512))
 
 
+def three_files(disk: CrashingDisk) -> None:
+    """Write three files of a group each."""
+    for entry_id in range(3):
+        write(disk, [key_record(5, KEY), entry(5, entry_id)])
+
+
+@pytest.mark.parametrize("mark", [BEGINNING, LogMark(FIRST_ID, FIRST_GROUP)])
+def test_a_gap_before_a_file_of_ours_is_refused(disk: CrashingDisk, mark: LogMark) -> None:
+    three_files(disk)
+    disk.remove(path_of(FIRST_ID + 1))
+    text = refused(disk, mark)
+    assert f"missing: {path_of(FIRST_ID + 1)}" in text
+    assert path_of(FIRST_ID + 2) in text
+
+
+def test_files_before_the_mark_may_be_missing(disk: CrashingDisk) -> None:
+    three_files(disk)
+    disk.remove(path_of(FIRST_ID))
+    assert replayed(disk, LogMark(FIRST_ID + 1, FIRST_GROUP))[0] == [
+        ("key", 5, KEY), (5, 1), ("key", 5, KEY), (5, 2),
+    ]  # fmt: skip
+
+
+def test_files_of_javas_leave_gaps_and_ours_go_on_after_them(disk: CrashingDisk) -> None:
+    write(disk, [key_record(5, KEY), entry(5, 0)])
+    put_file(disk, java_file(entry(5, 1)), FIRST_ID + 500)
+    put_file(disk, java_file(entry(5, 2)), FIRST_ID + 900)
+    write(disk, [entry(5, 3)])
+    assert replayed(disk)[0] == [("key", 5, KEY), *((5, n) for n in range(4))]
+    disk.remove(path_of(FIRST_ID + 900))
+    assert f"missing: {path_of(FIRST_ID + 900)}" in refused(disk)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 1500), max_size=5), st.sampled_from([entry(5, 0), entry(SCOPED, 0)]), st.booleans())
+def test_a_start_of_zeros_does_not_hide_groups(sizes: list[int], first: bytes, header: bool) -> None:
+    disk = new_disk()
+    write(disk, [key_record(5, KEY), first], *([entry(5, n, size)] for n, size in enumerate(sizes)))
+    ids = [each for each in (FIRST_ID, FIRST_ID + 1) if disk.exists(path_of(each))]
+    with_groups = ids[-1]
+    start = 0 if header else spec.HEADER_SIZE
+    patch(disk, start, bytes(FIRST_GROUP - start), with_groups)
+    assert f"{path_of(with_groups)} " in refused(disk)
+
+
+@pytest.mark.parametrize("offset", [0, spec.HEADER_SIZE])
+def test_a_start_of_zeros_in_front_of_nothing_is_a_file_that_was_not_made(disk: CrashingDisk, offset: int) -> None:
+    write(disk)
+    patch(disk, offset, bytes(FIRST_GROUP - offset))
+    assert replayed(disk)[0] == []
+
+
 def test_a_mark_behind_the_end_of_its_file_is_refused(disk: CrashingDisk) -> None:
     write(disk, [entry(1, 0)])
     assert "100000" in refused(disk, LogMark(FIRST_ID, 100_000))
