@@ -76,6 +76,7 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         "bookies are registered in ZooKeeper or SQLite only",
     ),
     "zkEnableSecurity": (("false",), "access control lists are not implemented: the nodes would be open to everyone"),
+    "httpServerTlsEnable": (("false",), "TLS is not implemented for metrics, which would go out in clear"),
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),
 }
@@ -177,7 +178,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "gcWaitTime",
         "httpServerKeyStorePassword",
         "httpServerKeyStorePath",
-        "httpServerTlsEnable",
         "httpServerTrustStorePassword",
         "httpServerTrustStorePath",
         "ignoreExtraServerComponentsStartupFailures",

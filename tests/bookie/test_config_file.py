@@ -126,6 +126,7 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "useHostNameAsBookieID=true",
         "ledgerManagerType=flat",
         "allowStorageExpansion=true",
+        "httpServerTlsEnable=true",
     ],
 )
 def test_what_would_change_durability_placement_or_access_is_refused(refused: Any, tmp_path: Path, line: str) -> None:
