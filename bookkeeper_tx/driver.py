@@ -42,7 +42,7 @@ class Clock(Protocol):
     """A clock, and calls that are due later."""
 
     def seconds(self) -> float:
-        """Return the seconds since the epoch."""
+        """Return seconds, from any start; a wall clock that is set does not change them."""
 
     def callLater(self, delay: float, function: Callable[..., object], *arguments: Any) -> Timer:
         """Call ``function(*arguments)`` in ``delay`` seconds, never before this has returned."""
@@ -53,6 +53,9 @@ class Driver(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    def epoch_s(self) -> float:
+        """Return the seconds since the epoch: what others are told, and never a deadline."""
 
     @property
     def promise(self) -> Callable[..., Any]:

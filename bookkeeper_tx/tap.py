@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 from twisted.application.service import IService
@@ -105,6 +106,8 @@ def makeService(options: Options) -> IService:
     """
     from twisted.internet import reactor
 
+    # Twisted's is the wall clock: set back by an hour, it would delay every timer and time-out by an hour.
+    reactor.seconds = time.monotonic  # type: ignore[method-assign]
     for warning in options.warnings:
         print(f"bookie: warning: {warning}", file=sys.__stderr__)
     try:

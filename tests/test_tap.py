@@ -1,12 +1,16 @@
 """bookkeeper_tx.tap: the command line of ``twistd bookie``."""
 
+import atexit
+import time
 from pathlib import Path
 
 import pytest
+import twisted.internet
+from twisted.internet.testing import MemoryReactorClock
 from twisted.python import usage
 
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.tap import Options
+from bookkeeper_tx.tap import Options, makeService
 
 
 def parsed(*arguments: str) -> BookieConfig:
@@ -71,3 +75,13 @@ def test_what_is_missing_or_wrong_is_said() -> None:
     assert "only 4.16" in refused("--metadata", "zk://h/l", "--data", "/d", "--wire-compat", "4.9")
     assert "cannot be read" in refused("--config", "/nowhere/bk.conf")
     assert "no-such-option" in refused("--no-such-option")
+
+
+def test_the_timers_of_a_bookie_do_not_hang_on_the_wall_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reactor = MemoryReactorClock()
+    monkeypatch.setattr(twisted.internet, "reactor", reactor, raising=False)
+    monkeypatch.setattr(atexit, "register", lambda *_: None)
+    options = Options()
+    options.parseOptions(["--metadata", f"sqlite://{tmp_path}/m.db", "--data", str(tmp_path)])
+    makeService(options)
+    assert reactor.seconds is time.monotonic

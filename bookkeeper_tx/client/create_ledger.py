@@ -53,7 +53,7 @@ async def create_ledger(
     password = require_password(password)
     custom_metadata = require_custom_metadata(custom_metadata)
     ensemble = await choose_ensemble(context, quorum.ensemble_size, scope_id)
-    now_s = context.clock.seconds()
+    now_s = context.driver.epoch_s()
     metadata = created(quorum, ensemble, digest_type, password, custom_metadata, now_s, random)
     while True:
         chosen_id = await new_ledger_id(context, random, scope_id) if ledger_id is None else ledger_id

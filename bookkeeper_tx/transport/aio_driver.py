@@ -44,7 +44,7 @@ def _drop(_: object) -> None:
 class AioClock:
     """The clock of an event loop, for the thread that made this."""
 
-    seconds = staticmethod(time.time)
+    seconds = staticmethod(time.monotonic)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -80,6 +80,8 @@ class AioClock:
 
 class AioDriver:
     """Promises are Futures, coroutines are Tasks."""
+
+    epoch_s = staticmethod(time.time)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop

@@ -1,6 +1,7 @@
 """The client on a Twisted reactor."""
 
 import os
+import time
 from collections.abc import Callable, Coroutine
 from threading import get_ident
 from typing import Any, TypeVar
@@ -22,13 +23,29 @@ from bookkeeper_tx.transport.client_protocol import ClientProtocol
 T = TypeVar("T")
 
 
+class MonotonicClock:
+    """The timers of a reactor whose own time is the wall clock, and a time that nobody sets.
+
+    Deadlines are made and judged with this time, so a timer that the wall clock has brought forward ends nothing too
+    early.  One that was set before the wall clock was set back comes late all the same: the reactor holds it.
+    """
+
+    seconds = staticmethod(time.monotonic)
+
+    def __init__(self, reactor: Any) -> None:
+        self.callLater = reactor.callLater
+
+
 class TwistedDriver:
     """Promises are Deferreds."""
+
+    epoch_s = staticmethod(time.time)
 
     _log = Logger()
 
     def __init__(self, reactor: Any) -> None:
-        self.clock = reactor
+        # The reactor of a bookie, or of a test, has a time of its own.
+        self.clock = MonotonicClock(reactor) if getattr(reactor, "seconds", None) is time.time else reactor
         self._reactor = reactor
         self._has_thread = IReactorFromThreads.providedBy(reactor)  # the clock of a test has none
         self._process = os.getpid()

@@ -431,7 +431,8 @@ def watch_of(
     clock: Clock | None = None, timeout_max_s: float = 60.0, per_connection_max: int = 10, total_max: int = 10**6
 ) -> LacWatch:
     """Make the watch of a bookie whose time is moved by hand."""
-    return LacWatch(clock or Clock(), timeout_max_s, per_connection_max, total_max)
+    clock = clock or Clock()
+    return LacWatch(clock, timeout_max_s, per_connection_max, total_max, clock.seconds)
 
 
 KEY_RECORD = key_record(LEDGER, KEY)

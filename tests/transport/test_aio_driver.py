@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import os
+import time
 import warnings
 from functools import partial
 from typing import Any
@@ -202,3 +203,10 @@ def test_at_the_end_of_a_loop_everything_is_cancelled_and_told() -> None:
         run(scenario)
         gc.collect()
     assert told == ["given up", "given up", ClientClosed], "a promise of nobody is no task: it is dropped with the loop"
+
+
+def test_deadlines_are_not_made_with_the_wall_clock() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        assert driver.clock.seconds is time.monotonic
+
+    run(scenario)

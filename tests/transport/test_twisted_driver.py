@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -72,3 +73,15 @@ def test_a_process_after_a_fork_is_told(runs_here: None, monkeypatch: pytest.Mon
 
 def test_a_clock_belongs_to_everybody(runs_here: None) -> None:
     assert elsewhere(TwistedDriver(Clock()).promise) == []
+
+
+def test_deadlines_are_not_made_with_the_wall_clock() -> None:
+    class OnWallClock(Reactor):
+        seconds = staticmethod(time.time)  # type: ignore[assignment]  # as reactors of Twisted have it
+
+    assert TwistedDriver(OnWallClock()).clock.seconds is time.monotonic
+
+
+def test_a_reactor_with_a_time_of_its_own_keeps_it() -> None:
+    reactor = Reactor()
+    assert TwistedDriver(reactor).clock is reactor

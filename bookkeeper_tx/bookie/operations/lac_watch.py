@@ -6,6 +6,7 @@ recovering clients still add to it.
 """
 
 import itertools
+import time
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from functools import partial
@@ -45,11 +46,19 @@ class LacWatch:
     """The long polls that wait, by ledger.
 
     ``timeout_max_s`` bounds each wait, ``per_connection_max`` how many one client has, ``total_max`` how many all have;
-    ``clock`` gives the time since the epoch.
+    ``epoch_s`` gives the time since the epoch, which is told with a last add confirmed; ``clock`` only makes waits end.
     """
 
-    def __init__(self, clock: IReactorTime, timeout_max_s: float, per_connection_max: int, total_max: int) -> None:
+    def __init__(
+        self,
+        clock: IReactorTime,
+        timeout_max_s: float,
+        per_connection_max: int,
+        total_max: int,
+        epoch_s: Callable[[], float] = time.time,
+    ) -> None:
         self._clock = clock
+        self._epoch_s = epoch_s
         self._timeout_max_s = timeout_max_s
         self._per_connection_max = per_connection_max
         self._total_max = total_max
@@ -87,7 +96,7 @@ class LacWatch:
         waits = self.ledgers[ledger.ledger_id]
         passed = bisect_left(waits, (ledger.last_add_confirmed,), key=_key)
         if passed:
-            self._end_first(ledger.ledger_id, passed, round(self._clock.seconds() * MILLISECONDS_PER_SECOND))
+            self._end_first(ledger.ledger_id, passed, round(self._epoch_s() * MILLISECONDS_PER_SECOND))
 
     def roused(self, ledger: Ledger) -> None:
         """End all waits for this ledger: it was fenced, or an explicit last add confirmed has come."""
