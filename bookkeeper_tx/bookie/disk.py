@@ -40,6 +40,10 @@ def out_of_descriptors(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
+FILE_MODE = 0o600
+"""Of the files that we make: they hold the master keys of ledgers, with which everyone may read, add and fence."""
+
+
 class File:
     """An open file, read and written at offsets."""
 
@@ -147,7 +151,7 @@ class Disk:
 
     def create(self, path: str) -> File:
         """Make a new file, open for reading and writing; raises FileExistsError."""
-        return File(path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644))
+        return File(path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
 
     def open(self, path: str, writable: bool = False) -> File:
         """Open an existing file; raises FileNotFoundError."""
@@ -158,7 +162,7 @@ class Disk:
 
         Raises BlockingIOError if another process, or another open file of this one, holds the lock.
         """
-        file = File(path, descriptor := os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644))
+        file = File(path, descriptor := os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -131,3 +131,11 @@ def test_a_cached_read_may_always_give_nothing(disk: Disk, tmp_path: Path, monke
     file.close()
     monkeypatch.setattr(disks, "_READ_CACHED", 0)
     assert file.read_cached(4, 3) is None
+
+
+def test_files_are_for_the_user_of_the_bookie_only(tmp_path: Path) -> None:
+    disk = Disk()
+    disk.create(str(tmp_path / "made")).close()
+    disk.lock(str(tmp_path / "lock")).close()
+    disk.replace(str(tmp_path / "replaced"), b"data")
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
