@@ -16,6 +16,7 @@ from bookkeeper_tx.client import add_entry, recovery, write_handle
 from bookkeeper_tx.errors import NoSuchEntry
 from bookkeeper_tx.model import Fragment
 from bookkeeper_tx.quorums.quorum import Quorum
+from tests.simulation.world import machine
 
 Patch = tuple[Any, str, Any]
 
@@ -198,6 +199,11 @@ DEFECTS = {
                     around(sync_thread.SyncThread._checkpoint, _mark_of_the_end),
                 ),
             ),
+        ),
+        Planted(
+            "wall-clock-timers",
+            "Timers hang on the time of day, as Twisted's own do",
+            ((machine.Reactor, "seconds", lambda reactor: reactor._machine.clock),),
         ),
         Planted(
             "fence-not-journaled",
