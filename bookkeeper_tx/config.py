@@ -120,6 +120,8 @@ class BookieConfig:
     """Index files kept open (``openFileLimit``)."""
     flush_interval_s: float = field(default=10.0, validator=gt(0))
     """How long changed data may wait before it is flushed (``flushInterval``)."""
+    disk_check_interval_s: float = field(default=10.0, validator=gt(0))
+    """Seconds between two looks at the disks (``diskCheckInterval``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))

@@ -8,8 +8,9 @@ from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk_check import DiskCheck
 from bookkeeper_tx.bookie.journal import replay
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
@@ -71,7 +72,9 @@ class Bookie:
             config, disk, self._storage, self._journal, self.availability, reactor, workers.read, measured
         )
         self._storage.on_drained = self.dispatch.look_again
-        self._storage.on_flush_failed_changed = self._flush_failed_changed
+        self._storage.on_flush_failed_changed = self._failures_changed
+        self._journal.on_failing_changed = self._failures_changed
+        self._disk_check = DiskCheck(reactor, config.disk_check_interval_s, self._journal)
         self._started = False
 
     def answer_within(self, turn: AbstractContextManager[None]) -> None:
@@ -81,22 +84,27 @@ class Bookie:
     async def start(self) -> None:
         """Replay the journal, and get ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
         # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
-        await self._worker.run(self._replay)
-        await self._journal.start()
+        replayed = await self._worker.run(self._replay)
+        await self._journal.start(replayed)
         self._sync_thread.start()
+        self._disk_check.start()
         self._started = True
 
     async def stop(self) -> None:
         """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served."""
         if self._started:
+            self._disk_check.stop()
             await self._journal.stop()
             await self._sync_thread.stop()
         # A replay that is under way ends before the files it uses are closed.
         await self._worker.run(bool)
         await self._storage.stop()
 
-    def _replay(self) -> None:
-        """Bring the journal's entries into the storage; they are in the journal, durably, until the first flush."""
+    def _replay(self) -> LogMark:
+        """Bring the journal's entries into the storage; they are in the journal, durably, until the first flush.
+
+        Returns the end of what was replayed.
+        """
         self._storage.start()
         sink = StorageSink(self._storage)
         mark = read_last_mark(self._disk, [self._ledger_directory])
@@ -104,11 +112,13 @@ class Bookie:
         sink.finish()
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
+        return replayed.mark
 
     def _write_mark(self, mark: LogMark) -> None:
         write_last_mark(self._disk, [self._ledger_directory], mark)
 
-    def _flush_failed_changed(self) -> None:
-        """Make the bookie read-only while its disk is full or broken; clients go on reading."""
-        self.availability.cannot_write = self._storage.flush_failed
+    def _failures_changed(self) -> None:
+        """Make the bookie read-only while a disk is full or broken; clients go on reading."""
+        self.availability.note(Reason.FLUSH_FAILED, self._storage.flush_failed)
+        self.availability.note(Reason.JOURNAL_FAILED, self._journal.failing)
         self.dispatch.look_again()

@@ -7,7 +7,7 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.registration import RETRY_DELAY_S, Registration, advertised
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
@@ -58,16 +58,16 @@ def test_a_bookie_is_registered_and_unregistered(result_of: Any) -> None:
     assert bench.store.read_only is False
     result_of(bench.registration.stop())
     assert bench.store.read_only is None
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     assert bench.store.read_only is None
 
 
 def test_want_of_space_is_told_and_its_end(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     assert bench.store.read_only is True
-    bench.availability.cannot_write = False
+    bench.availability.note(Reason.FLUSH_FAILED, False)
     assert bench.store.read_only is False
 
 
@@ -75,8 +75,8 @@ def test_changes_while_one_is_under_way_come_after_it(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.held = []
-    bench.availability.cannot_write = True
-    bench.availability.cannot_write = False
+    bench.availability.note(Reason.FLUSH_FAILED, True)
+    bench.availability.note(Reason.FLUSH_FAILED, False)
     assert len(bench.store.held) == 1
     bench.store.held.pop()()
     assert bench.store.read_only is True
@@ -88,7 +88,7 @@ def test_a_change_that_failed_is_tried_again(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.error = MetadataUnavailable()
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     bench.store.error = None
     assert bench.store.read_only is False
     bench.clock.advance(RETRY_DELAY_S)
@@ -100,7 +100,7 @@ def test_a_stop_gives_up_trying(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
     bench.store.error = MetadataUnavailable()
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     result_of(bench.registration.stop())
     assert bench.clock.getDelayedCalls() == []
 
@@ -112,7 +112,7 @@ def test_an_id_that_another_process_has_taken_is_lost(result_of: Any, failure_of
     bench.store.error = None
     result_of(bench.registration.start())
     bench.store.error = BookieIdInUse("taken")
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     assert [type(error) for error in bench.lost] == [BookieIdInUse]
 
 

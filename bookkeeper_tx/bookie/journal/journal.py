@@ -5,6 +5,8 @@ gather into the next group.  When no group is under way, an append is written at
 
     CREATED --start--> OPENING --file made--> IDLE --append--> WRITING --group synced, none waits--> IDLE
     any of them --stop, once nothing waits--> STOPPED;  any of them --sync failed--> FAILED
+
+While it cannot be written, because its disk is full, it refuses its records, each group when it was tried.
 """
 
 import os
@@ -22,7 +24,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal import files
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
-from bookkeeper_tx.bookie.journal.writer import JournalConfig, JournalWriter, SyncFailed
+from bookkeeper_tx.bookie.journal.writer import JournalConfig, JournalWriter, OutOfDescriptors, SyncFailed
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
 
@@ -34,6 +36,11 @@ Done = Callable[[BaseException | None], None]
 
 def _error(failure: Failure) -> BaseException:
     return failure.value or StorageFailed()
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Tell whether the next write may succeed."""
+    return isinstance(error, StorageFailed) and not isinstance(error, SyncFailed)
 
 
 class State(Enum):
@@ -91,6 +98,10 @@ class Journal:
         """Entered while the callbacks of a group are called."""
         self.on_group_done: Callable[[], None] = lambda: None
         """Called when the records of a group, synced or refused, do not wait any more, after all their callbacks."""
+        self.failing = False
+        """Whether the last group, or the first file, could not be written: the disk is full, or broken."""
+        self.on_failing_changed: Callable[[], None] = lambda: None
+        """Called when ``failing`` has changed."""
         self.state = State.CREATED
         self._disk = disk
         self._directory = directory
@@ -101,14 +112,16 @@ class Journal:
         self._waiting: deque[_Group] = deque()
         self._stopped: list[Deferred[None]] = []
 
-    def start(self) -> Deferred[None]:
-        """Make a new journal file; fires when it is on the disk.  To be called after replay, and after its flush.
+    def start(self, replayed: LogMark = BEGINNING) -> Deferred[None]:
+        """Make a new journal file; fires when that was tried.  To be called after the replay, which ended at a mark.
 
-        Fails with StorageFailed.  Records that were appended before are written then.
+        Fails with SyncFailed only: while a file cannot be made, the journal is ``failing``, and makes one when it can.
+        Records that were appended before are written then.
         """
         if self.state is not State.CREATED:
             raise RuntimeError(f"the journal is {self.state.value}")
         self.state = State.OPENING
+        self.mark = replayed
         return self._threads.run(self._writer.open_next).addCallbacks(self._opened, self._not_opened)
 
     def append(self, records: Sequence[Buffer], done: Done, waiter_bytes: int = 0) -> None:
@@ -136,6 +149,11 @@ class Journal:
         if state is State.IDLE:
             self._write_next()
 
+    def try_again(self) -> None:
+        """Find out whether a ``failing`` journal can be written again, by a group without records."""
+        if self.failing and self.state is State.IDLE:
+            self.append([], lambda error: None)
+
     def stop(self) -> Deferred[None]:
         """Take no more records, write those that wait, close the file; then fires.  Stopping twice is harmless."""
         if self.state is State.STOPPED:
@@ -154,9 +172,15 @@ class Journal:
         self.mark = mark
         self._write_next()
 
-    def _not_opened(self, failure: Failure) -> Failure:
-        self._fail(_error(failure))
-        return failure
+    def _not_opened(self, failure: Failure) -> Failure | None:
+        error = _error(failure)
+        if not _may_pass(error):
+            self._fail(error)
+            return failure
+        self._log.error("no records are taken: {error}", error=error)
+        self._set_failing(True)
+        self._write_next()
+        return None
 
     def _write_next(self) -> None:
         if self._waiting:
@@ -172,13 +196,16 @@ class Journal:
 
     def _written(self, mark: LogMark, group: _Group) -> None:
         self.mark = mark
+        self._set_failing(False)
         self._write_next()  # before the callbacks, so that the disk does not wait for them
         self._finish(group, None)
 
     def _not_written(self, failure: Failure, group: _Group) -> None:
         error = _error(failure)
-        if isinstance(error, StorageFailed) and not isinstance(error, SyncFailed):
+        if _may_pass(error):
             self._log.error("{error}", error=error)
+            if not isinstance(error, OutOfDescriptors):
+                self._set_failing(True)
             self._write_next()
             self._finish(group, error)
             return
@@ -191,6 +218,11 @@ class Journal:
         if self.state is not State.FAILED:
             self._fail(_error(failure))
             self._on_fatal(_error(failure))
+
+    def _set_failing(self, failing: bool) -> None:
+        if failing != self.failing:
+            self.failing = failing
+            self.on_failing_changed()
 
     def _finish(self, group: _Group, error: BaseException | None) -> None:
         self.queued_bytes -= group.size + group.waiter_bytes

@@ -133,7 +133,7 @@ class JournalWriter:
         self._erase_failed_group()
         if self._half_made:
             self._remove_half_made()
-        is_full = self._position > self._size_max
+        is_full = self._file is None or self._position > self._size_max
         if is_full or self._version < journal.SCOPED_VERSION:
             version = journal.SCOPED_VERSION if _has_scoped(buffers) else journal.VERSION
             if is_full or version > self._version:
@@ -157,7 +157,7 @@ class JournalWriter:
         try:
             self.open_next(version)
         except OutOfDescriptors as error:
-            if version > self._version or self._half_made:
+            if self._file is None or version > self._version or self._half_made:
                 raise
             log.warn("the journal goes on in a file that is full: {error}", error=error)
 

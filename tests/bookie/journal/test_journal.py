@@ -350,14 +350,59 @@ def test_a_failed_sync_ends_everything(disk: CrashingDisk, worker: SteppedWorker
     assert (journal.state, journal.mark, journal.queued_bytes) == (State.FAILED, before, 0)
 
 
-def test_a_journal_that_cannot_open_says_so(disk: CrashingDisk, failure_of: Any) -> None:
+def test_a_journal_that_cannot_open_begins_when_it_can(disk: CrashingDisk, result_of: Any) -> None:
     journal = new_journal(disk)
-    disk.fail_writes(1)
-    started = journal.start()
-    failure_of(started, StorageFailed)
-    assert journal.state is State.FAILED
+    states: list[bool] = []
+    journal.on_failing_changed = lambda: states.append(journal.failing)
+    disk.capacity = 0
+    result_of(journal.start(LogMark(5, 1024)))
+    assert (states, journal.mark, disk.list_directory(DIRECTORY)) == ([True], LogMark(5, 1024), [])
     with pytest.raises(RuntimeError):
         journal.start()
+    done: list[Any] = []
+    journal.append([entry(1, 0)], done.append)
+    journal.try_again()
+    assert (states, len(done)) == ([True], 1)
+    assert isinstance(done.pop(), StorageFailed)
+    disk.capacity = None
+    journal.append([entry(1, 1)], done.append)
+    assert (states, done) == ([True, False], [None])
+    assert replayed(disk)[0] == [(1, 1)]
+
+
+def test_a_journal_whose_first_file_is_not_synced_says_so(disk: CrashingDisk, failure_of: Any) -> None:
+    journal = new_journal(disk)
+    disk.fail_syncs(1)
+    failure_of(journal.start(), StorageFailed)
+    assert journal.state is State.FAILED
+
+
+def test_a_journal_finds_out_by_itself_that_it_can_be_written_again(disk: CrashingDisk) -> None:
+    journal = new_journal(disk)
+    journal.start()
+    states: list[bool] = []
+    journal.on_failing_changed = lambda: states.append(journal.failing)
+    journal.try_again()
+    disk.fail_writes(3)
+    for _ in range(2):
+        journal.append([entry(1, 0)], lambda _: None)
+    journal.try_again()
+    assert states == [True]
+    journal.try_again()
+    assert states == [True, False]
+    before = journal.mark
+    journal.try_again()
+    assert journal.mark == before
+    journal.append([entry(1, 1)], lambda _: None)
+    assert replayed(disk)[0] == [(1, 1)]
+
+
+def test_want_of_descriptors_is_no_failing_disk(disk: CrashingDisk) -> None:
+    journal = new_journal(disk)
+    journal.start()
+    disk.fail_opens(1)
+    journal.append([entry(SCOPED, 0)], lambda _: None)
+    assert not journal.failing
 
 
 def test_stop_writes_what_waits(journal: Journal, worker: SteppedWorker, result_of: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
@@ -156,10 +156,10 @@ def test_without_space_no_add_is_taken_and_with_space_all_are_again() -> None:
     bench = Bench()
     told: list[bool] = []
     bench.availability.changed = lambda: told.append(bench.availability.read_only)
-    bench.availability.cannot_write = True
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     assert bench.add(run_of(0, 41), high_priority=True) == [statuses.EREADONLY]
-    bench.availability.cannot_write = False
+    bench.availability.note(Reason.FLUSH_FAILED, False)
     assert bench.add(run_of(0, 41)) == []
     assert told == [True, False]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.brake import WAITER_BYTES
 from bookkeeper_tx.bookie.operations.cold_ledgers import LOADING_BYTES_MAX
@@ -226,7 +226,7 @@ def test_while_flushes_fail_adds_are_not_held_back_but_refused() -> None:
     braked.storage.full = True
     braked.add(0)
     assert braked.client.take() == []
-    braked.availability.cannot_write = True
+    braked.availability.note(Reason.FLUSH_FAILED, True)
     braked.dispatch.look_again()
     braked.add(1)
     assert [reply[8:12] for reply in braked.client.take()] == [bytes.fromhex("00000069")] * 2

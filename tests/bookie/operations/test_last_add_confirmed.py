@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.operations.last_add_confirmed import ReadLac, WriteLac
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage.limits import EXPLICIT_LAC_SIZE_MAX
@@ -81,7 +81,7 @@ def test_a_wrong_key_and_a_read_only_bookie_refuse() -> None:
     bench = Bench()
     bench.write(body(1))
     assert bench.write(body(2), OTHER_KEY) == [statuses.EUA]
-    bench.availability.cannot_write = True
+    bench.availability.note(Reason.FLUSH_FAILED, True)
     assert bench.write(body(2)) == [statuses.EREADONLY]
     assert bench.storage.ledgers[LEDGER].explicit_lac == body(1)
 

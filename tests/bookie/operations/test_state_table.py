@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
@@ -233,7 +233,8 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(cannot_write=st.booleans())
     def fill_or_clear_the_disk(self, cannot_write: bool) -> None:
-        self.bench.availability.cannot_write = self.bench.model.cannot_write = cannot_write
+        self.bench.model.cannot_write = cannot_write
+        self.bench.availability.note(Reason.FLUSH_FAILED, cannot_write)
 
 
 TestSequences = Sequences.TestCase

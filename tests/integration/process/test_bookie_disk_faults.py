@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, ReadOnlyBookie, StorageFailed
+from bookkeeper_tx.errors import BookieUnavailable, LedgerFenced, NoSuchEntry, ReadOnlyBookie, StorageFailed
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import DigestType
 from protocol_specs.fields import LAST_ENTRY
@@ -158,17 +158,24 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_full_journal_disk_refuses_adds_and_takes_them_again_by_itself(tmp_path: Path) -> None:
-    bookie = RunningBookie(tmp_path).start()
+def test_a_full_journal_disk_makes_the_bookie_read_only_while_it_lasts(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path, disk_check_interval_s=0.2).start()
     channel = bookie.channel
     add(channel, 0, 10)
     bookie.disk.full = lambda path: path.endswith(".txn")
-    for _ in range(2):
-        with pytest.raises(StorageFailed):
-            add(channel, 10, 5)
+    with pytest.raises(StorageFailed):
+        add(channel, 10, 5)
+    with pytest.raises(ReadOnlyBookie):
+        add(channel, 10, 5)
+    wait_until(lambda: not bookie.registered_writable())
+    with pytest.raises(StorageFailed):
+        channel.read_entry(1, 0, Flag.FENCING, KEY)
     assert_stored(channel, 10)
     bookie.disk.full = lambda path: False
-    add(channel, 10, 5)
+    wait_until(bookie.registered_writable)
+    with pytest.raises(LedgerFenced):
+        add(channel, 10, 5)
+    channel.add_entries(1, 10, [entry(10 + i) for i in range(5)], KEY, Flag.RECOVERY_ADD)
     bookie.stop()
     bookie.restart()
     assert_stored(bookie.channel, 15)
