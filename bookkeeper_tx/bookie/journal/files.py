@@ -13,10 +13,11 @@ def file_path(directory: str, journal_id: int) -> str:
     return os.path.join(directory, f"{journal_id:x}{FILE_SUFFIX}")
 
 
-def list_journals(disk: Disk, directory: str) -> list[int]:
+def list_journals(disk: Disk, directory: str, refusing: bool = False) -> list[int]:
     """Return the ids of the journal files in ``directory``, ascending.
 
-    Raises RefusedToStart for a name that is no id: its records would be lost if the file were left out.
+    ``refusing``: a name that is no id raises RefusedToStart, since its records would be lost if the file were left out.
+    A bookie that runs has looked at its start, and passes over such a file.
     """
     ids = []
     for name in disk.list_directory(directory):
@@ -24,6 +25,8 @@ def list_journals(disk: Disk, directory: str) -> list[int]:
             try:
                 ids.append(int(name.split(".", 1)[0], 16))
             except ValueError:
+                if not refusing:
+                    continue
                 path = os.path.join(directory, name)
                 raise RefusedToStart(f"{path} is not named like a journal file: move it out of the directory") from None
     return sorted(ids)

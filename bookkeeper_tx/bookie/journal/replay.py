@@ -75,7 +75,7 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
 
     Raises RefusedToStart, naming file and offset, when acknowledged records cannot be read.
     """
-    ids = [journal_id for journal_id in list_journals(disk, directory) if journal_id >= mark.journal_id]
+    ids = [journal_id for journal_id in list_journals(disk, directory, refusing=True) if journal_id >= mark.journal_id]
     if mark.journal_id > BEGINNING.journal_id and (not ids or ids[0] != mark.journal_id):
         path = file_path(directory, mark.journal_id)
         raise RefusedToStart(f"the journal file that the last mark names is missing: {path}; bring it back")

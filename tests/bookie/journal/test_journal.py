@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.journal import journal as journals_module
 from bookkeeper_tx.bookie.journal.journal import Journal, State
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.bookie.journal.records import file_start, key_record
-from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.errors import RefusedToStart, StorageFailed
 from protocol_specs.disk import journal as spec
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.journal.journals import FIRST_ID, SALT, Config, entry, new_journal, path_of, read_as_java, replayed
@@ -432,6 +432,19 @@ def test_stop_while_the_first_file_is_made(disk: CrashingDisk, worker: SteppedWo
     stopped = journal.stop()
     worker.run_all()
     result_of(stopped)
+
+
+def test_a_stray_name_is_passed_over_while_it_runs(disk: CrashingDisk, result_of: Any) -> None:
+    journal = new_journal(disk)
+    journal.start()
+    disk.replace(f"{DIRECTORY}/old-copy.txn", b"")
+    done: list[Any] = []
+    for entry_id in range(200):
+        journal.append([entry(1, entry_id, 1000)], done.append)
+    assert done == [None] * 200
+    assert result_of(journal.remove_before(journal.mark))
+    with pytest.raises(RefusedToStart, match=r"old-copy.txn"):
+        replayed(disk)
 
 
 def test_files_behind_the_mark_go_but_for_the_newest(disk: CrashingDisk, result_of: Any) -> None:
