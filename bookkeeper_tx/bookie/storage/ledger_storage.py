@@ -31,7 +31,7 @@ from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
-from bookkeeper_tx.errors import NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import NoSuchLedger, RefusedToStart, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.threads.worker import Threads
@@ -278,6 +278,14 @@ class LedgerStorage:
     def give_up_flush(self) -> None:
         """End a flush under way, and any later one, soon: with FlushGivenUp, and with the rest in the journal."""
         self._flushes.give_up()
+
+    def check_deleted(self, ledger_id: int) -> None:
+        """Raise RefusedToStart if an unknown ledger has an index file: it was not deleted, but the header is gone."""
+        if self._ledgers.has_index(ledger_id):
+            raise RefusedToStart(
+                f"index {self._indexes.path(ledger_id)} has no header, and the journal has records of its ledger but "
+                "not its key: bring back the file, or remove it to give up the ledger"
+            )
 
     def replayed(self) -> None:
         """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""

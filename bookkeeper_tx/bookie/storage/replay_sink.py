@@ -63,6 +63,7 @@ class StorageSink:
     def _known(self, ledger_id: int) -> Ledger | None:
         ledger = self._storage.ledger(ledger_id)
         if ledger is None:
+            self._storage.check_deleted(ledger_id)
             self.skipped += 1
         elif ledger.indexed:
             self._storage.doubt(ledger)

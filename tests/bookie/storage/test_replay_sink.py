@@ -1,8 +1,10 @@
+from functools import partial
+
 import pytest
 
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
-from bookkeeper_tx.errors import NoSuchEntry, StorageFailed
+from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, entry, run_of
 from tests.bookie.storage.storages import flush, new_storage, read
@@ -130,6 +132,18 @@ def test_an_index_that_a_crash_left_unfinished_is_made_again(
     flush(storage)
     again = new_storage(disk, DIRECTORY)
     assert read(again, 7, 0) == entry(0, 30)
+
+
+@pytest.mark.parametrize("data", [b"", bytes(1024)])
+def test_records_of_an_index_without_header_and_key_are_not_given_up(
+    disk: CrashingDisk, storage: LedgerStorage, data: bytes
+) -> None:
+    disk.make_directories(f"{DIRECTORY}/0/7")
+    disk.replace(f"{DIRECTORY}/0/7/7.idx", data)
+    again = new_storage(disk, DIRECTORY)
+    for record in (partial(StorageSink(again).entries, run_of(0, 30)), partial(StorageSink(again).fence, 7)):
+        with pytest.raises(RefusedToStart, match=r"7\.idx has no header"):
+            record()
 
 
 def test_entries_that_an_index_has_from_before_are_replayed_without_a_look_at_it(
