@@ -1,6 +1,7 @@
 """Writing entry logs (docs/formats/entry-log.md): runs are written uncut, and full logs get their ledgers map."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -144,6 +145,12 @@ class EntryLogWriter:
         with contextlib.suppress(FileNotFoundError, ValueError):
             taken.append(int(self._disk.read(os.path.join(self._directory, spec.LAST_ID_NAME)), 16))
         self._next_id = self.first_log_id = max(taken, default=-1) + 1
+
+    def check_room(self, size_bytes: int) -> None:
+        """Raise OSError if the disk has no room for so much: the attempt would take what the journal needs."""
+        if size_bytes > self._disk.free_bytes(self._directory):
+            what = f"{os.strerror(errno.ENOSPC)} for {size_bytes} bytes of entries"
+            raise OSError(errno.ENOSPC, what, self._directory)
 
     def write(self, ledgers: Iterable[tuple[int, Sequence[EntryRun]]]) -> list[tuple[int, list[PlacedRun]]]:
         """Write all runs and sync them; return the place of each one, in the order given.

@@ -50,6 +50,7 @@ class StorageFlush:
         After an OSError, of this or of a later call, it is to be called again with the same snapshot.
         """
         if self._snapshot is not snapshot:
+            self._logs.check_room(snapshot.entries.size_bytes)
             self._placed = dict(self._logs.write(snapshot.entries))
             self.left = deque(sorted(self._placed.keys() | snapshot.headers.keys()))
             self._snapshot = snapshot
