@@ -6,7 +6,7 @@ Java's ``bk_server.conf`` keys are mapped to :class:`BookieConfig` in ``bookie/c
 from enum import Enum
 
 from attrs import field, frozen
-from attrs.validators import ge, gt, in_, le
+from attrs.validators import ge, gt, in_, le, optional
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
@@ -122,6 +122,16 @@ class BookieConfig:
     """How long changed data may wait before it is flushed (``flushInterval``)."""
     disk_check_interval_s: float = field(default=10.0, validator=gt(0))
     """Seconds between two looks at the disks (``diskCheckInterval``)."""
+    disk_usage_threshold: float = field(default=0.95, validator=[gt(0), le(1)])
+    """Part of the ledger disk; when more is used the bookie is read-only, never with 1 (``diskUsageThreshold``)."""
+    disk_usage_warn_threshold: float = field(default=0.90, validator=[gt(0), le(1)])
+    """Part of the journal's disk; while more is used no old journal files are kept (``diskUsageWarnThreshold``)."""
+    disk_usage_low_water: float | None = field(default=None, validator=optional([gt(0), le(1)]))
+    """Part of the ledger disk, at most ``disk_usage_threshold``, which is the default; a full disk is written again when
+    no more is used (``diskUsageLwmThreshold``)."""
+    high_priority_free_bytes_min: int = field(default=128 * MIB, validator=ge(0))
+    """With no more room on a full ledger disk adds of high priority, of recovery, are refused as well
+    (``minUsableSizeForHighPriorityWrites``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
@@ -183,6 +193,11 @@ class BookieConfig:
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:
             raise InvalidConfig(f"port {self.port} is not a TCP port: give one from 0 to 65535")
+        if (self.disk_usage_low_water or 0) > self.disk_usage_threshold:
+            raise InvalidConfig(
+                f"a full disk ({self.disk_usage_threshold}) would be written again at once "
+                f"({self.disk_usage_low_water}): give a lower diskUsageLwmThreshold"
+            )
 
     @property
     def serves_batch_read(self) -> bool:

@@ -15,6 +15,7 @@ from bookkeeper_tx.bookie.journal import replay
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
+from bookkeeper_tx.bookie.space import Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
@@ -41,6 +42,7 @@ class Bookie:
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of batch reads to count them;
+    ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more;
     ``journal_arguments`` go to :class:`Journal`.
     """
 
@@ -54,6 +56,7 @@ class Bookie:
         workers: Workers,
         on_fatal: Callable[[BaseException], None],
         measured: Callable[[Serve], Serve] = lambda serve: serve,
+        check_directories: Callable[[], None] = lambda: None,
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only)
@@ -74,7 +77,11 @@ class Bookie:
         self._storage.on_drained = self.dispatch.look_again
         self._storage.on_flush_failed_changed = self._failures_changed
         self._journal.on_failing_changed = self._failures_changed
-        self._disk_check = DiskCheck(reactor, config.disk_check_interval_s, self._journal)
+        self._check_directories = check_directories
+        self._ledger_space, self._journal_space = Space(config), Space(config)
+        self._disk_check = DiskCheck(
+            reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
+        )
         self._started = False
 
     def answer_within(self, turn: AbstractContextManager[None]) -> None:
@@ -87,7 +94,7 @@ class Bookie:
         replayed = await self._worker.run(self._replay)
         await self._journal.start(replayed)
         self._sync_thread.start()
-        self._disk_check.start()
+        await self._disk_check.start()
         self._started = True
 
     async def stop(self) -> None:
@@ -114,7 +121,27 @@ class Bookie:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
         return replayed.mark
 
+    def _look(self) -> None:
+        """Look whether the directories are ours, and how full their disks are."""
+        self._check_directories()
+        for space, path in (
+            (self._ledger_space, self._ledger_directory),
+            (self._journal_space, self._journal_directory),
+        ):
+            space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
+
+    def _looked(self) -> None:
+        self.availability.note(Reason.DISK_FULL, self._ledger_space.full)
+        self.availability.note(Reason.RESERVE_USED, self._ledger_space.reserve_used)
+        if self._journal_space.short and not self._journal.short_of_space:
+            log.warn("the journal's disk is nearly full: no old journal files are kept")
+            self._journal.short_of_space = True
+            self._sync_thread.remove_journals()
+        self._journal.short_of_space = self._journal_space.short
+        self.dispatch.look_again()
+
     def _write_mark(self, mark: LogMark) -> None:
+        self._check_directories()  # what was flushed may be elsewhere, and the journal must stay then
         write_last_mark(self._disk, [self._ledger_directory], mark)
 
     def _failures_changed(self) -> None:

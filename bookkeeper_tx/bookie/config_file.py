@@ -33,6 +33,7 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "count or default": lambda setting: setting.integer(1) if setting.value != "-1" else None,
     "frame size": lambda setting: setting.integer(1025),
     "entry log size": lambda setting: setting.integer(1, 1024 * MIB),
+    "part": Setting.part,
     "mebibytes": lambda setting: setting.integer(1) * MIB,
     "milliseconds": lambda setting: setting.integer(1) / 1000,
 }

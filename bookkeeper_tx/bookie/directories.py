@@ -9,8 +9,8 @@ import os
 from typing import Final
 
 from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
-from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.bookie.disk import Directory, Disk, File
+from bookkeeper_tx.errors import RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
@@ -24,6 +24,10 @@ OLD_LAYOUT: Final = (".txn", ".idx", ".log")
 ROCKSDB_NAMES: Final = ("ledgers", "locations")
 
 
+class DirectoryLost(StorageFailed):
+    """A directory of the running bookie was removed, or another one has its name."""
+
+
 class Directories:
     """The directories of one bookie.  Calls block."""
 
@@ -31,6 +35,9 @@ class Directories:
         self._disk = disk
         self._configured = list(dict.fromkeys((journal, ledger)))
         self._locks: list[File] = []
+        self._opened: dict[str, Directory] = {}
+        """The ``current`` ones.  While they are open, no other directory can have their identity."""
+        self._cookie: bytes | None = None
         self.journal = os.path.join(journal, CURRENT)
         """The directory of the journal files."""
         self.ledger = os.path.join(ledger, CURRENT)
@@ -45,6 +52,8 @@ class Directories:
             for directory in self._configured:
                 self._disk.make_directories(os.path.join(directory, CURRENT))
                 self._lock(directory)
+            for directory in self._currents:
+                self._opened[directory] = self._disk.open_directory(directory)
         except OSError as error:
             self.close()
             raise RefusedToStart(f"directory {directory} cannot be used: {error}") from error
@@ -54,6 +63,8 @@ class Directories:
 
     def close(self) -> None:
         """Release the locks."""
+        while self._opened:
+            self._opened.popitem()[1].close()
         while self._locks:
             self._locks.pop().close()
 
@@ -71,6 +82,24 @@ class Directories:
         """Write the plan's files, durably; the caller writes to the store afterwards."""
         for path in plan.files:
             self._disk.replace(path, plan.data)
+        self._cookie = plan.data
+
+    def check(self) -> None:
+        """Raise DirectoryLost if a path leads to another directory than at the start, or its cookie to another bookie.
+
+        That is so after an unmount, or when somebody has removed or replaced the directory.  Raises OSError if the disk
+        does not tell.
+        """
+        for current, opened in self._opened.items():
+            try:
+                with contextlib.closing(self._disk.open_directory(current)) as found:
+                    is_ours = found.identity == opened.identity
+                if is_ours and self._cookie is not None:
+                    is_ours = self._disk.read(os.path.join(current, COOKIE_NAME)) == self._cookie
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise DirectoryLost(f"{current} has lost the files of this bookie: {error}; bring them back") from None
+            if not is_ours:
+                raise DirectoryLost(f"{current} is not the directory of this bookie any more: bring that back")
 
     @property
     def _currents(self) -> list[str]:

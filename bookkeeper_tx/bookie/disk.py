@@ -138,6 +138,12 @@ class Directory:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and number: as long as it is open, no other directory has the same."""
+        status = os.fstat(self._descriptor)
+        return status.st_dev, status.st_ino
+
     def sync(self) -> None:
         """Return when the names in the directory are on the disk."""
         os.fsync(self._descriptor)

@@ -218,6 +218,7 @@ class BookieService(Service):
             self._fail,
             **self._journal_arguments,
         )
+        bookie = partial(bookie, check_directories=directories.check)
         return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()
 
     def _serve_metrics(self) -> Callable[[Serve], Serve]:

@@ -97,6 +97,12 @@ class SyncThread:
         self._flushing.addCallback(lambda _: self._checkpoint().chainDeferred(last))
         return last
 
+    def remove_journals(self) -> None:
+        """Remove journal files before the mark now, not after the next flush."""
+        if self._written is not None:
+            removing = self._journal.remove_before(self._written)
+            removing.addErrback(lambda failure: log.error("old journals stay: {error}", error=failure.value))
+
     def _wanted(self) -> None:
         if self._flushing is None:
             self._begin()

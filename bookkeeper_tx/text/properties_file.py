@@ -35,6 +35,16 @@ class Setting:
             )
         return number
 
+    def part(self) -> float:
+        """Return a number above 0, and 1 at most."""
+        try:
+            number = float(self.value)
+        except ValueError:
+            raise self.refuse("not a number") from None
+        if not 0 < number <= 1:
+            raise self.refuse("must be above 0, and 1 at most")
+        return number
+
     def boolean(self) -> bool:
         if self.value.lower() not in ("true", "false"):
             raise self.refuse("must be true or false")

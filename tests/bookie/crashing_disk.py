@@ -20,6 +20,9 @@ DIRECTORY = "/data/current"
 """Where a bookie has all its files in tests."""
 
 
+DISK_SIZE = 2**40
+
+
 class Crashed(Exception):
     """The machine has lost its power: every call fails until :meth:`CrashingDisk.restart`."""
 
@@ -85,6 +88,10 @@ class CrashingDirectory(Directory):
 
     def __init__(self, path: str, disk: "CrashingDisk") -> None:
         self._path, self._disk = path, disk
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return 0, hash(self._path)
 
     def sync(self) -> None:
         self._disk.sync_directory(self._path)
@@ -264,7 +271,7 @@ class CrashingDisk(Disk):
         return self.total_bytes(path) if self.capacity is None else self.capacity
 
     def total_bytes(self, path: str) -> int:
-        return 2**40
+        return DISK_SIZE
 
     # ------------------------------------------------------------------------------------------------------------
 

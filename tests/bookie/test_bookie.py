@@ -7,13 +7,16 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
+from bookkeeper_tx.bookie.directories import DirectoryLost
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from protocol_specs.fields import LAST_ENTRY
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
+
+EREADONLY = (105).to_bytes(4, "big")
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
 
@@ -21,12 +24,12 @@ CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_direc
 class Started:
     """A bookie that has started; its flushes are moved by hand."""
 
-    def __init__(self, disk: CrashingDisk) -> None:
+    def __init__(self, disk: CrashingDisk, on_fatal: Any = pytest.fail, check_directories: Any = lambda: None) -> None:
         self.clock = Clock()
         self.flushing = SteppedWorker()
         workers = Workers(InlineWorker(), self.flushing, InlineWorker())
-        parts: Any = (disk, DIRECTORY, DIRECTORY, CONFIG, self.clock, workers, pytest.fail)
-        self.bookie = Bookie(*parts)
+        parts: Any = (disk, DIRECTORY, DIRECTORY, CONFIG, self.clock, workers, on_fatal)
+        self.bookie = Bookie(*parts, check_directories=check_directories)
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
         result_of(starting)
@@ -87,7 +90,61 @@ def test_a_bookie_whose_disk_is_full_at_the_start_serves_reads(disk: CrashingDis
     assert [bookie.read(entry_id) for entry_id in range(3)] == [entry(each) for each in range(3)]
     assert bookie.add(3)[8:12] != bytes(4)
     disk.capacity = None
-    bookie.clock.advance(1)
+    bookie.clock.advance(10)
     bookie.flushing.run_all()
     assert not bookie.bookie.availability.cannot_write
     assert bookie.add(3)[8:12] == bytes(4)
+
+
+def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    disk.capacity = DISK_SIZE // 25
+    bookie.clock.advance(10)
+    assert bookie.bookie.availability.read_only
+    assert not bookie.bookie.availability.cannot_write
+    assert bookie.add(3)[8:12] == EREADONLY
+    disk.capacity = 100 * 1024 * 1024
+    bookie.clock.advance(10)
+    assert bookie.bookie.availability.cannot_write
+    disk.capacity = None
+    bookie.clock.advance(10)
+    assert bookie.add(3)[8:12] == bytes(4)
+
+
+def test_old_journals_are_given_up_when_the_disk_is_nearly_full(disk: CrashingDisk) -> None:
+    def journals() -> int:
+        return sum(name.endswith(".txn") for name in disk.list_directory(DIRECTORY))
+
+    for _ in range(3):
+        disk.restart()
+        bookie = Started(disk)
+        bookie.flushing.run_all()
+    assert journals() == 4
+    disk.capacity = DISK_SIZE // 11
+    bookie.clock.advance(10)
+    bookie.flushing.run_all()
+    assert journals() == 1
+
+
+def test_a_flush_without_room_writes_nothing(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    disk.capacity = 100
+    bookie.flushing.run_all()
+    assert disk.capacity == 100
+    assert bookie.bookie.availability.cannot_write
+
+
+def test_nothing_is_marked_once_the_directory_is_lost(disk: CrashingDisk) -> None:
+    lost, errors = list[Exception](), list[BaseException]()
+
+    def check() -> None:
+        for error in lost:
+            raise error
+
+    bookie = Started(disk, errors.append, check)
+    lost.append(DirectoryLost("gone"))
+    bookie.flushing.run_all()
+    assert not disk.exists(f"{DIRECTORY}/lastMark")
+    bookie.clock.advance(10)
+    assert errors == lost

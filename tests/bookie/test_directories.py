@@ -1,10 +1,11 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bookkeeper_tx.bookie.cookie import Cookie
-from bookkeeper_tx.bookie.directories import Directories
+from bookkeeper_tx.bookie.directories import Directories, DirectoryLost
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.errors import RefusedToStart
 
@@ -94,3 +95,26 @@ def test_cookies_from_the_first_start_on(tmp_path: Path) -> None:
     (tmp_path / "l" / "current" / "VERSION").unlink()
     with pytest.raises(RefusedToStart, match="no cookie"):
         directories.plan_cookie(cookie, cookie.encode())
+
+
+@pytest.mark.parametrize("change", ["removed", "renamed", "emptied", "another cookie"])
+def test_a_directory_that_is_lost_is_noticed(tmp_path: Path, change: str) -> None:
+    directories = opened(tmp_path / "data")
+    cookie = Cookie.of("b:1", str(tmp_path / "data"), str(tmp_path / "data"), "id")
+    directories.write_cookies(directories.plan_cookie(cookie, None))
+    directories.check()
+    current = tmp_path / "data" / "current"
+    if change == "removed":
+        shutil.rmtree(current)
+    elif change == "renamed":
+        shutil.copytree(current, tmp_path / "other")
+        current.rename(tmp_path / "data" / "former")
+        (tmp_path / "other").rename(current)
+    elif change == "emptied":
+        (current / "VERSION").unlink()
+    else:
+        (current / "VERSION").write_bytes(b"4\n")
+    with pytest.raises(DirectoryLost, match="current"):
+        directories.check()
+    directories.close()
+    directories.check()

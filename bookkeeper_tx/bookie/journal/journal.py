@@ -102,6 +102,8 @@ class Journal:
         """Whether the last group, or the first file, could not be written: the disk is full, or broken."""
         self.on_failing_changed: Callable[[], None] = lambda: None
         """Called when ``failing`` has changed."""
+        self.short_of_space = False
+        """Whether no backups are kept: files that are older than the mark."""
         self.state = State.CREATED
         self._disk = disk
         self._directory = directory
@@ -166,7 +168,8 @@ class Journal:
 
     def remove_before(self, mark: LogMark) -> Deferred[list[str]]:
         """Delete files that are not needed once ``mark`` is durable; fires with their paths."""
-        return self._threads.run(files.remove_before, self._disk, self._directory, mark, self._backups_max)
+        backups_max = 0 if self.short_of_space else self._backups_max
+        return self._threads.run(files.remove_before, self._disk, self._directory, mark, backups_max)
 
     def _opened(self, mark: LogMark) -> None:
         self.mark = mark

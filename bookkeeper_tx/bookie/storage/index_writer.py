@@ -85,6 +85,8 @@ class IndexWriter:
         try:
             return self._disk.create(path)
         except FileNotFoundError:
+            if not self._disk.exists(self._indexes.directory):  # it has vanished: do not begin another in its place
+                raise
             self._disk.make_directories(os.path.dirname(path), durable=False)
         except FileExistsError:
             self._disk.remove(path)
