@@ -127,8 +127,8 @@ class BookieConfig:
     disk_usage_warn_threshold: float = field(default=0.90, validator=[gt(0), le(1)])
     """Part of the journal's disk; while more is used no old journal files are kept (``diskUsageWarnThreshold``)."""
     disk_usage_low_water: float | None = field(default=None, validator=optional([gt(0), le(1)]))
-    """Part of the ledger disk, at most ``disk_usage_threshold``, which is the default; a full disk is written again when
-    no more is used (``diskUsageLwmThreshold``)."""
+    """Part of the ledger disk, at most ``disk_usage_threshold``, which is the default; a full disk is written again
+    when no more is used (``diskUsageLwmThreshold``)."""
     high_priority_free_bytes_min: int = field(default=128 * MIB, validator=ge(0))
     """With no more room on a full ledger disk adds of high priority, of recovery, are refused as well
     (``minUsableSizeForHighPriorityWrites``)."""

@@ -1,4 +1,4 @@
-"""A look at the disks, now and then: whose directories they have, how full they are, whether the journal works again."""
+"""A look at the disks, now and then: whose directories they have, how full they are, whether the journal works."""
 
 from collections.abc import Callable
 

@@ -135,12 +135,10 @@ def test_an_index_that_a_crash_left_unfinished_is_made_again(
 
 
 @pytest.mark.parametrize("data", [b"", bytes(1024)])
-def test_records_of_an_index_without_header_and_key_are_not_given_up(
-    disk: CrashingDisk, storage: LedgerStorage, data: bytes
-) -> None:
+def test_records_of_an_index_without_header_and_key_are_not_given_up(disk: CrashingDisk, data: bytes) -> None:
     disk.make_directories(f"{DIRECTORY}/0/7")
     disk.replace(f"{DIRECTORY}/0/7/7.idx", data)
-    again = new_storage(disk, DIRECTORY)
+    again = new_storage(disk, DIRECTORY, serving=False)
     for record in (partial(StorageSink(again).entries, run_of(0, 30)), partial(StorageSink(again).fence, 7)):
         with pytest.raises(RefusedToStart, match=r"7\.idx has no header"):
             record()

@@ -250,3 +250,38 @@ def test_a_stop_while_starting_gives_everything_back(tmp_path: Path) -> None:
     bookie.restart()
     bookie.stop()
     assert [line for line in bookie.said if not line.startswith("bookie 127")] == []
+
+
+def test_a_bookie_whose_directory_is_lost_answers_with_errors_and_ends(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path, disk_check_interval_s=0.5, flush_interval_s=0.1).start()
+    channel = bookie.channel
+    add(channel, 0, 10)
+    current = tmp_path / "data" / "current"
+    wait_until(lambda: (current / "lastMark").exists())
+    current.rename(tmp_path / "away")
+    wait_until(lambda: bookie.reactor.stopped)
+    assert bookie.service.failed
+    assert "current has lost the files of this bookie" in bookie.said[-1]
+    bookie.stop()
+    assert not current.exists()
+    (tmp_path / "away").rename(current)
+    bookie.restart()
+    assert_stored(bookie.channel, 10)
+    bookie.stop()
+
+
+def test_a_bookie_starts_on_a_full_disk_and_serves_reads(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path, disk_check_interval_s=0.2).start()
+    add(bookie.channel, 0, 10)
+    bookie.stop()
+    bookie.disk.full = lambda path: True
+    bookie.restart()
+    assert_stored(bookie.channel, 10)
+    with pytest.raises(ReadOnlyBookie):
+        add(bookie.channel, 10, 5)
+    assert not bookie.registered_writable()
+    bookie.disk.full = lambda path: False
+    wait_until(bookie.registered_writable)
+    add(bookie.channel, 10, 5)
+    assert_stored(bookie.channel, 15)
+    bookie.stop()
