@@ -51,6 +51,7 @@ class Directories:
                 self._check(directory)
             for directory in self._configured:
                 self._disk.make_directories(os.path.join(directory, CURRENT))
+                self._disk.sync_directory(directory)  # a killed process may have made ``current``, and not synced this
                 self._lock(directory)
             for directory in self._currents:
                 self._opened[directory] = self._disk.open_directory(directory)

@@ -118,3 +118,11 @@ def test_a_directory_that_is_lost_is_noticed(tmp_path: Path, change: str) -> Non
         directories.check()
     directories.close()
     directories.check()
+
+
+def test_directories_of_a_killed_start_are_made_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "current").mkdir(parents=True)
+    synced: list[str] = []
+    monkeypatch.setattr(Disk, "sync_directory", lambda disk, path: synced.append(path))
+    opened(tmp_path / "data").close()
+    assert synced == [str(tmp_path / "data")]
