@@ -124,6 +124,7 @@ class MemoryStorage:
 
     def set_explicit_lac(self, ledger: StoredLedger, body: bytes) -> None:
         ledger.explicit_lac = body
+        ledger.last_add_confirmed = max(ledger.last_add_confirmed, int.from_bytes(body[8:16], "big", signed=True))
 
     def unflushed_ranges(self, ledger_id: int) -> list[range]:
         return self._ranges(self.runs, ledger_id)

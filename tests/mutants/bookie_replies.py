@@ -155,8 +155,8 @@ def a_long_poll_is_not_woken() -> None:
 
 @defect("POLL", "FENCE")
 def a_fence_does_not_wake_a_long_poll() -> None:
-    """Neither a fence nor a WRITE_LAC ends a wait."""
-    LacWatch.roused = lambda self, ledger: None  # type: ignore[method-assign]
+    """A fence ends no wait."""
+    LacWatch.fenced = lambda self, ledger: None  # type: ignore[method-assign]
 
 
 @defect("POLL", "STATE")

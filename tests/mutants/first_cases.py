@@ -38,7 +38,7 @@ FIRST_CASES = {
     "the-explicit-lac-is-no-news": "BKW-LAC-009",
     "a-long-poll-is-answered-at-once": "BKW-POLL-004",
     "a-long-poll-is-not-woken": "BKW-POLL-015",
-    "a-fence-does-not-wake-a-long-poll": "BKW-POLL-016",
+    "a-fence-does-not-wake-a-long-poll": "BKW-POLL-017",
     "a-long-poll-brings-the-entry-before": "BKW-POLL-002",
     "a-long-poll-tells-no-time": "BKW-POLL-013",
     "a-list-lacks-its-last-entry": "BKW-STATE-161",

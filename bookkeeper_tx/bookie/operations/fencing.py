@@ -90,7 +90,7 @@ class Fencing:
         else:
             then(statuses.EOK)
         if is_new:
-            self._watch.roused(ledger)  # last: what waited goes on at once, and must find the fence on its way
+            self._watch.fenced(ledger)  # last: what waited goes on at once, and must find the fence on its way
 
     def _wait(self, ledger_id: int, connection: Connection, then: Fenced) -> None:
         self._waiting.setdefault(ledger_id, []).append((connection, then))

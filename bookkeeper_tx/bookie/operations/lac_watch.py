@@ -1,8 +1,8 @@
 """The long polls that wait for the last add confirmed of a ledger (docs/protocol/long-poll.md).
 
-A wait ends when the last add confirmed passes the one that is given, when the ledger is fenced, when an explicit last
-add confirmed comes, and when its time is over.  A poll of a ledger that was fenced before waits as well:
-recovering clients still add to it.
+A wait ends when the last add confirmed passes the one that is given, when the ledger is fenced, and when its time is
+over; nothing else ends it.  A poll of a ledger that was fenced before waits as well: recovering clients still add to
+it.
 """
 
 import itertools
@@ -67,7 +67,7 @@ class LacWatch:
         self._numbers = itertools.count()
         self.ledgers: dict[int, list[_Wait]] = {}
         """The waits for each ledger that has any, in the order in which a rising last add confirmed ends them.  An add
-        whose ledger is not here has nothing to do."""
+        or an explicit last add confirmed whose ledger is not here has nothing to do."""
         self._connections: dict[Connection, set[_Wait]] = {}
 
     def wait(self, ledger_id: int, previous: int, timeout_ms: int, connection: Connection, then: Then) -> bool:
@@ -98,8 +98,8 @@ class LacWatch:
         if passed:
             self._end_first(ledger.ledger_id, passed, round(self._epoch_s() * MILLISECONDS_PER_SECOND))
 
-    def roused(self, ledger: Ledger) -> None:
-        """End all waits for this ledger: it was fenced, or an explicit last add confirmed has come."""
+    def fenced(self, ledger: Ledger) -> None:
+        """End all waits for this ledger, which was fenced."""
         if ledger.ledger_id in self.ledgers:
             self.advanced(ledger)
         waits = self.ledgers.get(ledger.ledger_id)

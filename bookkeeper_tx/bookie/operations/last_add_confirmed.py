@@ -57,7 +57,8 @@ class WriteLac:
             return status_of(error)
         records.append(journal_records.explicit_lac_record(ledger_id, body))
         self._journal.append(records, partial(self._synced, ledger_id, request, connection))
-        self._watch.roused(ledger)
+        if ledger_id in self._watch.ledgers:
+            self._watch.advanced(ledger)
         return statuses.EOK
 
     def _synced(

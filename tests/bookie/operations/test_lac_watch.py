@@ -27,8 +27,8 @@ class Bench:
     def advance_to(self, last_add_confirmed: int) -> None:
         self.watch.advanced(StoredLedger(LEDGER, KEY, last_add_confirmed=last_add_confirmed))  # type: ignore[arg-type]
 
-    def rouse(self, last_add_confirmed: int = 0) -> None:
-        self.watch.roused(StoredLedger(LEDGER, KEY, last_add_confirmed=last_add_confirmed))  # type: ignore[arg-type]
+    def fence(self, last_add_confirmed: int = 0) -> None:
+        self.watch.fenced(StoredLedger(LEDGER, KEY, last_add_confirmed=last_add_confirmed))  # type: ignore[arg-type]
 
 
 def test_a_wait_ends_when_its_time_is_over() -> None:
@@ -89,14 +89,14 @@ def test_polls_that_are_not_passed_cost_the_writer_nothing() -> None:
     assert CountedNumber.compared < 50
 
 
-def test_what_rouses_a_ledger_ends_all_its_waits() -> None:
+def test_a_fence_ends_all_waits_of_its_ledger() -> None:
     bench = Bench()
     bench.wait(previous=0)
     bench.wait(previous=5)
     bench.wait(ledger_id=LEDGER + 1)
-    bench.rouse(last_add_confirmed=3)
+    bench.fence(last_add_confirmed=3)
     assert bench.ended == [1000000, None]
-    bench.rouse()
+    bench.fence()
     assert bench.watch.count == 1
 
 
@@ -191,8 +191,8 @@ class Waits(RuleBasedStateMachine):
         assert not any(each[1] == ledger_id and each[2] < self.confirmed[ledger_id] for each in self.open.values())
 
     @rule(ledger_id=LEDGERS)
-    def rouse(self, ledger_id: int) -> None:
-        self.watch.roused(self.ledger(ledger_id))
+    def fence(self, ledger_id: int) -> None:
+        self.watch.fenced(self.ledger(ledger_id))
         assert not any(each[1] == ledger_id for each in self.open.values())
 
     @rule(seconds=st.floats(0, 3))

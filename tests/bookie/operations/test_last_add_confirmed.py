@@ -114,9 +114,11 @@ def test_a_last_entry_on_the_disk_is_fetched_and_an_unreadable_one_left_out() ->
     assert bench.read() == [(statuses.EIO, None, None)]
 
 
-def test_an_explicit_one_ends_all_waits_of_its_ledger() -> None:
-    bench, ended = Bench(), []
-    for ledger_id in (seams.LEDGER, seams.LEDGER, seams.LEDGER + 1):
-        bench.watch.wait(ledger_id, 99, 1000, bench.client, ended.append)  # type: ignore[arg-type]
+def test_an_explicit_one_ends_the_waits_of_its_ledger_that_it_passes_and_no_others() -> None:
+    bench = Bench()
+    ended: dict[tuple[int, int], list[Any]] = {(LEDGER, 2): [], (LEDGER, 3): [], (LEDGER + 1, 2): []}
+    for (ledger_id, previous), times in ended.items():
+        bench.watch.wait(ledger_id, previous, 1000, bench.client, times.append)  # type: ignore[arg-type]
     bench.write(body(3))
-    assert ended == [None, None]
+    bench.write(body(3))
+    assert [len(times) for times in ended.values()] == [1, 0, 0]

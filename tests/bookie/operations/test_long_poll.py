@@ -61,6 +61,10 @@ class Bench:
     def add(self, entry_id: int) -> None:
         self.adding.serve(Add(run_of(entry_id, 41)), Client())
 
+    def write_lac(self, last_add_confirmed: int) -> None:
+        body = b"".join(each.to_bytes(8, "big") for each in (LEDGER, last_add_confirmed)) + bytes(4)
+        self.writing.serve(seams.WriteLac(body), Client())
+
 
 def test_what_is_confirmed_already_comes_at_once_however_long_the_client_would_wait() -> None:
     bench = Bench(run_of(0, 41, 41, 41))
@@ -98,12 +102,22 @@ def test_a_fence_answers_who_waits() -> None:
     assert bench.answer() == (*EMPTY, 0, None)
 
 
-def test_an_explicit_last_add_confirmed_answers_who_waits() -> None:
+def test_an_explicit_last_add_confirmed_that_passes_what_the_reader_knows_answers_it() -> None:
     bench = Bench(run_of(0, 41, 41))
     assert bench.poll(0, WAIT) is None
-    body = LEDGER.to_bytes(8, "big") + bytes(12)
-    bench.writing.serve(seams.WriteLac(body), Client())
-    assert bench.answer() == (*EMPTY, 0, None)
+    bench.clock.advance(0.5)
+    bench.write_lac(1)
+    assert bench.answer() == (1, entry(1), 1, 500)
+
+
+@pytest.mark.parametrize("written", [0, 10, 12])
+def test_an_explicit_last_add_confirmed_that_passes_nothing_leaves_it_waiting(written: int) -> None:
+    bench = Bench(run_of(0, *[41] * 14))
+    assert bench.poll(12, WAIT) is None
+    bench.write_lac(written)
+    assert bench.answer() is None
+    bench.write_lac(13)
+    assert bench.answer() == (13, entry(13), 13, 0)
 
 
 def test_without_piggyback_it_is_a_read_that_waits() -> None:
