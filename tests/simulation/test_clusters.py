@@ -1,9 +1,11 @@
 """Simulated clusters: whatever fails, what clients were told stays true, and everything goes on afterwards."""
 
+import gc
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         count = SEEDS_OF_FULL if is_full(metafunc.config) else SEEDS
         chunks = [range(first, first + CHUNK) for first in range(0, count, CHUNK)]
         metafunc.parametrize("seeds", chunks, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_objects() -> Iterator[None]:
+    """Each simulation looks for garbage before it begins: not among what the test run has."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) -> None:

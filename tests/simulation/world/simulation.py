@@ -1,5 +1,6 @@
 """One seed's world: bookies, clients, faults, and what must hold at its end."""
 
+import gc
 from collections.abc import Callable, Collection
 from random import Random
 from typing import Any
@@ -83,6 +84,9 @@ class Simulation:
 
     def run(self) -> Outcome:
         """Let it happen."""
+        # What processes have left that were killed ends when it is collected, and may say so then: not in a history.
+        gc.collect()
+        gc.disable()
         globalLogPublisher.addObserver(self._logged)
         try:
             self._run()
@@ -92,6 +96,7 @@ class Simulation:
             self.history.broken(error)
         finally:
             globalLogPublisher.removeObserver(self._logged)
+            gc.enable()
         return Outcome(self.seed, self.faults, self.history.violation, self.history.counts, self.timeline.steps)
 
     # For faults ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,195 @@
+"""The parts of the simulated world do what the page says of them."""
+
+import errno
+from random import Random
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import TCP4ClientEndpoint
+from twisted.internet.protocol import Factory, Protocol
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.errors import MetadataUnavailable
+from tests.simulation.world.disk import FaultyDisk
+from tests.simulation.world.machine import Machine
+from tests.simulation.world.metadata_server import MetadataServer
+from tests.simulation.world.network import Network
+from tests.simulation.world.store_session import StoreSession
+from tests.simulation.world.timeline import Timeline
+
+CLIENT, SERVER = "10.0.1.1", "10.0.0.1"
+
+
+class _Peer(Protocol):
+    """Notes what comes, and when."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.received = b""
+        self.times: list[float] = []
+        self.lost: list[Failure] = []
+
+    def dataReceived(self, data: bytes) -> None:
+        self.received += data
+        self.times.append(self.timeline.now)
+
+    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+        self.lost.append(reason)
+
+
+class _Pair:
+    """A client and a server that are connected."""
+
+    def __init__(self) -> None:
+        self.timeline = Timeline()
+        self.network = Network(self.timeline, Random(1))
+        self.machines = {address: self.network.machine(address) for address in (CLIENT, SERVER)}
+        reactors = {address: machine.begin(self.network) for address, machine in self.machines.items()}
+        self.server = _Peer(self.timeline)
+        self.client = _Peer(self.timeline)
+        factory = Factory.forProtocol(lambda: self.server)
+        reactors[SERVER].adoptStreamPort(-1, 0, factory)
+        self.connected = self.connect()
+        self.timeline.run(1.0)
+
+    def connect(self, timeout_s: float = 5.0) -> Deferred[Any]:
+        endpoint = TCP4ClientEndpoint(self.machines[CLIENT].reactor, SERVER, 3181, timeout=timeout_s)
+        return endpoint.connect(Factory.forProtocol(lambda: self.client))
+
+    def say(self, data: bytes) -> None:
+        transport: Any = self.client.transport
+        transport.write(data)
+
+
+@pytest.fixture
+def pair() -> _Pair:
+    pair = _Pair()
+    assert pair.connected.called
+    return pair
+
+
+def failure_of(deferred: Deferred[Any]) -> Any:
+    found: list[Any] = []
+    deferred.addErrback(found.append)
+    assert found, "no failure"
+    return found[0].value
+
+
+def test_bytes_come_in_their_order_and_as_fast_as_the_link_is(pair: _Pair) -> None:
+    pair.network.slow[SERVER] = 0.5, 10_000
+    sent = b"".join(b"%5d" % number for number in range(10_000))
+    started_s = pair.timeline.now
+    for at in range(0, len(sent), 7_000):
+        pair.say(sent[at : at + 7_000])
+    pair.timeline.run(60.0)
+    assert pair.server.received == sent
+    assert pair.server.times[0] - started_s > 0.5
+    assert 5.0 < pair.server.times[-1] - started_s < 12.0
+
+
+def test_what_a_partition_holds_up_comes_when_it_is_over(pair: _Pair) -> None:
+    pair.network.cut.add((CLIENT, SERVER))
+    pair.say(b"first")
+    late = pair.connect(2.0)
+    pair.timeline.run(4.0)
+    assert pair.server.received == b""
+    assert "Timeout" in type(failure_of(late)).__name__
+    pair.network.heal(CLIENT, SERVER)
+    pair.say(b" second")
+    pair.timeline.run(8.0)
+    assert pair.server.received == b"first second"
+
+
+def test_a_swallowed_flow_tells_nobody(pair: _Pair) -> None:
+    (connection,) = pair.network.between(CLIENT, SERVER)
+    connection.swallowed = True
+    pair.say(b"x")
+    pair.machines[CLIENT].kill()
+    pair.timeline.run(60.0)
+    assert (pair.server.received, pair.server.lost) == (b"", [])
+
+
+@pytest.mark.parametrize("end", ["kill", "close", "abort", "reset"])
+def test_the_other_side_hears_of_an_end(pair: _Pair, end: str) -> None:
+    transport: Any = pair.client.transport
+    pair.say(b"before")
+    if end == "kill":
+        pair.machines[CLIENT].kill()
+    elif end == "reset":
+        pair.network.between(CLIENT, SERVER)[0].break_now()
+    else:
+        {"close": transport.loseConnection, "abort": transport.abortConnection}[end]()
+    pair.timeline.run(2.0)
+    assert len(pair.server.lost) == 1
+    assert len(pair.client.lost) == (0 if end == "kill" else 1)
+    if end == "close":
+        assert pair.server.received == b"before"
+
+
+def test_a_pause_holds_everything_up_and_then_timers_come_first(pair: _Pair) -> None:
+    machine = pair.machines[SERVER]
+    assert machine.reactor is not None
+    order: list[str] = []
+    machine.reactor.callLater(1.0, order.append, "timer")
+    pair.server.dataReceived = lambda data: order.append("data")  # type: ignore[method-assign]
+    machine.pause(5.0)
+    pair.say(b"x")
+    pair.timeline.run(5.5)
+    assert order == []
+    pair.timeline.run(7.0)
+    assert order == ["timer", "data"]
+
+
+def test_a_process_that_was_killed_does_nothing_more() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    done: list[str] = []
+    machine.begin(None).callLater(1.0, done.append, "old")
+    machine.kill()
+    machine.begin(None).callLater(2.0, done.append, "new")
+    timeline.run(5.0)
+    assert done == ["new"]
+
+
+def test_the_time_of_day_is_set_and_timers_do_not_mind() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    done: list[float] = []
+    reactor = machine.begin(None)
+    before = machine.clock
+    reactor.callLater(2.0, lambda: done.append(timeline.now))
+    machine.step_clock(-3600.0)
+    timeline.run(5.0)
+    assert done == [pytest.approx(2.0, abs=1e-3)]
+    assert machine.clock == pytest.approx(before - 3595.0)
+
+
+def test_an_answer_that_is_lost_was_done() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, CLIENT)
+    machine.begin(None)
+    server = MetadataServer(Random(1), lost_answers=1.0)
+    asked = StoreSession(machine, server).new_ledger_id()
+    timeline.run(30.0)
+    assert isinstance(failure_of(asked), MetadataUnavailable)
+    assert server.next_ledger_id == 1
+
+
+def test_a_disk_that_is_read_only_can_be_read() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    file = disk.create("/data/file")
+    file.write(b"abc", 0)
+    disk.read_only = True
+    assert disk.open("/data/file").read(3, 0) == b"abc"
+    for write in (
+        lambda: file.write(b"x", 0),
+        lambda: disk.create("/data/other"),
+        lambda: disk.open("/data/file", writable=True),
+        lambda: disk.remove("/data/file"),
+        lambda: disk.rename("/data/file", "/data/new"),
+    ):
+        with pytest.raises(OSError, match="Read-only") as refused:
+            write()
+        assert refused.value.errno == errno.EROFS
