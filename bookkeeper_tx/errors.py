@@ -5,6 +5,8 @@ bookie or the metadata store answered with an error, or did not answer.
 """
 
 from collections.abc import Mapping
+from copy import copy
+from typing import Self
 
 from protocol_specs.ledger_id import SCOPED_MIN, qualified_name
 from protocol_specs.wire import status as statuses
@@ -17,6 +19,12 @@ class BookKeeperError(Exception):
     def __str__(self) -> str:
         text = super().__str__()
         return text or (type(self).__doc__ or type(self).__name__).strip()
+
+    def again(self) -> Self:
+        """Return the same error for another to raise: with everybody who raises one its traceback gets longer."""
+        error = copy(self)
+        error.__cause__ = self.__cause__
+        return error
 
 
 class LocalError(BookKeeperError):

@@ -1,5 +1,6 @@
 """The BookKeeper client for scripts, notebooks and threads: every call waits for its result."""
 
+from contextlib import suppress
 from typing import Self
 
 from bookkeeper_tx import aio
@@ -7,6 +8,7 @@ from bookkeeper_tx.blocking.handles import LedgerReader, LedgerWriter, LedgerWri
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, gives, waits
 from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import ClientClosed
 
 
 class BookKeeper(Waiting[aio.BookKeeper]):
@@ -51,7 +53,8 @@ class BookKeeper(Waiting[aio.BookKeeper]):
         """Close the connections and the store; ledgers stay as they are."""
         if not self._thread.closed:
             try:
-                self._thread.call(self._inner.close)
+                with suppress(ClientClosed):  # another thread was first
+                    self._thread.call(self._inner.close)
             finally:
                 self._thread.close()
 

@@ -57,8 +57,7 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
         """Append one entry, after those of earlier calls; return a Future that will have its id, or the error."""
         if type(payload) is not bytes:
             payload = _kept(payload)
-        if self._reading is not None:
-            self._require_not_reading()
+        self._require_may_append()
         with self._in_order:
             return self._thread.answered(self._inner.append_for, payload)
 
@@ -69,7 +68,7 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
         number; what one of them raises is raised here, and the entries before it are stored.  Appends of other threads
         wait meanwhile; one of the iterable itself raises IllegalOperation.
         """
-        self._require_not_reading()
+        self._require_may_append()
         if isinstance(payloads, Sequence):
             with self._in_order:
                 appended = self._thread.begin(lambda: self._inner.append_many(payloads))
@@ -81,8 +80,9 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
             finally:
                 self._reading = None
 
-    def _require_not_reading(self) -> None:
-        """Raise IllegalOperation to an iterable that would wait for its own end."""
+    def _require_may_append(self) -> None:
+        """Raise IllegalOperation to a caller that would wait for itself: the loop's thread, or an iterable."""
+        self._thread.require_elsewhere()
         if self._reading == get_ident():
             raise IllegalOperation("append_many() is reading this iterable: it cannot append to the same writer itself")
 
@@ -107,7 +107,7 @@ class LedgerWriter(WriteHandle[ledger_writer.LedgerWriter]):
                     found.append(under_way.popleft().result())
                 under_way.append(self._thread.begin(partial(append, piece)))
         except KeyboardInterrupt:
-            for each in under_way:
+            for each in reversed(under_way):  # the last first: none is stored without those before it
                 each.cancel()
             raise
         except BaseException:

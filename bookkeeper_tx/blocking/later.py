@@ -3,15 +3,16 @@
 import asyncio
 import logging
 import threading
+from collections.abc import Iterable
 from concurrent.futures import Future
-from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, PENDING
+from concurrent.futures._base import CANCELLED_AND_NOTIFIED, FINISHED, PENDING
 from typing import Any, TypeVar
 
 from bookkeeper_tx.errors import IllegalOperation
 
 T = TypeVar("T")
 
-ENDED = (FINISHED, CANCELLED, CANCELLED_AND_NOTIFIED)
+ENDED = (FINISHED, CANCELLED_AND_NOTIFIED)
 
 log = logging.getLogger("bookkeeper_tx")
 
@@ -37,8 +38,9 @@ class Later(Future[T]):
         """
         if self.lock is None:
             with self._results.making_locks:
+                lock = threading.RLock()
                 if self.lock is None:
-                    self.lock = threading.RLock()
+                    self.lock = lock
         return self.lock
 
     # Of any thread ---------------------------------------------------------------------------------------------------
@@ -48,9 +50,10 @@ class Later(Future[T]):
         with self._condition:
             if self._state != PENDING:
                 return self.cancelled()
-            self._state = CANCELLED
-            self.set_running_or_notify_cancel()
-        self.call_back()
+            self._state = CANCELLED_AND_NOTIFIED
+            for waiter in self._waiters:
+                waiter.add_cancelled(self)
+        self._invoke_callbacks()  # type: ignore[attr-defined]
         return True
 
     def cancelled(self) -> bool:
@@ -63,7 +66,10 @@ class Later(Future[T]):
             self._wait(timeout)
         if self._state == FINISHED and self._exception is None:
             return self._result  # type: ignore[no-any-return]
-        return super().result(0)
+        try:
+            return super().result(0)
+        finally:
+            self = None  # type: ignore[assignment]  # else the error that is raised would hold what holds it
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Return the error, None if there is a result; TimeoutError after ``timeout`` seconds."""
@@ -72,8 +78,8 @@ class Later(Future[T]):
         return super().exception(0)
 
     def _wait(self, timeout: float | None) -> None:
-        if self._results.inherited:
-            raise IllegalOperation("this Future belongs to the parent process, which alone will have its result")
+        if threading.get_ident() == self._results.thread_id and (timeout is None or timeout > 0):
+            raise IllegalOperation("a callback waits for a Future of the same client, which cannot end meanwhile")
         waiter = _Waiter()
         with self._condition:
             if self._state in ENDED:
@@ -112,12 +118,21 @@ class Later(Future[T]):
             return bool(self._done_callbacks)
 
     def call_back(self) -> None:
-        """Make the callbacks.  What they raise is logged, SystemExit as well: it is the loop's thread that calls."""
-        for callback in self._done_callbacks:
+        """Make the callbacks, on the loop's thread.  What they raise is logged, whatever it is: the thread goes on."""
+        callbacks, self._done_callbacks = self._done_callbacks, []
+        for callback in callbacks:
             try:
                 callback(self)
-            except (Exception, SystemExit):
+            except BaseException:
                 log.exception("the callback %r of a Future has failed", callback)
+
+    def leave_to_parent(self) -> None:
+        """End it in a child process, after a fork, whatever the threads of the parent did with it."""
+        self.lock = None
+        self._exception = IllegalOperation(
+            "this Future belongs to the parent process, which alone will have its result"
+        )
+        self._state = FINISHED
 
 
 class Results:
@@ -129,15 +144,19 @@ class Results:
         """Held while a Future gets its lock, and while those end that have none."""
         self.inherited = False
         """Whether this is a child process of the one that made it: nothing is brought to it."""
+        self.thread_id: int | None = None
+        """The loop's thread, while it runs."""
         self.brought: list[Later[Any]] = []
         """Those that have their result, and do not show it yet."""
         self.missing: set[Later[Any]] = set()
         """Those that have none of what the loop has begun."""
 
-    def inherit(self) -> None:
-        """Have those told who wait in a child process, after a fork."""
+    def inherit(self, not_begun: Iterable[Later[Any]]) -> None:
+        """End all that have no result in a child process, after a fork; ``not_begun`` are not :attr:`missing` yet."""
         self.inherited = True
         self.making_locks = threading.RLock()  # the thread that held it may not be there
+        for later in [*self.missing, *self.brought, *not_begun]:
+            later.leave_to_parent()
 
     def show_soon(self) -> None:
         """Have :meth:`show` called at the end of this turn."""

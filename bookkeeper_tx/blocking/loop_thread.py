@@ -25,7 +25,7 @@ _made: "WeakSet[LoopThread]" = WeakSet()
 
 def _after_fork() -> None:
     for each in _made:
-        each._results.inherit()
+        each._results.inherit([later for _, _, later in each._calls])
 
 
 if hasattr(os, "register_at_fork"):
@@ -43,11 +43,11 @@ class LoopThread:
         self._woken = False
         self._results = Results(self.loop)
         _made.add(self)
-        self._lock = threading.Lock()
+        # One thread may come here again: a collection of garbage may end an iteration that was left half way.
+        self._lock = threading.RLock()
         self.closed = False
         # A daemon: a program that does not close its client can end all the same.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread_id: int | None = None
         self._thread.start()
 
     @property
@@ -67,13 +67,9 @@ class LoopThread:
 
         It is a promise that ``take`` brings the result to.  Cancelled before its turn, it is not taken.
 
-        Raises ClientClosed, and IllegalOperation where a call would wait for ever: in a child process after a fork,
-        which has no such thread, and on the loop's own thread.
+        Raises ClientClosed, and IllegalOperation as :meth:`require_elsewhere`.
         """
-        if self._results.inherited:
-            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
-        if threading.get_ident() == self._thread_id:
-            raise IllegalOperation("called on the client's own thread, by a callback of one of its Futures")
+        self.require_elsewhere()
         later: Later[Any] = Later(self._results)
         with self._lock:
             if self.closed:
@@ -83,6 +79,16 @@ class LoopThread:
                 self.loop.call_soon_threadsafe(self._begin_all)
                 self._woken = True  # after it: an interrupt in between costs a call too many, not all later ones
         return later
+
+    def require_elsewhere(self) -> None:
+        """Raise IllegalOperation where a call would wait for ever.
+
+        That is in a child process after a fork, which has no such thread, and on the loop's own thread.
+        """
+        if self._results.inherited:
+            raise IllegalOperation("this client belongs to the parent process: make one after the fork")
+        if threading.get_ident() == self._results.thread_id:
+            raise IllegalOperation("called on the client's own thread, by a callback of one of its Futures")
 
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
         """Call ``function`` on the loop, and wait for its result; raises as :meth:`begin`, and what it raises.
@@ -99,6 +105,8 @@ class LoopThread:
         except BaseException:
             result.cancel()
             raise
+        finally:
+            del result  # else the error that is raised would hold what holds it
 
     def close(self) -> None:
         """End loop and thread.  What was begun and has no result fails with ClientClosed."""
@@ -108,13 +116,13 @@ class LoopThread:
         with self._lock:
             if self.closed:
                 return
-            self.closed = True
-        self.loop.call_soon_threadsafe(self.loop.stop)
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.closed = True  # after it: an interrupt in between leaves it to the next call
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _run(self) -> None:
-        self._thread_id = threading.get_ident()
+        self._results.thread_id = threading.get_ident()
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_forever()
@@ -122,7 +130,7 @@ class LoopThread:
         finally:
             with self._lock:
                 self.closed = True
-                self._thread_id = None  # a later thread may have it
+                self._results.thread_id = None  # a later thread may have it
             self.loop.close()
             self._results.show()
             for later in [*self._results.missing, *(later for _, _, later in self._calls)]:
@@ -169,8 +177,8 @@ class LoopThread:
                 later.callback(ended.result())
             self._results.show()  # a turn of the loop earlier: somebody waits for this one
 
-        def given_up(_: "Future[Any]") -> None:
-            if later.cancelled():
+        def given_up(given: "Future[Any]") -> None:  # of its own name: what it closes over would hold what holds it
+            if given.cancelled():
                 with suppress(RuntimeError):  # the loop has ended
                     self.loop.call_soon_threadsafe(promise.cancel)
 

@@ -79,7 +79,7 @@ class Adds(WriteEnsemble):
         """Send the next entry; ``length`` is the ledger's payload up to it, ``deferred`` fires with ``result``."""
         if self.error is not None:
             if deferred is not None:
-                deferred.errback(self.error.with_traceback(None))  # it is raised again and again
+                deferred.errback(self.error.again())
             return
         add = PendingAdd(entry_id, entry, length, self._ack_quorum_size, deferred, result)
         self.pending.append(add)
@@ -120,7 +120,7 @@ class Adds(WriteEnsemble):
         """
         run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result, deferreds)
         if self.error is not None:
-            run.fail(self.error.with_traceback(None))
+            run.fail(self.error)
             return
         self.pending.append(run)
         for slot in self._slots:

@@ -107,7 +107,7 @@ class AppendQueue:
         """
         refused = self.refusal or self._adds.error
         if refused is not None:
-            return self._failed(refused, deferred)
+            return self._failed(refused.again(), deferred)
         if self._held_count >= self._outstanding_max:
             too_many = TooManyOutstandingAdds(
                 f"ledger {ledger_name(self._ledger_id)}: {self._adds.outstanding} appends are on their way and "
@@ -118,7 +118,8 @@ class AppendQueue:
         self._send_gathered()
         held = HeldAppends(self._promise() if deferred is None else deferred, payloads, count, one)
         # Reading the first payload may have closed the writer.
-        error = held.error or self.refusal or self._adds.error
+        refused = self.refusal or self._adds.error
+        error = held.error or (refused and refused.again())
         if error is not None:
             return self._failed(error, deferred)
         if held.empty:
@@ -140,7 +141,7 @@ class AppendQueue:
             self._held.clear()
             adds.on_progress = None
             for held in failed:
-                held.deferred.errback(adds.error)
+                held.deferred.errback(adds.error.again())
             return
         if self.releasing:
             return
@@ -158,7 +159,6 @@ class AppendQueue:
             adds.on_progress = None
 
     def _failed(self, error: BaseException, deferred: Any) -> Promise[Any]:
-        error = error.with_traceback(None)  # it is raised again and again
         if deferred is None:
             return self._driver.fail(error)
         deferred.errback(error)

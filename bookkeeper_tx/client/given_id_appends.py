@@ -51,7 +51,7 @@ class GivenIdAppends:
         adds = self._adds
         refused = self.refusal or adds.error
         if refused is not None:
-            return refused.with_traceback(None)  # it is raised again and again
+            return refused.again()
         if not isinstance(entry_id, int) or not fields.FIRST_ENTRY_ID <= entry_id <= fields.ENTRY_ID_MAX:
             return InvalidArgument(f"entry_id {entry_id!r} must be an integer from 0 to {fields.ENTRY_ID_MAX}")
         if adds.has(entry_id):

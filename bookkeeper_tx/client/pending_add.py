@@ -34,7 +34,7 @@ class PendingAdd:
     def fail(self, error: BookKeeperError) -> None:
         """Fail the append of the entry."""
         if self.deferred is not None:
-            self.deferred.errback(error)
+            self.deferred.errback(error.again())
 
 
 @define(eq=False)
@@ -119,9 +119,9 @@ class PendingRun:
     def fail(self, error: BookKeeperError) -> None:
         """Fail the run, and the appends of its entries that are not confirmed."""
         for deferred in self.deferreds[self.confirmed - self.first :]:
-            deferred.errback(error)
+            deferred.errback(error.again())
         if self.deferred is not None:
-            self.deferred.errback(error)
+            self.deferred.errback(error.again())
 
     def split(self) -> Sequence[PendingAdd]:
         """Return the entries that are not confirmed, each with its promise; the last one has that of the whole run."""

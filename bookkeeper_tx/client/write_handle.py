@@ -118,7 +118,7 @@ class WriteHandle:
         """
         error = self._queue.refusal or self._adds.error
         if error is not None:
-            return self._driver.fail(error.with_traceback(None))  # it is raised again and again
+            return self._driver.fail(error.again())
         return self._driver.spawn(self._adds.force())
 
     @promised

@@ -1,8 +1,10 @@
 """bookkeeper_tx.blocking.later: Futures as others are, of which a loop ends many at once."""
 
 import asyncio
+import gc
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, as_completed, wait
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.blocking.later import Later, Results
+from bookkeeper_tx.errors import IllegalOperation
 
 TIMEOUT_S = 20
 
@@ -112,9 +115,13 @@ def test_one_ends_while_another_is_looked_at(results: Results, loop: asyncio.Abs
 def test_what_callbacks_raise_keeps_nothing_from_ending(
     results: Results, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
+    def give_up() -> None:
+        raise asyncio.CancelledError
+
     first, second = Later[int](results), Later[int](results)
     called: list[Any] = []
     first.add_done_callback(lambda _: sys.exit(1))
+    first.add_done_callback(lambda _: give_up())
     first.add_done_callback(lambda _: called.append(called[1]))
     first.add_done_callback(called.append)
     second.add_done_callback(called.append)
@@ -122,7 +129,8 @@ def test_what_callbacks_raise_keeps_nothing_from_ending(
     second.callback(2)
     turn(loop)
     assert called == [first, second]
-    assert [record.exc_info and record.exc_info[0] for record in caplog.records] == [SystemExit, IndexError]
+    raised = [record.exc_info and record.exc_info[0] for record in caplog.records]
+    assert raised == [SystemExit, asyncio.CancelledError, IndexError]
 
 
 def test_a_cancelled_one_stays_cancelled(results: Results, loop: asyncio.AbstractEventLoop) -> None:
@@ -139,6 +147,32 @@ def test_a_cancelled_one_stays_cancelled(results: Results, loop: asyncio.Abstrac
     ended.callback(7)
     turn(loop)
     assert not ended.cancel()
+
+
+def test_a_callback_that_would_wait_for_ever_is_told(results: Results) -> None:
+    results.thread_id = threading.get_ident()
+    later = Later[int](results)
+    for ask in (later.result, later.exception):
+        with pytest.raises(IllegalOperation, match="cannot end meanwhile"):
+            ask()
+        with pytest.raises(TimeoutError):
+            ask(0)
+
+
+def test_nothing_is_held_by_what_has_been_asked_for(results: Results, loop: asyncio.AbstractEventLoop) -> None:
+    gc.disable()
+    try:
+        later = Later[int](results)
+        later.add_done_callback(lambda given: given.cancelled())
+        later.errback(KeyError())
+        turn(loop)
+        with pytest.raises(KeyError):
+            later.result()
+        gone = weakref.ref(later)
+        del later
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_callbacks_may_ask_for_other_results(results: Results, loop: asyncio.AbstractEventLoop) -> None:

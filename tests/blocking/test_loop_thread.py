@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import threading
+import weakref
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import CancelledError, wait
 from typing import Any
@@ -139,6 +140,35 @@ def test_an_iteration_ends_what_it_has_begun_when_it_is_closed(
     assert ended == [True]
     gc.collect()
     assert caplog.messages == [], "asyncio logs a task that was destroyed"
+
+
+def test_a_collection_of_garbage_may_call_where_a_call_is_made(thread: LoopThread) -> None:
+    """It may end an iteration that was left half way, at any allocation."""
+    begun: list[Any] = []
+
+    def work() -> None:
+        with thread._lock:
+            begun.append(thread.begin(lambda: asyncio.sleep(0, 7)))
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(TIMEOUT_S / 2)
+    assert begun[0].result(TIMEOUT_S) == 7
+
+
+def test_results_are_let_go(thread: LoopThread) -> None:
+    class Result:
+        pass
+
+    gc.disable()
+    try:
+        result = thread.call(lambda: asyncio.sleep(0, Result()))
+        gone = weakref.ref(result)
+        del result
+        thread.call(lambda: asyncio.sleep(0))  # the loop has ended the turn of the first
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_call_that_would_wait_for_ever_is_refused(thread: LoopThread) -> None:

@@ -273,6 +273,7 @@ FORKED = """
 """
 
 FORKED_SCRIPT = f"""{FORKED}
+    import concurrent.futures
     from bookkeeper_tx.blocking import BookKeeper
 
     with BookKeeper(sys.argv[1]) as bk:
@@ -286,7 +287,8 @@ FORKED_SCRIPT = f"""{FORKED}
             for use in (lambda: writer.append(b"x"), lambda: writer.append_many(iter([b"x"])), writer.close,
                         bk.create_ledger, bk.close, lambda: reader.read_entry(0), lambda: next(iter(reader.tail(0)))):
                 told(use)
-            if not last.done():
+            assert concurrent.futures.wait([last], 20).done, "who waits for several is told as well"
+            if last.exception():
                 told(last.result)
             with BookKeeper(sys.argv[1]) as own:
                 assert own.open_ledger_no_recovery(writer.ledger_id).read_entry(0).payload == b"0"

@@ -55,9 +55,12 @@ async def test_whoever_opens_a_ledger_fences_its_writer(client: Any) -> None:
         await writer.append(b"kept")
         reader = await other.open_ledger(writer.ledger_id)
         assert (reader.metadata.state, reader.last_add_confirmed) == (LedgerState.CLOSED, 0)
-        for late in writer.append(b"late"), writer.append_many([b"late"]):
-            with pytest.raises(LedgerFenced):
+        errors = []
+        for late in writer.append(b"late"), writer.append(b"later"), writer.append_many([b"late"]):
+            with pytest.raises(LedgerFenced) as raised:
                 await late
+            errors.append(raised.value)
+        assert len({id(each) for each in errors}) == 3, "one would get longer with everybody who is told"
         await writer.close()  # at the entry where the other has closed it
         assert (await reader.read(0, 0)).payloads == [b"kept"]
 

@@ -241,6 +241,25 @@ def test_an_iterable_that_appends_to_the_writer_that_reads_it_is_told_so(bk: Boo
     assert writer.append(b"after") == 4, "the entries before the errors are stored"
 
 
+def test_a_callback_that_appends_beside_an_iterable_is_told_so(bk: BookKeeper) -> None:
+    writer, other = bk.create_ledger(1, 1, 1), bk.create_ledger(1, 1, 1)
+    told = threading.Event()
+
+    def append(_: Any) -> None:
+        try:
+            writer.append_later(b"x")
+        except IllegalOperation:
+            told.set()
+
+    def payloads() -> Iterator[bytes]:
+        yield b"0"
+        other.append_later(b"y").add_done_callback(append)
+        assert told.wait(TIMEOUT_S / 10)
+        yield b"1"
+
+    assert writer.append_many(payloads()) == range(2)
+
+
 def test_appends_and_reads_in_flight_have_results_of_their_own(cluster: LocalCluster) -> None:
     with BookKeeper(cluster.metadata_uri, ClientConfig(outstanding_adds_max=100)) as bk:
         writer = bk.create_ledger(2, 2, 2)
