@@ -19,7 +19,7 @@ from tests.simulation.world.simulation import Outcome, Simulation
 pytestmark = pytest.mark.crash
 
 CHUNK = 25
-SEEDS, SEEDS_OF_FULL = 150, 5000
+SEEDS, SEEDS_OF_FULL = 100, 5000
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 
 
