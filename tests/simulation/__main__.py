@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from attrs import frozen
 from twisted.logger import globalLogBeginner
 
+from tests.simulation.planted import DEFECTS, first_found
 from tests.simulation.world.history import Stuck, Violation
 from tests.simulation.world.shrinking import shrink
 from tests.simulation.world.simulation import Outcome, Simulation
@@ -39,11 +40,16 @@ def main() -> int:
     parser.add_argument("--seeds", default="0-99", help="the first and the last, or one")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--faults", help="of one seed: the numbers of the faults that are to happen")
+    parser.add_argument(
+        "--planted", choices=[*DEFECTS, "all"], help="put a known defect back, and look which seed finds it"
+    )
     parser.add_argument("--failures", type=int, default=1, help="stop after so many seeds that fail")
     chosen = parser.parse_args()
     _be_quiet()
     first, _, last = chosen.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
+    if chosen.planted:
+        return _find(list(DEFECTS) if chosen.planted == "all" else [chosen.planted], seeds)
     if len(seeds) == 1:
         return _replay(seeds[0], chosen.faults)
     return _run_all(seeds, chosen.jobs, chosen.failures)
@@ -68,6 +74,19 @@ def _run_all(seeds: range, jobs: int, failures_max: int) -> int:
         _replay(seed, None)
     print(f"{done} seeds, {failed} failed, {steps} steps, {cpu_s:.0f} s of CPU, {time.monotonic() - started:.0f} s")
     print(", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+    return code
+
+
+def _find(names: list[str], seeds: range) -> int:
+    """Say which seed finds each of the defects; return 0 if all are found."""
+    code = 0
+    for name in names:
+        found = first_found(DEFECTS[name], seeds)
+        if found is None or found.violation is None:
+            code = 1
+            print(f"{name}: not found by {len(seeds)} seeds", flush=True)
+        else:
+            print(f"{name}: seed {found.seed}, {_text(found.violation)}", flush=True)
     return code
 
 

@@ -1,6 +1,6 @@
 """Defects that were made once, here or elsewhere, put back to see whether the simulation notices."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
@@ -17,6 +17,7 @@ from bookkeeper_tx.errors import NoSuchEntry
 from bookkeeper_tx.model import Fragment
 from bookkeeper_tx.quorums.quorum import Quorum
 from tests.simulation.world import machine
+from tests.simulation.world.simulation import Outcome, Simulation
 
 Patch = tuple[Any, str, Any]
 
@@ -36,6 +37,13 @@ class Planted:
             for target, name, replacement in self.patches:
                 stack.enter_context(patch.object(target, name, replacement))
             yield
+
+
+def first_found(defect: Planted, seeds: Iterable[int]) -> Outcome | None:
+    """Return what the first of the seeds that notices a defect came to; None if none does."""
+    with defect.in_place():
+        outcomes = (Simulation(seed).run() for seed in seeds)
+        return next((outcome for outcome in outcomes if outcome.violation is not None), None)
 
 
 def around(function: Any, call: Callable[..., Any]) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.targets.pytest_plugin import is_full
+from tests.simulation import planted
 from tests.simulation.world import faults
 from tests.simulation.world.history import Violation
 from tests.simulation.world.shrinking import shrink
@@ -73,6 +74,13 @@ def test_a_failure_is_made_small() -> None:
 
     assert shrink(run, 9) == {2, 5}
     assert shrink(lambda only: Outcome(1, [], Violation(), {}, 1), 9) == frozenset()
+
+
+@pytest.mark.parametrize("name", ["one-absence-is-enough", "one-acknowledgement-is-enough"])
+def test_a_known_defect_is_noticed(name: str) -> None:
+    found = planted.first_found(planted.DEFECTS[name], range(200))
+    assert found is not None
+    assert isinstance(found.violation, Violation)
 
 
 def test_every_fault_is_on_the_page() -> None:
