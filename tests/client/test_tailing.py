@@ -85,7 +85,9 @@ def test_a_tail_outlives_a_minute_without_a_replica_while_it_reads(tailed: Taile
     tailed.assert_nothing_is_left()
 
 
-def test_after_a_minute_it_fails(tailed: Tailed) -> None:
+def follow_without_bookies(tailed: Tailed) -> Deferred[None]:
+    """Begin to follow what is confirmed, when every bookie is down."""
+
     async def follow() -> None:
         async for _ in tailed.reader.tail(0):
             pass
@@ -93,21 +95,18 @@ def test_after_a_minute_it_fails(tailed: Tailed) -> None:
     tailed.cluster.result(tailed.reader.read_last_add_confirmed())
     for bookie in tailed.cluster.bookies.values():
         bookie.down = True
-    ended = tailed.outcome(Deferred.fromCoroutine(follow()))
+    return Deferred.fromCoroutine(follow())
+
+
+def test_after_a_minute_it_fails(tailed: Tailed) -> None:
+    ended = tailed.outcome(follow_without_bookies(tailed))
     tailed.advance(TAIL_WAIT_S + 1)
     assert [type(error) for error in ended] == [BookieUnavailable]
     tailed.assert_nothing_is_left()
 
 
 def test_leaving_it_while_it_waits_for_a_replica_leaves_nothing(tailed: Tailed) -> None:
-    async def follow() -> None:
-        async for _ in tailed.reader.tail(0):
-            pass
-
-    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
-    for bookie in tailed.cluster.bookies.values():
-        bookie.down = True
-    following = Deferred.fromCoroutine(follow())
+    following = follow_without_bookies(tailed)
     following.addErrback(lambda failure: failure.trap(CancelledError))
     tailed.advance(2)
     following.cancel()
