@@ -30,8 +30,8 @@ class Connection:
         """Whether nothing arrives any more, and nobody is told."""
         self.cut_after: int | None = None
         """Bytes to the client after which the connection breaks."""
-        self.client = End(self, client, server, IPv4Address("TCP", server.address, port))
-        self.server = End(self, server, client, IPv4Address("TCP", client.address, 1))
+        self.client = End(self, client, IPv4Address("TCP", server.address, port))
+        self.server = End(self, server, IPv4Address("TCP", client.address, 1))
         self.client.peer, self.server.peer = self.server, self.client
 
     @property
@@ -53,13 +53,12 @@ class End:
 
     peer: "End"
 
-    def __init__(self, connection: Connection, machine: Machine, other: Machine, address: IPv4Address) -> None:
+    def __init__(self, connection: Connection, machine: Machine, address: IPv4Address) -> None:
         self.connection = connection
         self.machine = machine
         self.protocol: Any = None
         self.bufferSize = 0
         self._network = connection.network
-        self._other = other
         self._address = address
         self._life = machine.life
         self._open = True
@@ -151,11 +150,6 @@ class End:
         """Return when ``size`` bytes arrive that are sent now."""
         self._free_at = max(self._free_at, now) + size / bandwidth
         self._arrived_at = max(self._arrived_at, self._free_at + latency_s)
-        return self._arrived_at
-
-    def not_before(self, time: float) -> float:
-        """Let what arrives from now on come after ``time``; return when."""
-        self._arrived_at = max(self._arrived_at, time)
         return self._arrived_at
 
     def _tell(self, reason: Exception) -> None:

@@ -100,11 +100,6 @@ class Reactor:
     def adoptStreamPort(self, descriptor: Any, family: Any, factory: Any) -> Any:
         return self._network.listen(self._machine, factory)
 
-    def clock_was_set(self) -> None:
-        """Look at the timers again."""
-        self._armed = float("inf")
-        self._arm()
-
     def run_due(self) -> None:
         """Call what is due at the beginning of this turn."""
         now = self.seconds()
@@ -164,8 +159,6 @@ class Machine:
     def step_clock(self, seconds: float) -> None:
         """Set the clock forward, or back."""
         self.clock_offset_s += seconds
-        if self.reactor is not None:
-            self.reactor.clock_was_set()
 
     def begin(self, network: Any) -> Reactor:
         """Begin a process; return its reactor."""

@@ -77,7 +77,6 @@ class Simulation:
             machine.clock_offset_s = random.uniform(-1000, 1000)
         drawn = all_faults.draw(Random(random.getrandbits(64)), random.choice((1, 2, 4, 8, 16)), WORK_S)
         self.faults = [each for number, each in enumerate(drawn) if only is None or number in only]
-        self.all_faults = drawn
         self._say = say
         self._damaged: BookieNode | None = None
         self._endings: list[Callable[[], object]] = []
