@@ -133,11 +133,10 @@ class Bookie:
     def _looked(self) -> None:
         self.availability.note(Reason.DISK_FULL, self._ledger_space.full)
         self.availability.note(Reason.RESERVE_USED, self._ledger_space.reserve_used)
-        if self._journal_space.short and not self._journal.short_of_space:
+        was_short, self._journal.short_of_space = self._journal.short_of_space, self._journal_space.short
+        if self._journal_space.short and not was_short:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
-            self._journal.short_of_space = True
             self._sync_thread.remove_journals()
-        self._journal.short_of_space = self._journal_space.short
         self.dispatch.look_again()
 
     def _write_mark(self, mark: LogMark) -> None:

@@ -15,6 +15,9 @@ from bookkeeper_tx.bookie.sync_group import SyncGroup, syncs_whole
 
 Buffer = bytes | bytearray | memoryview
 
+FILE_MODE: Final = 0o600
+"""Of the files that we make: they hold the master keys of ledgers, with which everyone may read, add and fence."""
+
 SECTOR_SIZE: Final = 512
 """Bytes that a disk writes completely or not at all."""
 
@@ -38,10 +41,6 @@ _cached = bytearray(READ_CACHED_SIZE_MAX if _READ_CACHED is not None else 0)
 def out_of_descriptors(error: BaseException | None) -> bool:
     """Tell whether a file could not be opened because too many are open: that passes, and nothing is wrong with it."""
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
-
-
-FILE_MODE = 0o600
-"""Of the files that we make: they hold the master keys of ledgers, with which everyone may read, add and fence."""
 
 
 class File:

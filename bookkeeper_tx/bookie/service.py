@@ -216,9 +216,9 @@ class BookieService(Service):
             self._reactor,
             workers,
             self._fail,
+            check_directories=directories.check,
             **self._journal_arguments,
         )
-        bookie = partial(bookie, check_directories=directories.check)
         return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()
 
     def _serve_metrics(self) -> Callable[[Serve], Serve]:

@@ -1,4 +1,4 @@
-"""The space of the ledger disk: whether it is full, and whether what is kept for recovery is left (Java's rules)."""
+"""The space of a disk: whether it is full, and whether what is kept for recovery is left (Java's rules)."""
 
 from bookkeeper_tx.config import BookieConfig
 
