@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from threading import Lock, get_ident
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
@@ -212,9 +212,6 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
             self._inner.close()
 
         self._thread.call(close)
-
-    def __enter__(self) -> Self:
-        return self
 
     def _iterated(self, begin: Callable[[], AsyncGenerator[T, None]]) -> Iterator[T]:
         """Iterate over what the loop's thread iterates over; it ends there soon after the caller stops."""

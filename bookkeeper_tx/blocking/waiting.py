@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, get_args
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_args
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.client.promised import telling
@@ -20,6 +20,9 @@ class Waiting(Generic[Inner]):
     def __init__(self, thread: LoopThread, inner: Inner) -> None:
         self._thread = thread
         self._inner = inner
+
+    def __enter__(self) -> Self:
+        return self
 
     def close(self) -> None:
         """End the use of it."""

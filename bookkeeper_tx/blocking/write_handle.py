@@ -1,6 +1,6 @@
 """The handle of a ledger's only writer for callers that wait, as far as it does not matter who gives the ids."""
 
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
@@ -41,6 +41,3 @@ class WriteHandle(Waiting[Writer]):
     force = waits(write_handle.WriteHandle.force)
     write_last_add_confirmed = waits(write_handle.WriteHandle.write_last_add_confirmed)
     close = waits(write_handle.WriteHandle.close)
-
-    def __enter__(self) -> Self:
-        return self
