@@ -42,6 +42,9 @@ class ClientConfig:
     """How long a bookie may take to answer an add; then the ensemble changes."""
     read_timeout_s: float = field(default=5.0, validator=gt(0))
     """How long a bookie may take to answer a read; then the next replica is asked."""
+    speculative_read_s_max: float = field(default=2.0, validator=ge(0))
+    """How long a read waits at most for one bookie before the next replica is asked as well.  It waits for the 99th
+    percentile of what that bookie took lately, at least 0.05 s, and this long while that is not known.  0: never."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer."""
     frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))

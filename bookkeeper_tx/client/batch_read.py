@@ -7,7 +7,6 @@ ours, bookies publish that they serve it; only a bookie that publishes nothing a
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from attrs import define
@@ -25,6 +24,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 
 COUNT_MAX = 2**31 - 1
@@ -47,6 +47,10 @@ class BatchAttempt:
     _max_count: int
     _max_size: int
     _done: Callable[[BookKeeperError | None, Any], None]
+    _probing: bool = False
+    """Whether others wait for this request."""
+    _lost: BookieUnavailable | None = None
+    """How the connection of the probe ended."""
 
     def start(self) -> None:
         """Send the request, or wait for the probe that another request has sent."""
@@ -64,6 +68,12 @@ class BatchAttempt:
                 self._probe()
             else:
                 self._context.driver.when_done(self._context.store.bookie_info(self._bookie_id), self._told)
+
+    def slow(self) -> None:
+        """The bookie takes long: tell ``done``, and all that wait for what this request is to find out."""
+        self._done = tell_slow(self._done)
+        if self._probing:
+            self._context.capabilities.slow(self._bookie_id)
 
     def _told(self, error: Exception | None, info: Any) -> None:
         if error is None:
@@ -96,6 +106,7 @@ class BatchAttempt:
         self._done(error, None)
 
     def _probe(self) -> None:
+        self._probing = True
         self._send(self._probe_replied, own_connection=True)
 
     def _send(self, done: Callable[[BookKeeperError | None, EntryRun], None], own_connection: bool) -> None:
@@ -125,7 +136,8 @@ class BatchAttempt:
 
     def _probe_replied(self, error: BookKeeperError | None, run: EntryRun) -> None:
         if isinstance(error, BookieUnavailable):
-            self._channel.read_entry(self._ledger_id, self._start, partial(self._plain_read_replied, error))
+            self._lost = error
+            self._channel.read_entry(self._ledger_id, self._start, self._plain_read_replied)
             return
         told = told_by_batch_probe(error, self._context.capabilities.ever_served(self._bookie_id))
         if told is Capability.SERVES:
@@ -134,7 +146,9 @@ class BatchAttempt:
         else:
             self._lacks_or_unknown(told, error)
 
-    def _plain_read_replied(self, lost: BookieUnavailable, error: BookKeeperError | None, _: Any) -> None:
+    def _plain_read_replied(self, error: BookKeeperError | None, _: Any) -> None:
+        lost = self._lost
+        assert lost is not None
         told = told_by_plain_read(lost, error)
         if told is Capability.UNKNOWN and not isinstance(error, UNANSWERED):
             error = BatchReadNotSupported(

@@ -20,6 +20,7 @@ from bookkeeper_tx.errors import (
     LocalError,
 )
 from bookkeeper_tx.model import BookieId
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 
 WAITING_MAX = 50_000
 """Requests that may wait for one probe."""
@@ -116,6 +117,11 @@ class Capabilities:
         else:
             error = BookieUnavailable(f"{WAITING_MAX} requests wait to know what bookie {bookie_id} can")
             self._clock.callLater(0, ended, error)
+
+    def slow(self, bookie_id: BookieId) -> None:
+        """The probe under way takes long: tell those that wait for it."""
+        for ended in list(self._waiting.get(bookie_id, ())):
+            tell_slow(ended)
 
     def advertised(self, bookie_id: BookieId) -> None:
         """The bookie has published that it has the capability."""

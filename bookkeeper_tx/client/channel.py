@@ -9,7 +9,10 @@ from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.client.requests.request import Request
 
 Done = Callable[[BookKeeperError | None, Any], Any]
-"""Called exactly once with an error or a value, and only after the call that it was passed to has returned."""
+"""Called exactly once with an error or a value, and only after the call that it was passed to has returned.
+
+One that reads may have a method ``slow``, or be a method of an object that has: it is told when the bookie takes longer
+than it did before (:func:`~bookkeeper_tx.protocol.client.slow_requests.tell_slow`)."""
 
 AddsDone = Callable[[BookKeeperError | None, Any], Any]
 """Called with the id of the first entry that is not acknowledged, whenever it has grown; from the first error on, with

@@ -11,6 +11,7 @@ MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
     "useV2WireProtocol": ("protocol", lambda setting: WireProtocol.V2 if setting.boolean() else WireProtocol.V3),
     "addEntryTimeoutSec": ("add_timeout_s", lambda setting: setting.integer(1)),
     "readEntryTimeoutSec": ("read_timeout_s", lambda setting: setting.integer(1)),
+    "speculativeReadTimeout": ("speculative_read_s_max", lambda setting: max(setting.integer(-(2**63)), 0) / 1000),
     "clientConnectTimeoutMillis": ("connect_timeout_s", lambda setting: setting.integer(1) / 1000),
     "nettyMaxFrameSizeBytes": ("frame_size_max", lambda setting: setting.integer(1025)),
     "batchReadEnabled": ("batch_read_enabled", Setting.boolean),

@@ -5,6 +5,7 @@ from attrs import Factory, field, frozen
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
 from bookkeeper_tx.client.capability import Capabilities
 from bookkeeper_tx.client.channel import Channel, Channels
+from bookkeeper_tx.client.read_order import ReadOrder
 from bookkeeper_tx.client.scoped_channel import ScopedChannel
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Clock, Driver
@@ -23,6 +24,7 @@ class ClientContext:
     config: ClientConfig
     driver: Driver
     bookies: BookieWatcher
+    reads: ReadOrder
     capabilities: Capabilities
     """The bookies that serve batch read in the protocol version of this client."""
     scopes: Capabilities = field(

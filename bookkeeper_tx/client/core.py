@@ -17,6 +17,7 @@ from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.ledger_writer_adv import LedgerWriterAdv
 from bookkeeper_tx.client.open_ledger import open_ledger, open_ledger_no_recovery
 from bookkeeper_tx.client.promised import operation, promised
+from bookkeeper_tx.client.read_order import ReadOrder
 from bookkeeper_tx.client.update_custom_metadata import update_custom_metadata
 from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.config import ClientConfig
@@ -60,12 +61,14 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     ) -> None:
         self._random = random or Random()
         self._spawn = driver.spawn
+        reads = ReadOrder(driver.clock, config.speculative_read_s_max)
         self._context = ClientContext(
             store=store,
-            channels=channels or _pool(driver, store.bookie_info, config),
+            channels=channels or _pool(driver, store.bookie_info, config, reads),
             config=config,
             driver=driver,
             bookies=BookieWatcher(store, driver, Placement(self._random)),
+            reads=reads,
             capabilities=Capabilities(driver.clock, config.batch_read_capability_expiry_s),
         )
         self._driver = driver
@@ -323,8 +326,10 @@ class Client(Generic[Writer, WriterAdv, Reader]):
                 answer.errback(error)
 
 
-def _pool(driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig) -> Channels:
+def _pool(
+    driver: Driver, resolve: Callable[[BookieId], Awaitable[Any]], config: ClientConfig, reads: ReadOrder
+) -> Channels:
     from bookkeeper_tx.transport.channel_pool import ChannelPool
 
-    pool: Channels = ChannelPool(driver, resolve, config)
+    pool: Channels = ChannelPool(driver, resolve, config, reads.pace)
     return pool

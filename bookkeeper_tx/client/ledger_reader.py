@@ -1,13 +1,12 @@
 """The handle of a reader of a ledger."""
 
 from collections.abc import AsyncGenerator
-from functools import partial
 from typing import Any, Self
 
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
 from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.promised import promised
-from bookkeeper_tx.client.read_entry import EntryRead, first_replied
+from bookkeeper_tx.client.read_entry import EntryRead, FirstReply, first_replied
 from bookkeeper_tx.client.read_once import read_batch, read_batch_when_confirmed
 from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.client.read_range import read_range
@@ -49,9 +48,10 @@ class LedgerReader(LedgerView):
             promise.errback(self.out_of_range("entry_id", entry_id))
             return
         current = self._current
-        if current.first_entry_id <= entry_id <= current.last_entry_id and not self._quarantined_until:
+        exceptions = self._quarantined_until or self._last_until
+        if current.first_entry_id <= entry_id <= current.last_entry_id and not exceptions:
             channel = current.channels[entry_id % self._ensemble_size]
-            channel.read_entry(self.ledger_id, entry_id, partial(first_replied, self, entry_id, current, promise))
+            channel.read_entry(self.ledger_id, entry_id, FirstReply(first_replied, self, entry_id, current, promise))
         else:
             EntryRead(self, entry_id, promise).start()
 

@@ -33,6 +33,7 @@ class LedgerView:
         self.quorum = Quorum.of(metadata)
         self._ensemble_size = metadata.ensemble_size
         self._quarantined_until = context.bookies.quarantined_until
+        self._last_until = context.reads.last_until
         self._versioned = versioned
         self._replicas: list[Replicas] = []
         self._current: Replicas

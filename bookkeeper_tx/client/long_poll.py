@@ -28,7 +28,8 @@ POLL_MAX_S = 30.0
 """Longest single long poll: it bounds the time until a connection that died silently is noticed."""
 
 SPECULATION_S = 1.5
-"""Time between the polls to one bookie and to the next: the first may be slow, or may know less than the others."""
+"""Time between the polls to one bookie and to the next: the first may know less than the others.  It is less if the
+first is to answer at once and does not, as slow reads are found (``client/replica_read.py``)."""
 
 AGAIN_S = 0.5
 """Pause before a bookie is asked again that failed or answered without waiting, and between plain reads."""
@@ -82,15 +83,19 @@ class TailWait:
         first = self._beyond + 2
         order = [ensemble[(first + step) % len(ensemble)] for step in range(len(ensemble))]
         self._ensemble = ensemble
-        quarantined = self._reader.context.bookies.quarantined
-        self._unasked = sorted(order, key=lambda bookie_id: bookie_id in quarantined)
+        quarantined, last = self._reader.context.bookies.quarantined, self._reader.context.reads.last
+        self._unasked = sorted(order, key=lambda bookie_id: (bookie_id in quarantined, last.get(bookie_id, 0.0)))
         self._ask_next()
 
     def _ask_next(self) -> None:
+        speculation_s = SPECULATION_S
         if self._unasked:
-            self._poll(self._unasked.pop(0))
+            bookie_id = self._unasked.pop(0)
+            if bookie_id not in self._reader.polled:
+                speculation_s = min(speculation_s, self._reader.context.reads.pace(bookie_id).speculation_s)
+            self._poll(bookie_id)
         if self._unasked:
-            self._later(SPECULATION_S, self._ask_next)
+            self._later(speculation_s, self._ask_next)
 
     def _poll(self, bookie_id: BookieId) -> None:
         if bookie_id in self._polls or bookie_id not in self._ensemble:

@@ -1,15 +1,15 @@
 """Reading one entry: one replica after another until one gives an entry that matches its digest."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
-from bookkeeper_tx.client.replica_read import ReplicaRead
+from bookkeeper_tx.client.replica_read import Attempt, ReplicaRead
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch
-from bookkeeper_tx.model import BookieId, Entry
+from bookkeeper_tx.model import Entry
 
 
 def first_replied(
@@ -22,7 +22,7 @@ def first_replied(
 ) -> None:
     """Take the answer of the first replica of ``asked``; ask the others only if it is no good entry.
 
-    This is the hot path of reading: a read makes no object of its own.
+    This is the hot path of reading: a read makes no object of its own but the :class:`FirstReply` to call this with.
     """
     if error is None:
         try:
@@ -32,7 +32,21 @@ def first_replied(
         else:
             deferred.callback(Entry(reader.ledger_id, entry_id, payload, last_add_confirmed, length))
             return
-    EntryRead(reader, entry_id, deferred).go_on(asked, error)
+    read = EntryRead(reader, entry_id, deferred)
+    read.failed(read.begun(asked), error)
+
+
+class FirstReply(partial[None]):
+    """:func:`first_replied` and its first arguments."""
+
+    __slots__ = ()
+
+    def slow(self) -> Callable[[BookKeeperError | None, Any], None]:
+        """The answer takes long: ask another replica, too; return what to call with it."""
+        reader, entry_id, asked, deferred = self.args
+        attempt = EntryRead(reader, entry_id, deferred).begun(asked)
+        attempt.slow()
+        return attempt.replied
 
 
 class EntryRead(ReplicaRead):
@@ -46,28 +60,24 @@ class EntryRead(ReplicaRead):
         super().__init__(reader, entry_id, fast_fail)
         self.deferred: Promise[Any] = reader.context.driver.promise() if deferred is None else deferred
 
-    def replied(self, error: BookKeeperError | None, entry: Any) -> None:
-        """Take the answer of the replica asked last."""
-        if error is None:
-            reader = self._reader
-            try:
-                found = reader.digest.verify(reader.ledger_id, self.entry_id, entry)
-            except DigestMismatch as mismatch:
-                error = mismatch
-            else:
-                self._succeed(entry, found)
-                return
-        self._ask_next(error)
+    def _request(self, attempt: Attempt) -> None:
+        attempt.channel.read_entry(self.reader.ledger_id, self.entry_id, attempt.replied)
+
+    def _check(self, attempt: Attempt, value: Any) -> None:
+        try:
+            found = self.reader.digest.verify(self.reader.ledger_id, self.entry_id, value)
+        except DigestMismatch as mismatch:
+            self.failed(attempt, mismatch)
+        else:
+            self._end()
+            self._succeed(value, found)
 
     def _succeed(self, entry: bytes, found: tuple[int, int, int, bytes]) -> None:
         entry_id, last_add_confirmed, length, payload = found
-        self.deferred.callback(Entry(self._reader.ledger_id, entry_id, payload, last_add_confirmed, length))
+        self.deferred.callback(Entry(self.reader.ledger_id, entry_id, payload, last_add_confirmed, length))
 
     def _fail(self, error: BookKeeperError) -> None:
         self.deferred.errback(error)
-
-    def _ask_replica(self, bookie_id: BookieId, channel: Channel) -> None:
-        channel.read_entry(self._reader.ledger_id, self.entry_id, self.replied)
 
 
 class StoredEntryRead(EntryRead):

@@ -6,12 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from bookkeeper_tx.client.batch_read import COUNT_MAX, BatchAttempt
-from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.ledger_view import LedgerView
-from bookkeeper_tx.client.replica_read import ReplicaRead
+from bookkeeper_tx.client.replica_read import Attempt, ReplicaRead
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BatchReadNotSupported, BookKeeperError, ProtocolViolation
-from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
 
 
@@ -66,57 +64,56 @@ class PrefixRead(ReplicaRead):
         self._style = style
         self._done = done
 
-    def _ask_replica(self, bookie_id: BookieId, channel: Channel) -> None:
+    def refused(self, attempt: Attempt, error: BookKeeperError) -> None:
+        if isinstance(error, BatchReadNotSupported) and self._style is ReadStyle.BATCH_ELSE_SINGLES and not self._over:
+            self._ask_by_singles(attempt)
+        else:
+            self.failed(attempt, error)
+
+    def _request(self, attempt: Attempt) -> None:
         if self._style is ReadStyle.SINGLES:
-            self._ask_by_singles()
+            self._ask_by_singles(attempt)
             return
         count = min(self._last, self._replicas.last_entry_id) - self.entry_id + 1
         BatchAttempt(
-            self._reader.context,
-            bookie_id,
-            channel,
-            self._reader.ledger_id,
+            self.reader.context,
+            attempt.bookie_id,
+            attempt.channel,
+            self.reader.ledger_id,
             self.entry_id,
             min(count, COUNT_MAX),
             self._max_size,
-            self._replied,
+            attempt.replied,
         ).start()
 
-    def _ask_by_singles(self) -> None:
-        reader = self._reader
+    def _ask_by_singles(self, attempt: Attempt) -> None:
+        reader = self.reader
         last = min(
             self._last, self._replicas.last_entry_id, self.entry_id + reader.single_reads_for(self._max_size) - 1
         )
-        self._channel.read_range(reader.ledger_id, self.entry_id, last, self._replied, self._max_size)
+        attempt.channel.read_range(reader.ledger_id, self.entry_id, last, attempt.replied, self._max_size)
 
-    def _replied(self, error: BookKeeperError | None, run: Any) -> None:
-        if isinstance(error, BatchReadNotSupported) and self._style is ReadStyle.BATCH_ELSE_SINGLES:
-            self._ask_by_singles()
-        elif error is not None:
-            self._ask_next(error)
-        else:
-            self._verify_run(run)
-
-    def _verify_run(self, run: EntryRun) -> None:
-        reader = self._reader
+    def _check(self, attempt: Attempt, value: Any) -> None:
+        reader, run = self.reader, value
         if run.ledger_id != reader.ledger_id or run.first_entry_id != self.entry_id or not run.count:
-            self._ask_next(ProtocolViolation(f"asked for entries from {self.entry_id} on, got {run!r}"))
+            self.failed(attempt, ProtocolViolation(f"asked for entries from {self.entry_id} on, got {run!r}"))
             return
         payloads = reader.digest.verify_run(run)
         # Entries past the end were never acknowledged, but a bookie that has them serves them.  They are dropped: the
         # same request gives the same entries by batch reads and by single reads.
         del payloads[min(self._last - self.entry_id + 1, count_within(run, self._max_size)) :]
         if payloads:
+            self._end()
             self._done(None, payloads, run)
         else:
-            self._refuse_first(run.entry(self.entry_id))
+            self._refuse_first(attempt, run.entry(self.entry_id))
 
-    def _refuse_first(self, entry: Any) -> None:
+    def _refuse_first(self, attempt: Attempt, entry: Any) -> None:
         """The first entry is bad: verify it alone, for the error, and ask the next replica."""
         try:
-            self._reader.digest.verify(self._reader.ledger_id, self.entry_id, entry)
+            self.reader.digest.verify(self.reader.ledger_id, self.entry_id, entry)
         except BookKeeperError as error:
-            self._ask_next(error)
+            self.failed(attempt, error)
         else:
             raise AssertionError("an entry verifies alone but not in a run")
 

@@ -38,12 +38,13 @@ class Replicas:
         self.write_sets = quorum.write_sets
 
     def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:
-        """Return the indices of the bookies that store ``entry_id``, those in quarantine last."""
+        """Return the indices of the bookies that store ``entry_id``, those that are slow or in quarantine last."""
         write_set = self.write_sets[entry_id % len(self.bookies)]
-        quarantined = context.bookies.quarantined
-        if not quarantined:
+        quarantined, last = context.bookies.quarantined, context.reads.last
+        if not quarantined and not last:
             return write_set
-        return sorted(write_set, key=lambda index: self.bookies[index] in quarantined)
+        bookies = self.bookies
+        return sorted(write_set, key=lambda index: (bookies[index] in quarantined, last.get(bookies[index], 0.0)))
 
 
 def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:

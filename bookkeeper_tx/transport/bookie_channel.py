@@ -8,10 +8,12 @@ from bookkeeper_tx.driver import Driver, all_of
 from bookkeeper_tx.errors import BookKeeperError, IllegalOperation
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_link import ClientLink, Done
+from bookkeeper_tx.transport.pace import Pace
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
 
@@ -23,18 +25,27 @@ MakeConnection: TypeAlias = Callable[[], V2ClientConnection | V3ClientConnection
 class _InFlight:
     """A request in flight, or given up."""
 
-    __slots__ = ("done", "forget")
+    __slots__ = ("done", "forget", "over")
 
     def __init__(self, done: Done) -> None:
         self.done: Done | None = done
         """None once it has ended."""
         self.forget: Callable[[], object] | None = None
         """Withdraws the request; set once there is something to withdraw."""
+        self.over: Callable[[], object] | None = None
+        """Called at the end, before all else."""
 
     def finished(self, error: BookKeeperError | None, value: Any) -> None:
         done, self.done = self.done, None
+        if self.over is not None:
+            self.over()
         if done is not None:
             done(error, value)
+
+    def slow(self) -> None:
+        """The bookie takes long; see :func:`tell_slow`."""
+        if self.done is not None:
+            self.done = tell_slow(self.done)
 
     def cancel(self) -> None:
         done, self.done = self.done, None
@@ -58,8 +69,14 @@ class BookieChannel:
     """
 
     def __init__(
-        self, driver: Driver, resolve: Callable[[], Awaitable[BookieServiceInfo]], config: ClientConfig
+        self,
+        driver: Driver,
+        resolve: Callable[[], Awaitable[BookieServiceInfo]],
+        config: ClientConfig,
+        pace: Pace | None = None,
     ) -> None:
+        self.pace = pace or Pace(config.speculative_read_s_max)
+        """How fast the bookie answers reads."""
         self._driver = driver
         self._clock = driver.clock
         self._resolve = resolve
@@ -121,7 +138,7 @@ class BookieChannel:
             link.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
             return
 
-        def add(link: ClientLink, deadline: float) -> None:
+        def add(link: ClientLink, deadline: float, done: Done) -> None:
             link.connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags)
 
         self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
@@ -135,7 +152,7 @@ class BookieChannel:
         the ids of entries that were acknowledged, or that have the error.  With None the error is that of all.
         """
 
-        def add(link: ClientLink, deadline: float) -> None:
+        def add(link: ClientLink, deadline: float, done: Done) -> None:
             connection: Any = link.connection
             connection.add_entries(done, deadline, ledger_id, first_entry_id, entries, master_key)
 
@@ -156,7 +173,7 @@ class BookieChannel:
             link.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
             return
 
-        def read(link: ClientLink, deadline: float) -> None:
+        def read(link: ClientLink, deadline: float, done: Done) -> None:
             link.connection.read_entry(done, deadline, ledger_id, entry_id, flags, master_key)
 
         self._when_connected(channel, ledger_id, read, self._read_timeout_s, done)
@@ -168,7 +185,7 @@ class BookieChannel:
         it is the very first entry's; or with fewer, as soon as they have ``size_max`` bytes.
         """
 
-        def read(link: ClientLink, deadline: float) -> None:
+        def read(link: ClientLink, deadline: float, done: Done) -> None:
             link.connection.read_range(done, deadline, ledger_id, first, last, size_max)
 
         self._when_connected(self._main, ledger_id, read, self._read_timeout_s, done)
@@ -181,20 +198,19 @@ class BookieChannel:
         must have a connection of its own.
         """
         in_flight = _InFlight(done)
-        finished: Done = in_flight.finished
         channel = self._main if request.in_v2 else self._v3
         own_connection = own_connection or request.own_connection
         if own_connection:
             make_connection = self._main_connection if request.in_v2 else self._v3_connection
-            channel, finished = self._own_channel(make_connection, finished)
-            in_flight.forget = channel.close
+            channel = self._own_channel(make_connection, in_flight)
 
-        def make(link: ClientLink, deadline: float) -> None:
+        def make(link: ClientLink, deadline: float, done: Done) -> None:
             if in_flight.done is not None:
-                forget = link.connection.send(request, finished, deadline)
+                forget = link.connection.send(request, done, deadline)
                 in_flight.forget = in_flight.forget or forget
 
-        self._when_connected(channel, request.ledger_id, make, request.patience_s + self._read_timeout_s, finished)
+        timeout_s = request.patience_s + self._read_timeout_s
+        self._when_connected(channel, request.ledger_id, make, timeout_s, in_flight.finished)
         return in_flight.cancel
 
     def close(self) -> Any:
@@ -204,14 +220,19 @@ class BookieChannel:
         return self._driver.spawn(all_of([each.close() for each in channels]))
 
     def _when_connected(
-        self, channel: Channel, ledger_id: int, make: Callable[[ClientLink, float], None], timeout_s: float, done: Done
+        self,
+        channel: Channel,
+        ledger_id: int,
+        make: Callable[[ClientLink, float, Done], None],
+        timeout_s: float,
+        done: Done,
     ) -> None:
-        """Call ``make`` with a connection and the deadline of the request that it is to make."""
+        """Call ``make`` with a connection, and with the deadline and ``done`` of the request that it is to make."""
 
-        def request(link: ClientLink) -> None:
+        def request(link: ClientLink, done: Done) -> None:
             if not link.awake:
                 link.wake()
-            make(link, link.now + timeout_s)
+            make(link, link.now + timeout_s, done)
 
         if not self._refused(ledger_id, done):
             channel.send(request, done)
@@ -230,28 +251,28 @@ class BookieChannel:
             self._clock.callLater(0, done, IllegalOperation(NO_DEFERRED_SYNC), None)
             return
 
-        def add(link: ClientLink, deadline: float) -> None:
+        def add(link: ClientLink, deadline: float, done: Done) -> None:
             connection: Any = link.connection
             connection.add_entry(done, deadline, ledger_id, entry_id, entry, master_key, flags, True)
 
         self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
 
-    def _own_channel(self, make_connection: MakeConnection, done: Done) -> tuple[Channel, Done]:
-        """Return a channel for one request, and the function to call instead of ``done``, which closes the channel."""
+    def _own_channel(self, make_connection: MakeConnection, in_flight: _InFlight) -> Channel:
+        """Return a channel for one request, which is closed with it."""
         channel = self._channel(make_connection)
         self._own.add(channel)
         if self._closed:
             channel.close()
 
-        def finished(error: BookKeeperError | None, value: Any) -> None:
+        def over() -> None:
             self._own.discard(channel)
             channel.close()
-            done(error, value)
 
-        return channel, finished
+        in_flight.forget, in_flight.over = channel.close, over
+        return channel
 
     def _channel(self, make_connection: MakeConnection) -> Channel:
-        return Channel(self._driver, self._resolve, make_connection, self._config)
+        return Channel(self._driver, self._resolve, make_connection, self._config, self.pace)
 
     def _main_connection(self) -> V2ClientConnection | V3ClientConnection:
         return self._v3_connection() if self._main is self._v3 else self._v2_connection()

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from math import inf
+from typing import Any, TypeAlias
 
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.driver import Driver, Promise, Timer
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     AuthenticationUnanswered,
@@ -17,14 +18,19 @@ from bookkeeper_tx.errors import (
     TlsFailed,
 )
 from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.client_link import ClientLink, Done
+from bookkeeper_tx.transport.pace import Pace
 
 QUEUE_MAX = 50_000
 """Requests that may wait for a connection to be made."""
 
 Connection = V2ClientConnection | V3ClientConnection
+
+Send: TypeAlias = Callable[[ClientLink, Done], None]
+"""Makes a request on a connection, with what is to be called when it ends."""
 
 
 class ChannelState(Enum):
@@ -51,8 +57,8 @@ class ChannelState(Enum):
 class Channel:
     """Sends requests over a connection, which it makes again after a loss.
 
-    A request is a function that takes a link and makes the request on it.  Its ``done`` is called with an error at
-    most once, never before :meth:`send` has returned.
+    A request is a function that takes a link and ``done`` and makes the request on it.  Its ``done`` is called with an
+    error at most once, never before :meth:`send` has returned.  ``pace`` is that of the bookie's reads.
     """
 
     def __init__(
@@ -61,8 +67,12 @@ class Channel:
         resolve: Callable[[], Any],
         make_connection: Callable[[], Connection],
         config: ClientConfig,
+        pace: Pace,
     ) -> None:
         self._driver = driver
+        self._pace = pace
+        self._slow_call: Timer | None = None
+        """When the requests are told that wait for a connection."""
         self._resolve = resolve
         self._make_connection = make_connection
         self._config = config
@@ -71,20 +81,20 @@ class Channel:
         """The connection while there is one; a caller may make a request on it directly, which is faster."""
         self.interruptions = 0
         """How often a connection was lost or could not be made so far."""
-        self._queue: list[tuple[Callable[[ClientLink], None], Done]] = []
+        self._queue: list[tuple[Send, Done]] = []
         self._failure: BookKeeperError = BookieUnavailable()
         self._closed: list[Promise[None]] = []
         self._securing: ClientLink | None = None
         """A connection that does not take requests yet."""
 
-    def send(self, request: Callable[[ClientLink], None], done: Done) -> None:
+    def send(self, request: Send, done: Done) -> None:
         """Make ``request`` as soon as there is a connection; ``done`` is called with the error if there is none."""
         if self._state is ChannelState.CONNECTED:
             assert self.link is not None
             if self.link.overfull:
                 self._fail(done, BookieUnavailable("the bookie does not take what is sent to it"))
             else:
-                request(self.link)
+                request(self.link, done)
         elif self._state in (ChannelState.RESTING, ChannelState.CLOSED):
             self._fail(done, self._failure)
         elif len(self._queue) >= QUEUE_MAX:
@@ -116,12 +126,20 @@ class Channel:
 
     def _connect(self) -> None:
         self._state = ChannelState.CONNECTING
+        if self._pace.connecting_s < inf:
+            self._slow_call = self._driver.clock.callLater(self._pace.connecting_s, self._connecting_slowly)
         self._driver.when_done(self._driver.spawn(self._open()), self._opened)
+
+    def _connecting_slowly(self) -> None:
+        """Tell those that wait for the connection, and those that come to wait meanwhile."""
+        queue, self._queue = self._queue, []
+        self._queue = [(request, tell_slow(done)) for request, done in queue] + self._queue
+        self._slow_call = self._driver.clock.callLater(self._pace.connecting_s, self._connecting_slowly)
 
     async def _open(self) -> ClientLink:
         config = self._config
         info: BookieServiceInfo = await self._resolve()
-        link = ClientLink(self._driver, self._make_connection(), self._lost, config)
+        link = ClientLink(self._driver, self._make_connection(), self._lost, config, self._pace)
         await self._driver.connect(info.host, info.port, config.connect_timeout_s, link, config.tls)
         if link.ended is not None:
             raise link.ended
@@ -131,6 +149,9 @@ class Channel:
         return await link.secure(info.host, config.tls is not None, config.auth, config.connect_timeout_s)
 
     def _opened(self, error: Exception | None, link: Any) -> None:
+        if self._slow_call is not None:
+            self._slow_call.cancel()
+            self._slow_call = None
         if error is None:
             self._connected(link)
         else:
@@ -148,8 +169,8 @@ class Channel:
         self._securing = None
         self.link = link
         queue, self._queue = self._queue, []
-        for request, _ in queue:
-            request(link)
+        for request, done in queue:
+            request(link, done)
 
     def _not_connected(self, error: Exception) -> None:
         self._securing = None

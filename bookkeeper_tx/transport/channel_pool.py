@@ -9,17 +9,23 @@ from bookkeeper_tx.driver import Driver, all_of
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.last_known_address import LastKnownAddress
+from bookkeeper_tx.transport.pace import Pace
 
 
 class ChannelPool:
     """Gives the channel to a bookie.
 
-    ``resolve`` asks the metadata store for the address of a bookie.
+    ``resolve`` asks the metadata store for the address of a bookie; ``pace`` gives what is kept of its answers' times.
     """
 
     def __init__(
-        self, driver: Driver, resolve: Callable[[BookieId], Awaitable[BookieServiceInfo]], config: ClientConfig
+        self,
+        driver: Driver,
+        resolve: Callable[[BookieId], Awaitable[BookieServiceInfo]],
+        config: ClientConfig,
+        pace: Callable[[BookieId], Pace] | None = None,
     ) -> None:
+        self._pace = pace or (lambda _: Pace(config.speculative_read_s_max))
         self._driver = driver
         self._resolve = resolve
         self._config = config
@@ -31,7 +37,7 @@ class ChannelPool:
         channel = self._channels.get(bookie_id)
         if channel is None:
             address = LastKnownAddress(partial(self._resolve, bookie_id))
-            channel = BookieChannel(self._driver, address.resolve, self._config)
+            channel = BookieChannel(self._driver, address.resolve, self._config, self._pace(bookie_id))
             self._channels[bookie_id] = channel
             if self._closed:
                 channel.close()

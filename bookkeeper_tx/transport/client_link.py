@@ -18,7 +18,9 @@ from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.security.authentication import ClientAuthProviderFactory, ConnectionPeer
+from bookkeeper_tx.transport.pace import Pace
 from bookkeeper_tx.transport.progress import Progress
+from bookkeeper_tx.transport.slow_reads import SlowReads
 
 SWEEP_INTERVAL_S = 0.5
 """How often overdue requests are looked for.  A look that is later than as much again means that the program did not
@@ -59,13 +61,15 @@ class ClientLink:
         connection: V2ClientConnection | V3ClientConnection,
         lost: Callable[["ClientLink", BookKeeperError], None],
         config: ClientConfig,
+        pace: Pace,
     ) -> None:
         self.connection = connection
+        self._slow_reads = SlowReads(driver, connection, pace, config.read_timeout_s)
         self._driver = driver
         self._clock = driver.clock
         self._lost = lost
         self._unsent_bytes_max = config.unsent_bytes_max
-        self._progress = Progress(min(config.add_timeout_s, config.read_timeout_s))
+        self._progress = Progress(min(config.add_timeout_s, config.read_timeout_s) + SWEEP_INTERVAL_S)
         self._silence_max_s = max(config.add_timeout_s, config.read_timeout_s)
         self._unanswered_since: float | None = None
         """When something was sent for the first time since anything was received; None if nothing was."""
@@ -209,7 +213,8 @@ class ClientLink:
             self.drop(error)
         else:
             if self.connection.answered is not None or self.connection.unfinished:
-                self._progress.received(self.connection.answered)
+                self._progress.received(self.now, self.connection.answered)
+                self._slow_reads.received(self.now)
             self._complete(completions)
         self._send()
 
@@ -221,6 +226,7 @@ class ClientLink:
 
     def lost(self, how: str, error: BookKeeperError | None = None) -> None:
         """End: the connection is lost, ``how`` says in what way, and ``error`` if that has a name."""
+        self._slow_reads.stop()
         for call in (self._flush_call, self._sweep_call):
             if call is not None:
                 call.cancel()
@@ -270,12 +276,15 @@ class ClientLink:
                 self._unsent_bytes += len(data)
                 self.overfull = self._unsent_bytes > self._unsent_bytes_max
             self.wire.send(data)
+            if not self._slow_reads.watching:
+                self._slow_reads.watch()
 
     def _sweep(self) -> None:
         now = self._clock.seconds()
         late_s = now - self._sweep_due
         if late_s > SWEEP_INTERVAL_S:
             self._away_s += late_s
+            self._slow_reads.away_s = self._away_s
         self._sweep_due = now + SWEEP_INTERVAL_S
         # The reactor looks at the sockets next, and the answers may be there already.
         self._sweep_call = self._clock.callLater(0, self._judge, now - self._away_s)

@@ -32,6 +32,7 @@ from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAd
 from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
 from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from protocol_specs import fields
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
@@ -185,6 +186,21 @@ class PuppetBookie:
         return EntryRun.of_entries(ledger_id, start, entries)
 
 
+@define(eq=False)
+class _InFlight:
+    """A request that may be given up."""
+
+    _done: Any
+    given_up: list[bool] = field(factory=list)
+
+    def finished(self, error: BookKeeperError | None, value: Any) -> None:
+        if not self.given_up:
+            self._done(error, value)
+
+    def slow(self) -> None:
+        self._done = tell_slow(self._done)
+
+
 class PuppetChannel:
     """The channel API over a :class:`Network`."""
 
@@ -266,12 +282,9 @@ class PuppetChannel:
         self._request(f"range {ledger_id}/{first}..{last}", work, done)
 
     def send(self, request: Request, done: Any, own_connection: bool = False) -> Callable[[], None]:
-        given_up: list[bool] = []
-
-        def finished(error: BookKeeperError | None, value: Any) -> None:
-            if not given_up:
-                done(error, value)
-
+        in_flight = _InFlight(done)
+        given_up = in_flight.given_up
+        finished = in_flight.finished
         own = " own" if own_connection else ""
         if isinstance(request, AwaitLastAddConfirmed):
             return self._poll(request, finished, given_up)
@@ -341,9 +354,17 @@ class PuppetChannel:
         self._bookie.requests.append(text)
         number, self._next = self._next, self._next + 1
 
+        waits = [done]
+
         def finish(error: BookKeeperError | None, value: Any) -> None:
             if self._in_flight.pop(number, None) is not None:
-                done(error, value)
+                waits[0](error, value)
+
+        def slow() -> None:
+            waits[0] = tell_slow(waits[0])
+
+        def lost(error: BookKeeperError) -> None:
+            finish(error, None)
 
         def arrive() -> None:
             value, error = None, self._bookie.fails
@@ -360,11 +381,10 @@ class PuppetChannel:
                     self._in_flight.pop(number, None)
                     return
             reply = partial(finish, error, value)
-            self._network.send(Message(f"reply {text}", reply, lambda lost: finish(lost, None), self._bookie.bookie_id))
+            self._network.send(Message(f"reply {text}", reply, lost, self._bookie.bookie_id, slow))
 
-        self._in_flight[number] = lambda error: finish(error, None)
-        message = Message(f"request {text}", arrive, lambda lost: finish(lost, None), self._bookie.bookie_id)
-        self._network.send(message)
+        self._in_flight[number] = lost
+        self._network.send(Message(f"request {text}", arrive, lost, self._bookie.bookie_id, slow))
 
     def _lose_all(self) -> None:
         """The connection is closed: every other request under way on it fails."""

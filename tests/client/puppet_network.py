@@ -20,6 +20,8 @@ class Message:
     lost: Callable[[BookKeeperError], None]
     bookie_id: str | None = None
     """None for a message of the metadata store."""
+    slow: Callable[[], None] = lambda: None
+    """Tells who waits for it that it takes long."""
 
 
 class Network:
@@ -53,6 +55,10 @@ class Network:
     def delay(self, index: int = 0, error: BookKeeperError | None = None) -> None:
         """Let the sender time out, but keep the message on its way."""
         self.messages[index].lost(error or RequestTimedOut())
+
+    def slow(self, text: str) -> None:
+        """Tell who waits for the first message with ``text`` in it that it takes long; it stays on its way."""
+        self.messages[self.find(text)].slow()
 
     def run(self, until: Callable[[], bool] = lambda: False, steps_max: int = 100_000) -> None:
         """Deliver messages in order until none is left."""

@@ -17,6 +17,7 @@ from bookkeeper_tx.errors import (
     RequestTimedOut,
     TooManyRequests,
 )
+from bookkeeper_tx.transport.pace import FIRST
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.tailed import Tailed, entry
 from tests.client.tailed import tailed as tailed
@@ -91,6 +92,26 @@ def test_one_that_is_behind_does_not_hold_it_up(tailed: Tailed) -> None:
     tailed.cluster.clock.advance(SPECULATION_S)
     tailed.run_except(f"{slow} add")
     assert found == [2]
+
+
+def test_one_that_should_answer_at_once_and_does_not_is_given_the_time_of_a_read(tailed: Tailed) -> None:
+    for bookie_id in tailed.cluster.bookies:
+        for _ in range(FIRST):
+            tailed.reader.context.reads.pace(bookie_id).took(0.2)
+    tailed.reader.wait_last_add_confirmed(timeout_s=100)
+    for asked in (1, 2, 3):
+        tailed.cluster.clock.advance(0.1)
+        assert len(set(tailed.polls())) == asked
+        tailed.cluster.clock.advance(0.1)
+
+
+def test_a_bookie_that_owes_an_answer_is_asked_last(tailed: Tailed) -> None:
+    tailed.wait(timeout_s=1)
+    (first,) = set(tailed.polls())
+    tailed.advance(1)
+    tailed.reader.context.reads.owes(first)
+    tailed.wait()
+    assert len(set(tailed.polls())) == 2
 
 
 def test_a_bookie_that_fails_is_passed_over_at_once(tailed: Tailed) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.transport.channel import Channel, ChannelState
+from bookkeeper_tx.transport.pace import Pace
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.states import CHANNEL, Transition
 from tests.transport.puppet import CONFIG, Puppet
@@ -18,7 +19,11 @@ class Bench(Puppet):
     def __init__(self) -> None:
         super().__init__()
         self.bare = Channel(
-            TwistedDriver(self.reactor), self.resolve, lambda: V2ClientConnection(CONFIG.frame_size_max), CONFIG
+            TwistedDriver(self.reactor),
+            self.resolve,
+            lambda: V2ClientConnection(CONFIG.frame_size_max),
+            CONFIG,
+            Pace(longest_s=0),
         )
         self.made: list[Any] = []
         self.failed: list[Any] = []
@@ -28,7 +33,7 @@ class Bench(Puppet):
         return self.bare._state
 
     def request(self) -> None:
-        self.bare.send(self.made.append, lambda error, _: self.failed.append(error))
+        self.bare.send(lambda link, _: self.made.append(link), lambda error, _: self.failed.append(error))
         self.reactor.advance(0)
 
     def close(self) -> None:

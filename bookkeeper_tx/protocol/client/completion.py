@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, RemoteError
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 
 Completion: TypeAlias = tuple[Any, BookKeeperError | None, Any]
 """The token of a request, its error or None, and its value."""
@@ -24,6 +25,7 @@ class RangeRead:
         "_next",
         "_runs",
         "_size_left",
+        "_told",
         "completed",
         "deadline",
         "first",
@@ -42,6 +44,7 @@ class RangeRead:
         self.last = first + count - 1
         self.completed = False
         """Whether :meth:`completion` was called."""
+        self._told = False
         self._next = first
         self._size_left = inf if size_max is None else size_max
         self._runs: list[EntryRun] = []
@@ -70,6 +73,18 @@ class RangeRead:
             self._go_on(error)
         elif self._next < entry_id <= self.last:
             self._early.setdefault(entry_id, error)
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        """Tell the request, once, if its deadline is at most this one.
+
+        Returns its deadline if it is not told yet, else infinity.
+        """
+        if self.deadline > deadline and not self._told:
+            return self.deadline
+        if not self._told:
+            self._told = True
+            self.token = tell(self.token)
+        return inf
 
     def completion(self, error: RemoteError | None = None) -> Completion:
         """Return the result so far; ``error`` is that of the entries without an answer."""

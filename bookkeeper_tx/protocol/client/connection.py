@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.protocol.client.completion import Completion
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 
 
 class ClientConnection(Protocol):
@@ -65,6 +66,8 @@ class ClientConnection(Protocol):
     answered: float | None
     """The earliest deadline of the requests that the last :meth:`receive` has answered, or gone on to answer; None if
     it has answered none."""
+    read_answered: float | None
+    """The same of reads alone: they have the same time-out, so this says how long the oldest of them took."""
 
     @property
     def unfinished(self) -> bool:
@@ -82,6 +85,17 @@ class ClientConnection(Protocol):
     @property
     def waiting(self) -> bool:
         """Whether any request waits for its reply."""
+
+    @property
+    def reading(self) -> bool:
+        """Whether a read waits for its reply."""
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        """Tell each read, once, that waits with a deadline up to this one; it goes on waiting.
+
+        ``tell(token)`` returns the token to keep in its place.  Returns the earliest deadline of the reads that are not
+        told yet, infinity if there is none.
+        """
 
     def expire(self, now: float) -> list[Completion]:
         """Complete the requests that wait past their deadline, each with RequestTimedOut, and those refused here."""

@@ -8,10 +8,12 @@ into.
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
+from math import inf
 from typing import Any, TypeAlias
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.protocol.client.completion import Completion
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 
 Waiting: TypeAlias = tuple[Any, float]
 
@@ -23,7 +25,7 @@ class Correlation:
     order, so all of them have to be looked at.
     """
 
-    __slots__ = ("_again", "_in_order", "_out_of_order", "_waiting", "answered")
+    __slots__ = ("_again", "_in_order", "_out_of_order", "_told_until", "_waiting", "answered")
 
     def __init__(self, one_timeout: bool = True) -> None:
         self._waiting: dict[Hashable, Waiting] = {}
@@ -32,6 +34,8 @@ class Correlation:
         self._in_order = one_timeout
         self._out_of_order = not one_timeout
         """Whether one of those has moved up, and so is after younger ones in ``_waiting``."""
+        self._told_until = -inf
+        """The deadline up to which :meth:`tell_slow` has told the requests."""
         self.answered: float | None = None
         """The earliest deadline of the requests that were answered lately; set to None to look anew."""
 
@@ -88,6 +92,33 @@ class Correlation:
             elif not self._out_of_order:
                 break
         return [token for key in overdue for token in self._expired(key, now)]
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        """Tell each request, once, that waits with a deadline up to this one; it goes on waiting.
+
+        ``tell(token)`` returns the token to keep in its place.  Returns the earliest deadline of those not told yet,
+        infinity if there is none.
+        """
+        slow: list[Hashable] = []
+        after = inf
+        for key, (_, its) in self._waiting.items():
+            if its > deadline:
+                after = min(after, its)
+                if not self._out_of_order:
+                    break
+            elif its > self._told_until:
+                slow.append(key)
+        for key in slow:
+            if (waiting := self._waiting.get(key)) is not None:
+                self._waiting[key] = tell(waiting[0]), waiting[1]
+        for again in list(self._again.values()):
+            for index, (token, its) in enumerate(list(again)):
+                if its > deadline:
+                    after = min(after, its)
+                elif its > self._told_until:
+                    again[index] = tell(token), its
+        self._told_until = max(self._told_until, deadline)
+        return after
 
     def take_all(self) -> list[Any]:
         """Take out every request, and return the tokens."""

@@ -1,10 +1,13 @@
 """The range reads of one connection that wait for the replies to their single reads; no IO, no clock."""
 
+from itertools import chain
+from math import inf
 from typing import Any
 
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import RemoteError
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 
 
 class RangeReads:
@@ -45,6 +48,11 @@ class RangeReads:
             done += [waiting.completion(error) for waiting in ranges if waiting.deadline <= now]
             self._keep(ledger_id, [waiting for waiting in ranges if waiting.deadline > now])
         return done
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        """Tell each range as :meth:`Correlation.tell_slow` does."""
+        waiting = list(chain.from_iterable(self._ranges.values()))
+        return min((each.tell_slow(deadline, tell) for each in waiting), default=inf)
 
     def take_all(self) -> list[Any]:
         """Take out every range, and return the tokens."""

@@ -13,6 +13,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 from bookkeeper_tx.protocol.client.v2_add_runs import add_requests
 from bookkeeper_tx.protocol.client.v2_bulk_adds import AddRun
 from bookkeeper_tx.protocol.client.v2_waiting import ADD_HEADER, READ_HEADER, WaitingRequests
@@ -50,6 +51,7 @@ class V2ClientConnection(ClientConnection):
         self._undelivered: list[Completion] = []
         """The completions of replies that came before bytes that break the protocol."""
         self.answered: float | None = None
+        self.read_answered: float | None = None
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -159,6 +161,7 @@ class V2ClientConnection(ClientConnection):
         except Malformed as error:
             raise ProtocolViolation(str(error)) from error
         self.answered = min((each.answered for each in tables if each.answered is not None), default=None)
+        self.read_answered = None if self.answered is None else self._waiting.read_answered
         self._undelivered = []
         return done
 
@@ -171,6 +174,13 @@ class V2ClientConnection(ClientConnection):
     @property
     def waiting(self) -> bool:
         return bool(self._waiting)
+
+    @property
+    def reading(self) -> bool:
+        return self._waiting.reading
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        return self._waiting.tell_slow(deadline, tell)
 
     def expire(self, now: float) -> list[Completion]:
         return self._waiting.expire(now)

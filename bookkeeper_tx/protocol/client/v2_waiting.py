@@ -16,6 +16,7 @@ from bookkeeper_tx.protocol.client.completion import Completion
 from bookkeeper_tx.protocol.client.correlation import Correlation
 from bookkeeper_tx.protocol.client.range_reads import RangeReads
 from bookkeeper_tx.protocol.client.requests.batch_read import V2_HEADER as BATCH_READ_HEADER
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 from bookkeeper_tx.protocol.client.v2_answers import error_of_code, good_replies, uneven_replies
 from bookkeeper_tx.protocol.client.v2_bulk_adds import BulkAdds
 from bookkeeper_tx.protocol.v2_frames import ADD_REPLY, ADD_REPLY_HEAD, BATCH_READ_REPLY, READ_REPLY
@@ -164,6 +165,25 @@ class WaitingRequests:
         value = None if error else request.v2_value(buffer, start, frame_end)
         self.batches.pop(request_id)
         done.append((token, error, value))
+
+    @property
+    def reading(self) -> bool:
+        """Whether a read waits."""
+        return bool(self.reads or self.ranges or self.batches)
+
+    @property
+    def read_answered(self) -> float | None:
+        """The earliest deadline of the reads that were answered lately, in part at least."""
+        tables = self.reads, self.ranges, self.batches
+        return min((each.answered for each in tables if each.answered is not None), default=None)
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        """Tell each read as :meth:`Correlation.tell_slow` does."""
+        return min(
+            self.reads.tell_slow(deadline, tell),
+            self.ranges.tell_slow(deadline, tell),
+            self.batches.tell_slow(deadline, lambda waiting: (tell(waiting[0]), waiting[1])),
+        )
 
     # Time and end ----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from bookkeeper_tx.protocol.client.completion import Completion, RangeRead
 from bookkeeper_tx.protocol.client.connection import ClientConnection
 from bookkeeper_tx.protocol.client.correlation import Correlation
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import Tell
 from bookkeeper_tx.protocol.client.v3_answers import Reply
 from bookkeeper_tx.protocol.frame_buffer import FrameBuffer
 from protocol_specs import codecs, fields
@@ -52,6 +53,7 @@ class V3ClientConnection(ClientConnection):
         self._undelivered: list[Completion] = []
         """The completions of replies that came before bytes that break the protocol."""
         self.answered: float | None = None
+        self.read_answered: float | None = None
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -137,6 +139,7 @@ class V3ClientConnection(ClientConnection):
         self._frames.keep(buffer, position)
         tables = (self._adds, self._others, self._polls)
         self.answered = min((each.answered for each in tables if each.answered is not None), default=None)
+        self.read_answered = self._others.answered
         self._undelivered = []
         return done
 
@@ -185,6 +188,20 @@ class V3ClientConnection(ClientConnection):
     @property
     def waiting(self) -> bool:
         return bool(self._adds or self._others or self._polls)
+
+    @property
+    def reading(self) -> bool:
+        return bool(self._others)
+
+    def tell_slow(self, deadline: float, tell: Tell) -> float:
+        def tell_waiting(waiting: _Waiting) -> _Waiting:
+            token, ledger_id, asked, whole = waiting
+            if whole is not None:
+                whole.tell_slow(deadline, tell)
+                return waiting
+            return tell(token), ledger_id, asked, None
+
+        return self._others.tell_slow(deadline, tell_waiting)
 
     def expire(self, now: float) -> list[Completion]:
         done: list[Completion] = []

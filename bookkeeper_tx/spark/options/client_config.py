@@ -18,8 +18,8 @@ from bookkeeper_tx.text.properties_file import Setting
 
 PREFIX = "bookkeeper.client."
 
-KEYS = frozenset({*MAPPED, *CLIENT_KEYS})
-"""Java's keys that do something here."""
+KEYS = frozenset({*MAPPED, *CLIENT_KEYS} - {"speculativeReadTimeout"})
+"""Java's keys that do something here: no read of a task is made at two bookies."""
 
 _BY_LOWER = {key.lower(): key for key in KEYS}
 

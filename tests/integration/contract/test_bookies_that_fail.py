@@ -96,6 +96,29 @@ async def test_requests_to_bookies_that_do_nothing_time_out(client: Any, stopped
         assert (await hasty.open_ledger(open_writer.ledger_id)).last_add_confirmed == 0
 
 
+async def test_a_read_does_not_wait_for_a_bookie_that_does_nothing(client: Any, stopped: Any) -> None:
+    """The read time-out, and that of a test, are far longer than all these reads take."""
+    async with client() as bk, client(read_timeout_s=3600) as patient:
+        async with await bk.create_ledger(3, 3, 3) as writer:
+            await writer.append_many([b"x"] * 30)
+        open_writer = await bk.create_ledger(3, 3, 2)
+        await open_writer.append_many([b"x"] * 30)
+        await open_writer.append(b"x")
+        known = await patient.open_ledger(writer.ledger_id)
+        await known.read(0, 29)
+        follower = await patient.open_ledger_no_recovery(open_writer.ledger_id)
+        for hung in writer.metadata.last_fragment.ensemble:
+            with stopped([hung]):
+                for reader in known, await patient.open_ledger(writer.ledger_id):
+                    for entry_id in range(3):
+                        assert (await reader.read_entry(entry_id)).payload == b"x"
+                        assert (await reader.read(entry_id, 29)).payloads == [b"x"] * (30 - entry_id)
+                        assert (await reader.read(entry_id, 29, batch=False)).payloads == [b"x"] * (30 - entry_id)
+                        assert (await reader.read_batch(entry_id, 3)).payloads == [b"x"] * 3
+                assert await follower.read_last_add_confirmed() == 29
+                assert await follower.wait_last_add_confirmed(28, 10) == 29
+
+
 async def test_a_tail_outlives_bookies_that_stop_while_it_reads(client: Any, cluster: LocalCluster) -> None:
     async with client() as bk, client(read_timeout_s=TIMEOUT_S) as hasty:
         async with await bk.create_ledger(3, 3, 3) as writer:

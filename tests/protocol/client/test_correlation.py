@@ -1,5 +1,6 @@
 """Which request a reply belongs to."""
 
+from math import inf
 from typing import Any
 
 from hypothesis import given
@@ -66,6 +67,41 @@ def test_what_expires_is_what_is_overdue(requests: list[tuple[int, int]], sweeps
             del left[number]
         assert len(correlation) == len(left)
     assert sorted(correlation.take_all()) == list(left)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), max_size=60),
+    st.lists(st.tuples(st.integers(0, 21), st.integers(0, 5)), max_size=5),
+    st.booleans(),
+)
+def test_each_slow_request_is_told_once_and_goes_on_waiting(
+    requests: list[tuple[int, int]], looks: list[tuple[int, int]], in_order: bool
+) -> None:
+    """Between the looks the first request of some key is answered."""
+    if in_order:
+        requests = sorted(requests, key=lambda request: request[1])
+    else:
+        requests = list(dict(requests).items())
+    correlation, left = Correlation(one_timeout=in_order), dict(enumerate(requests))
+    for number, (key, deadline) in left.items():
+        correlation.add(key, number, deadline)
+    told: list[int] = []
+
+    def tell(number: int) -> int:
+        told.append(number)
+        return number + 1000
+
+    for now, answered in sorted(looks):
+        untold = [deadline for number, (_, deadline) in left.items() if deadline > now]
+        assert correlation.tell_slow(now, tell) == min(untold, default=inf)
+        slow = [number for number, (_, deadline) in left.items() if deadline <= now]
+        assert len(told) == len(set(told))
+        assert set(slow) <= set(told)
+        first = next((number for number, (key, _) in left.items() if key == answered), None)
+        expected = first + 1000 if first in told and first is not None else first
+        assert correlation.pop(answered) == expected
+        left.pop(first, None)
+    assert sorted(each % 1000 for each in correlation.take_all()) == list(left)
 
 
 class CountedIteration(dict[Any, Any]):
