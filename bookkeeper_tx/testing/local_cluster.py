@@ -26,6 +26,9 @@ import bookkeeper_tx
 READY = re.compile(r"^bookie (?P<id>\S+) listening on (?P<host>\S+):(?P<port>\d+)$", re.MULTILINE)
 """The line that a bookie prints when it serves."""
 
+SETTINGS = {"diskUsageThreshold": 1}
+"""The disk of who runs tests may be nearly full, and tests write little."""
+
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.02
@@ -175,7 +178,8 @@ class LocalCluster:
     :param directory: the data, logs and metadata of the bookies lie below it
     :param bookie_count: how many bookies
     :param metadata_uri: URI of a store; default: an SQLite file in ``directory``
-    :param settings: keys of Java's ``bk_server.conf`` for every bookie (docs/guides/configuration.md)
+    :param settings: keys of Java's ``bk_server.conf`` for every bookie (docs/guides/configuration.md); other than
+        usual, bookies write to a disk that is more than 95 % full (``diskUsageThreshold`` = 1)
     :param options: more options of ``twistd bookie`` for every bookie
     :raises BookieFailed: on entering, when a bookie does not start; no method that starts one returns before it serves
     """
@@ -195,7 +199,7 @@ class LocalCluster:
         self.bookies: list[LocalBookie] = []
         """By index."""
         self._held_ports: list[socket.socket] = []
-        self._settings = settings or {}
+        self._settings = {**SETTINGS, **(settings or {})}
         self._options = options
         for _ in range(bookie_count):
             self._make_bookie(self._settings, options)

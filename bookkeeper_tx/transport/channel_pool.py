@@ -36,7 +36,7 @@ class ChannelPool:
         """Return the channel to ``bookie_id``; nothing is connected before the first request."""
         channel = self._channels.get(bookie_id)
         if channel is None:
-            address = LastKnownAddress(partial(self._resolve, bookie_id))
+            address = LastKnownAddress(self._driver, partial(self._resolve, bookie_id))
             channel = BookieChannel(self._driver, address.resolve, self._config, self._pace(bookie_id))
             self._channels[bookie_id] = channel
             if self._closed:

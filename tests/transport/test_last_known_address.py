@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.transport.last_known_address import LastKnownAddress
+from bookkeeper_tx.transport.last_known_address import PATIENCE_S, LastKnownAddress
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
 HERE, THERE = BookieServiceInfo("here", 3181), BookieServiceInfo("there", 3181)
 
@@ -20,7 +22,7 @@ def resolved(answers: list[Any]) -> list[Any]:
         answer = next(left)
         return fail(answer) if isinstance(answer, Exception) else succeed(answer)
 
-    address, results = LastKnownAddress(ask), []
+    address, results = LastKnownAddress(TwistedDriver(Clock()), ask), []
     for _ in answers:
         deferred = Deferred.fromCoroutine(address.resolve())
         deferred.addErrback(lambda failure: failure.type)
@@ -43,3 +45,33 @@ def test_a_bookie_that_nobody_knows(error: type[Exception]) -> None:
 
 def test_a_bookie_that_is_no_longer_registered_has_no_address() -> None:
     assert resolved([HERE, BookieUnavailable()]) == [HERE, BookieUnavailable]
+
+
+def test_a_store_that_hangs_holds_nothing_up_where_an_address_is_known() -> None:
+    clock, asked, results = Clock(), list[Deferred[BookieServiceInfo]](), list[BookieServiceInfo]()
+
+    def ask() -> Deferred[BookieServiceInfo]:
+        asked.append(Deferred())
+        return asked[-1]
+
+    address = LastKnownAddress(TwistedDriver(clock), ask)
+
+    def resolve() -> None:
+        Deferred.fromCoroutine(address.resolve()).addCallback(results.append)
+
+    resolve()
+    clock.advance(60)
+    assert not results, "nothing else is known"
+    asked[0].callback(HERE)
+    resolve()
+    clock.advance(PATIENCE_S)
+    assert results == [HERE, HERE]
+    asked[1].callback(THERE)
+    resolve()
+    clock.advance(PATIENCE_S)
+    assert results == [HERE, HERE, THERE], "an answer that was late serves the next"
+    asked[2].errback(MetadataUnavailable())
+    resolve()
+    asked[3].callback(HERE)
+    assert results[-1] == HERE
+    assert not clock.getDelayedCalls()
