@@ -111,6 +111,7 @@ class Channel:
         self._failure = ClientClosed()
         connected = self._state is ChannelState.CONNECTED
         self._state = ChannelState.CLOSED
+        self._end_slow_call()
         self._fail_queue()
         closed: Promise[None] = self._driver.promise()
         dropped = self.link if connected else self._securing
@@ -136,6 +137,11 @@ class Channel:
         self._queue = [(request, tell_slow(done)) for request, done in queue] + self._queue
         self._slow_call = self._driver.clock.callLater(self._pace.connecting_s, self._connecting_slowly)
 
+    def _end_slow_call(self) -> None:
+        if self._slow_call is not None:
+            self._slow_call.cancel()
+            self._slow_call = None
+
     async def _open(self) -> ClientLink:
         config = self._config
         info: BookieServiceInfo = await self._resolve()
@@ -149,9 +155,7 @@ class Channel:
         return await link.secure(info.host, config.tls is not None, config.auth, config.connect_timeout_s)
 
     def _opened(self, error: Exception | None, link: Any) -> None:
-        if self._slow_call is not None:
-            self._slow_call.cancel()
-            self._slow_call = None
+        self._end_slow_call()
         if error is None:
             self._connected(link)
         else:
