@@ -139,11 +139,12 @@ class Workload:
     async def _tail(self, ledger: LedgerHistory, reader: Any, stop_s: float) -> None:
         expected = 0
         while self.timeline.now < stop_s and not (reader.closed and expected > reader.last_add_confirmed):
-            last = await self._tried("wait", ledger, reader.wait_last_add_confirmed, timeout_s=1.0)
-            if last is None:
+            told = await self._tried("wait", ledger, reader.wait_last_add_confirmed, timeout_s=1.0)
+            if told is None:
                 return
-            ledger.confirm(last)
-            while expected <= last:
+            ledger.confirm(told)
+            while expected <= (last := reader.last_add_confirmed):
+                ledger.confirm(last)
                 entries = await self._tried("read batch", ledger, reader.read_batch, expected, 20)
                 if entries is None:
                     return
