@@ -9,6 +9,7 @@ pytest.importorskip("pyspark")
 from tests.benchmarks.spark_memory import measure
 
 
+@pytest.mark.full
 def test_every_figure_is_of_something(tmp_path: Path) -> None:
     figures = list(measure(ledgers=200, tasks=100, directory=tmp_path))
     assert len({(each.what, each.count) for each in figures}) == len(figures)
