@@ -151,10 +151,11 @@ class MemoryStorage:
         found = [range(run.first_entry_id, run.last_entry_id + 1) for run in runs if run.ledger_id == ledger_id]
         return sorted(found, key=lambda each: each.start)
 
-    def add(self, ledger: StoredLedger, run: EntryRun) -> None:
+    def add(self, ledger: StoredLedger, run: EntryRun) -> list[bytes | memoryview]:
         self.runs.append(run)
         ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, run.last_entry_id - 1)
+        return [run.records(run.first_entry_id, run.count)]
 
     def store(self, *runs: EntryRun, cold: bool = False) -> None:
         """Have ``runs``, in memory or on disk."""

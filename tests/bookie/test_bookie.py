@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.bookie: a start on what a killed bookie has left, over real journal and storage."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,13 +10,17 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.directories import DirectoryLost
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
+from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
 from protocol_specs.fields import LAST_ENTRY
 from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
 
+OTHER_LEDGER = LEDGER + 1
+EIO = (101).to_bytes(4, "big")
 EREADONLY = (105).to_bytes(4, "big")
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
@@ -39,8 +44,17 @@ class Started:
         self.bookie.dispatch.serve(request, client)
         return b"".join(bytes(part) for part in client.take())
 
-    def add(self, entry_id: int) -> bytes:
-        return self.ask(AddRequests(0x02010000, KEY, run_of(entry_id, 41)))
+    def add(self, entry_id: int, size: int = 41) -> bytes:
+        return self.ask(AddRequests(0x02010000, KEY, run_of(entry_id, size)))
+
+    def add_among_others(self, entry_id: int, size: int) -> bytes:
+        """Add an entry in one request with others: one of another ledger, and the next of its own."""
+        ids = [(LEDGER, entry_id, size), (OTHER_LEDGER, 0, 41), (LEDGER, entry_id + 1, size)]
+        adds: list[OneAdd] = []
+        for ledger_id, each_id, each_size in ids:
+            record = bytes(run_of(each_id, each_size, ledger_id=ledger_id).buffer)
+            adds.append((ledger_id, each_id, each_id - 1, KEY, record))
+        return self.ask(MixedAddRequests(0x02010000, adds, [bytes(16)] * len(adds)))
 
     def read(self, entry_id: int) -> bytes:
         """Return the entry that is read, or the reply's return code."""
@@ -70,6 +84,37 @@ def test_what_is_in_the_journal_is_served_before_it_is_flushed(disk: CrashingDis
     assert disk.exists(f"{DIRECTORY}/0.log")
     assert [bookie.read(entry_id) for entry_id in range(8)] == [entry(each) for each in range(8)]
     assert bookie.read(LAST_ENTRY) == entry(7)
+
+
+@pytest.mark.parametrize("is_flushed", [True, False])
+@pytest.mark.parametrize("adding", [Started.add, Started.add_among_others])
+def test_the_first_of_two_copies_stays_over_a_crash(
+    disk: CrashingDisk, adding: Callable[[Started, int, int], bytes], is_flushed: bool
+) -> None:
+    """The second one comes when the mark is past the first, or while that is in memory and journal."""
+    bookie = Started(disk)
+    if is_flushed:
+        bookie.flushing.run_all()
+    assert EIO not in adding(bookie, 2, 50)
+    assert bookie.read(2) == entry(2)
+    bookie.add(3)
+    disk.restart()
+    again = Started(disk)
+    assert [again.read(entry_id) for entry_id in range(3)] == [entry(each) for each in range(3)]
+    assert len(again.read(3)) == (41 if adding is Started.add else 50)
+    again.flushing.run_all()
+    assert again.read(2) == entry(2)
+
+
+def test_a_copy_that_the_journal_has_refused_is_durable_when_it_comes_again(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    disk.fail_writes(1)
+    assert bookie.add(3)[8:12] == EIO
+    bookie.clock.advance(10)
+    assert bookie.add(3, 50)[8:12] == bytes(4)
+    assert bookie.read(3) == entry(3)
+    disk.restart()
+    assert Started(disk).read(3) == entry(3)
 
 
 def test_after_the_first_flush_the_mark_is_past_what_was_replayed(disk: CrashingDisk) -> None:

@@ -224,8 +224,8 @@ def an_acknowledged_add_is_not_stored() -> None:
     """An add is acknowledged and journaled, but reads do not find it."""
 
     @instead_of(LedgerStorage, "add")
-    def add(original: Any, self: Any, ledger: Any, run: Any) -> None:
-        pass
+    def add(original: Any, self: Any, ledger: Any, run: Any) -> Any:
+        return [run.buffer]
 
 
 @defect("ADD", "STATE")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
+from bookkeeper_tx.bookie.disk import Buffer
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
@@ -63,20 +64,20 @@ class AddEntry:
             ledger, records = self._keys.open(run.ledger_id, request.master_key)
             if ledger.fenced and not request.recovery:
                 return statuses.EFENCED
-            self._storage.add(ledger, run)
+            added = self._storage.add(ledger, run)
         except BookKeeperError as error:
             return status_of(error)
-        records.append(run.records(run.first_entry_id, run.count))
+        records += added
         if request.deferred_sync:
             self._defer(request, connection, records)
         else:
-            waiter_bytes = request.content_bytes - len(run.buffer)
+            waiter_bytes = max(request.content_bytes - sum(map(len, added)), 0)
             self._journal.append(records, partial(self._synced, request, connection), waiter_bytes)
         if self._watched and run.ledger_id in self._watched:
             self._watch.advanced(ledger)
         return statuses.EOK
 
-    def _defer(self, request: AddRequests, connection: Connection, records: list[bytes | memoryview]) -> None:
+    def _defer(self, request: AddRequests, connection: Connection, records: list[Buffer]) -> None:
         """Journal the run and reply without waiting for the sync, unless the journal refuses it at once."""
         ledger_id = request.entries.ledger_id
         refused = False
@@ -107,19 +108,22 @@ class AddEntry:
             connection.reply(request, status, [request.replies(range(len(request.adds)), status)])
             return
         adds = request.adds
-        records: list[bytes | memoryview] = []
+        records: list[Buffer] = []
         refused: dict[int, Status] = {}
-        for index in self._storage.add_at_ends(adds, self._keys.unrecorded, request.recovery):
+        waiter_bytes = 0
+        others = frozenset(self._storage.add_at_ends(adds, self._keys.unrecorded, request.recovery))
+        for index in sorted(others):
             try:
-                self._add_one(adds[index], request.recovery, records)
+                waiter_bytes += self._add_one(adds[index], request.recovery, records)
             except BookKeeperError as error:
                 refused[index] = status = status_of(error)
                 connection.reply(request, status, [request.replies([index], status)])
         taken = [index for index in range(len(adds)) if index not in refused] if refused else range(len(adds))
         if not taken:
             return
-        records += [adds[index][4] for index in taken]
-        waiter_bytes = MIXED_ADD_BYTES * len(taken)
+        at_ends = [index for index in taken if index not in others] if others else taken
+        records += [adds[index][4] for index in at_ends]
+        waiter_bytes += MIXED_ADD_BYTES * len(taken)
         self._journal.append(records, partial(self._mixed_synced, request, taken, connection), waiter_bytes)
         if self._watched:
             for ledger_id in {adds[index][0] for index in taken} & self._watched.keys():
@@ -127,13 +131,18 @@ class AddEntry:
                 assert advanced is not None
                 self._watch.advanced(advanced)
 
-    def _add_one(self, add: OneAdd, recovery: bool, records: list[bytes | memoryview]) -> None:
-        """Have the storage take an entry; append to ``records`` what must be journaled before it."""
+    def _add_one(self, add: OneAdd, recovery: bool, records: list[Buffer]) -> int:
+        """Have the storage take an entry; append to ``records`` what must be journaled before it is acknowledged.
+
+        Returns how many of its bytes are not among them.
+        """
         ledger_id, entry_id, last_add_confirmed, master_key, record = add
         ledger = self._keys.open_into(records, ledger_id, master_key)
         if ledger.fenced and not recovery:
             raise LedgerFenced
-        self._storage.add_record(ledger, entry_id, last_add_confirmed, record)
+        added = self._storage.add_record(ledger, entry_id, last_add_confirmed, record)
+        records += added
+        return max(len(record) - sum(map(len, added)), 0)
 
     def _mixed_synced(
         self,

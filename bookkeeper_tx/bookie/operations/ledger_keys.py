@@ -7,6 +7,7 @@ holds the key record is known to be synced; a key record that is there twice doe
 
 from collections.abc import Iterable
 
+from bookkeeper_tx.bookie.disk import Buffer
 from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
@@ -20,15 +21,15 @@ class LedgerKeys:
         self.unrecorded: set[int] = set()
         """Ledgers whose changes must bring the key record."""
 
-    def open(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, list[bytes | memoryview]]:
+    def open(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, list[Buffer]]:
         """Return the ledger, made if need be, and the records that must be journaled before those of the change.
 
         Raises Unauthorized if the ledger has another key, StorageFailed if its header cannot be read.
         """
-        records: list[bytes | memoryview] = []
+        records: list[Buffer] = []
         return self.open_into(records, ledger_id, master_key), records
 
-    def open_into(self, records: list[bytes | memoryview], ledger_id: int, master_key: bytes) -> Ledger:
+    def open_into(self, records: list[Buffer], ledger_id: int, master_key: bytes) -> Ledger:
         """Return the ledger as :meth:`open` does, and append to ``records`` what must be journaled before the change.
 
         Raises as :meth:`open`; then nothing is appended.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Sequence
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
@@ -143,27 +143,30 @@ class LedgerStorage:
 
     # Entries ---------------------------------------------------------------------------------------------------------
 
-    def add(self, ledger: Ledger, run: EntryRun) -> None:
+    def add(self, ledger: Ledger, run: EntryRun) -> list[Buffer]:
         """Take entries of ``ledger``, which was just opened; of an entry that is here already the first copy stays.
+
+        Returns the records to be journaled before the entries are acknowledged.  Of an entry that is here these are
+        those of its first copy, which may be in memory only; none, if its index has it.
 
         Raises BadRequest for what cannot be stored, StorageFailed if the index cannot be read.
         """
         limits.check_format(run)
-        self._add(ledger, run, self._is_indexed)
+        return self._add(ledger, run, self._is_indexed)
 
-    def add_record(self, ledger: Ledger, entry_id: int, last_add_confirmed: int, record: bytes) -> None:
+    def add_record(self, ledger: Ledger, entry_id: int, last_add_confirmed: int, record: bytes) -> Sequence[Buffer]:
         """Take one entry of ``ledger``, which was just opened: whole, of format V1, as a record after its length.
 
-        Raises as :meth:`add`.
+        Returns what is to be journaled, and raises, as :meth:`add`.
         """
         if not ledger.last_entry_id < entry_id <= limits.INDEXED_ENTRY_ID_MAX or ledger.ledger_id >= SCOPED_MIN:
-            self.add(ledger, run_of_records(ledger.ledger_id, entry_id, [record]))
-            return
+            return self.add(ledger, run_of_records(ledger.ledger_id, entry_id, [record]))
         self._unflushed.active.add_record(ledger.ledger_id, entry_id, record)
         ledger.last_entry_id = entry_id
         if last_add_confirmed > ledger.last_add_confirmed:
             ledger.last_add_confirmed = last_add_confirmed
         self._look_at_size()
+        return (record,)
 
     def add_at_ends(self, adds: Sequence[OneAdd], excluded: Container[int], recovery: bool) -> Sequence[int]:
         """Take those of ``adds`` that add to the end of a ledger in memory, with its key; return indexes of the others.
@@ -198,17 +201,20 @@ class LedgerStorage:
         """
         self._add(ledger, run, self._has_written)
 
-    def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[Ledger, int], bool]) -> None:
-        """Take entries; ``is_indexed(ledger, entry_id)`` tells what entry logs hold for good."""
+    def _add(self, ledger: Ledger, run: EntryRun, is_indexed: Callable[[Ledger, int], bool]) -> list[Buffer]:
+        """Take entries, as :meth:`add`; ``is_indexed(ledger, entry_id)`` tells what entry logs hold for good."""
         limits.check_ids(run)
-        if run.first_entry_id > ledger.last_entry_id:
-            self._unflushed.add(run)
-        else:
-            for part in absent_parts(run, lambda entry_id: self._is_stored(ledger, entry_id, is_indexed)):
-                self._unflushed.add(part)
+        records: list[Buffer] = []
+        parts = [run]
+        if run.first_entry_id <= ledger.last_entry_id:
+            parts = absent_parts(run, lambda entry_id: self._is_stored(ledger, entry_id, is_indexed, records))
+        for part in parts:
+            self._unflushed.add(part)
+            records.append(part.records(part.first_entry_id, part.count))
         ledger.last_entry_id = max(ledger.last_entry_id, run.last_entry_id)
         ledger.last_add_confirmed = max(ledger.last_add_confirmed, last_add_confirmed_of(run))
         self._look_at_size()
+        return records
 
     def _look_at_size(self) -> None:
         unflushed = self._unflushed
@@ -318,8 +324,15 @@ class LedgerStorage:
         self._indexes.close()
         self._reader.close()
 
-    def _is_stored(self, ledger: Ledger, entry_id: int, is_indexed: Callable[[Ledger, int], bool]) -> bool:
-        return self._unflushed.find(ledger.ledger_id, entry_id) is not None or is_indexed(ledger, entry_id)
+    def _is_stored(
+        self, ledger: Ledger, entry_id: int, is_indexed: Callable[[Ledger, int], bool], copies: list[Buffer]
+    ) -> bool:
+        """Tell whether an entry is here; the record of one that is not flushed is appended to ``copies``."""
+        run = self._unflushed.find(ledger.ledger_id, entry_id)
+        if run is None:
+            return is_indexed(ledger, entry_id)
+        copies.append(run.records(entry_id, 1))
+        return True
 
     def _is_indexed(self, ledger: Ledger, entry_id: int) -> bool:
         return entry_id <= ledger.last_indexed_id and self._pages.has_location(ledger.ledger_id, entry_id)
