@@ -66,7 +66,13 @@ class Bookie:
         self._worker = workers.flush
         self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read)
         self._journal = Journal(
-            disk, journal_directory, config, threads=workers.journal, on_fatal=on_fatal, **journal_arguments
+            disk,
+            journal_directory,
+            config,
+            threads=workers.journal,
+            on_fatal=on_fatal,
+            check_directory=check_directories,
+            **journal_arguments,
         )
         self._sync_thread = SyncThread(
             reactor, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s

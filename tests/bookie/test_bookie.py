@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
@@ -29,11 +30,17 @@ CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_direc
 class Started:
     """A bookie that has started; its flushes are moved by hand."""
 
-    def __init__(self, disk: CrashingDisk, on_fatal: Any = pytest.fail, check_directories: Any = lambda: None) -> None:
+    def __init__(
+        self,
+        disk: CrashingDisk,
+        on_fatal: Any = pytest.fail,
+        check_directories: Any = lambda: None,
+        **settings: Any,
+    ) -> None:
         self.clock = Clock()
         self.flushing = SteppedWorker()
         workers = Workers(InlineWorker(), self.flushing, InlineWorker())
-        parts: Any = (disk, DIRECTORY, DIRECTORY, CONFIG, self.clock, workers, on_fatal)
+        parts: Any = (disk, DIRECTORY, DIRECTORY, evolve(CONFIG, **settings), self.clock, workers, on_fatal)
         self.bookie = Bookie(*parts, check_directories=check_directories)
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
@@ -193,3 +200,23 @@ def test_nothing_is_marked_once_the_directory_is_lost(disk: CrashingDisk) -> Non
     assert not disk.exists(f"{DIRECTORY}/lastMark")
     bookie.clock.advance(10)
     assert errors == lost
+
+
+def test_no_journal_file_is_made_in_another_directory(disk: CrashingDisk) -> None:
+    """A file is due before the disks are looked at the next time."""
+    lost = list[Exception]()
+
+    def check() -> None:
+        for error in lost:
+            raise error
+
+    bookie = Started(disk, check_directories=check, journal_size_bytes_max=1)
+    bookie.add(3)
+    before = disk.list_directory(DIRECTORY)
+    lost.append(DirectoryLost("gone"))
+    assert [bookie.add(entry_id)[8:12] for entry_id in (4, 5)] == [EIO, EREADONLY]
+    assert disk.list_directory(DIRECTORY) == before
+    lost.clear()
+    bookie.clock.advance(10)
+    assert bookie.add(4)[8:12] == bytes(4)
+    assert len(disk.list_directory(DIRECTORY)) > len(before)

@@ -71,7 +71,8 @@ class Journal:
 
     ``threads`` is a worker of one thread without long jobs of others.  ``on_fatal`` is called once, with the error,
     when a sync failed: the bookie must stop, because only a replay can find out what is on the disk.  ``clock`` returns
-    seconds since the epoch, ``salt`` random bytes.
+    seconds since the epoch, ``salt`` random bytes.  ``check_directory()`` is called before a file is made, or one that
+    is not used is removed; it blocks, and raises StorageFailed if the directory is not that of this bookie any more.
     """
 
     _log = Logger()
@@ -86,6 +87,7 @@ class Journal:
         on_fatal: Callable[[BaseException], None],
         clock: Callable[[], float] = time.time,
         salt: Callable[[int], bytes] = os.urandom,
+        check_directory: Callable[[], None] = lambda: None,
     ) -> None:
         self.mark: LogMark = BEGINNING
         """All records before it are on the disk.  It is safe as lastMark once the storage has made durable all entries
@@ -108,7 +110,7 @@ class Journal:
         self._disk = disk
         self._directory = directory
         self._backups_max = config.journal_backups_max
-        self._writer = JournalWriter(disk, directory, config, clock, salt)
+        self._writer = JournalWriter(disk, directory, config, clock, salt, check_directory)
         self._threads = threads
         self._on_fatal = on_fatal
         self._waiting: deque[_Group] = deque()

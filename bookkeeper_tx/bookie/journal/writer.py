@@ -54,7 +54,10 @@ class OutOfDescriptors(StorageFailed):
 
 
 class JournalWriter:
-    """Writes groups of records, each sealed and synced, to the newest file of a journal directory."""
+    """Writes groups of records, each sealed and synced, to the newest file of a journal directory.
+
+    ``check_directory()`` raises StorageFailed if the path of the directory leads to another one by now, or OSError.
+    """
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class JournalWriter:
         config: JournalConfig,
         clock: Callable[[], float],
         salt: Callable[[int], bytes],
+        check_directory: Callable[[], None],
     ) -> None:
         self._disk = disk
         self._directory = directory
@@ -70,6 +74,7 @@ class JournalWriter:
         self._zeros_step = min(config.journal_preallocation_bytes, ZEROS_STEP_MAX)
         self._clock = clock
         self._draw_salt = salt
+        self._check_directory = check_directory
         self._file: File | None = None
         self._journal_id = 0
         self._version = journal.VERSION
@@ -88,11 +93,19 @@ class JournalWriter:
         """
         try:
             # First: a file whose name could not be synced, because there is no descriptor for it, must not come to be.
-            directory = self._disk.open_directory(self._directory)
+            directory = self._open_directory()
         except OSError as error:
             raise _failed(f"cannot open journal directory {self._directory}", error) from error
         with contextlib.closing(directory):
             return self._open_next(directory, version)
+
+    def _open_directory(self) -> Directory:
+        """Open the directory for a change of its names: in another that has its path, a file would be out of the way.
+
+        Raises StorageFailed if there is another, or OSError.
+        """
+        self._check_directory()
+        return self._disk.open_directory(self._directory)
 
     def _open_next(self, directory: Directory, version: int) -> LogMark:
         try:
@@ -168,7 +181,7 @@ class JournalWriter:
         when there is none.  Raises StorageFailed, then it is to be tried again, or SyncFailed.
         """
         try:
-            with contextlib.closing(self._disk.open_directory(self._directory)) as directory:
+            with contextlib.closing(self._open_directory()) as directory:
                 with contextlib.suppress(FileNotFoundError):
                     self._disk.remove(self._half_made)
                 self._sync_directory(directory)

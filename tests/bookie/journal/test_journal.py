@@ -234,6 +234,39 @@ def test_a_failed_roll_is_tried_again(disk: CrashingDisk) -> None:
     assert replayed(disk)[0] == [(1, 0), (1, 2)]
 
 
+def test_nothing_is_made_or_removed_in_a_directory_that_is_not_ours(disk: CrashingDisk) -> None:
+    lost, done = list[Exception](), list[Any]()
+
+    def check() -> None:
+        for error in lost:
+            raise error
+
+    journal = new_journal(disk, check_directory=check)
+    lost.append(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    journal.start()
+    assert disk.list_directory(DIRECTORY) == []
+    lost.clear()
+    journal.append([entry(1, 0)], done.append)
+    assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID:x}.txn"]
+    disk.fail_writes(1)
+    create = disk.create
+
+    def create_and_lose(path: str) -> File:
+        lost.append(StorageFailed("another directory"))
+        return create(path)
+
+    disk.create = create_and_lose  # type: ignore[method-assign]
+    journal.append([entry(SCOPED, 0)], done.append)
+    assert str(done[-1]) == "another directory"
+    journal.append([entry(1, 1)], done.append)
+    assert str(done[-1]) == "another directory", "the file that was not used is still there"
+    assert len(disk.list_directory(DIRECTORY)) == 2
+    lost.clear()
+    journal.append([entry(1, 1)], done.append)
+    assert done[-1] is None
+    assert disk.list_directory(DIRECTORY) == [f"{FIRST_ID:x}.txn"]
+
+
 @pytest.mark.parametrize("call", ["list_directory", "create", "open_directory"])
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
 def test_while_no_file_can_be_opened_the_journal_goes_on_in_the_old_one(

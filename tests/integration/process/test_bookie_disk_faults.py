@@ -270,6 +270,23 @@ def test_a_bookie_whose_directory_is_lost_answers_with_errors_and_ends(tmp_path:
     bookie.stop()
 
 
+def test_what_an_unmount_uncovers_gets_no_journal_file(tmp_path: Path) -> None:
+    bookie = RunningBookie(tmp_path, disk_check_interval_s=60.0, journal_size_bytes_max=1).start()
+    add(bookie.channel, 0, 10)
+    current = tmp_path / "data" / "current"
+    current.rename(tmp_path / "away")
+    current.mkdir()
+    with pytest.raises(StorageFailed):
+        add(bookie.channel, 10, 5)
+    assert list(current.iterdir()) == []
+    current.rmdir()
+    (tmp_path / "away").rename(current)
+    bookie.stop()
+    bookie.restart()
+    assert_stored(bookie.channel, 10)
+    bookie.stop()
+
+
 def test_a_bookie_starts_on_a_full_disk_and_serves_reads(tmp_path: Path) -> None:
     bookie = RunningBookie(tmp_path, disk_check_interval_s=0.2).start()
     add(bookie.channel, 0, 10)
