@@ -11,15 +11,16 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.disk_check import DiskCheck
-from bookkeeper_tx.bookie.journal import replay
+from bookkeeper_tx.bookie.journal import files, replay
 from bookkeeper_tx.bookie.journal.journal import Journal
-from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
 from bookkeeper_tx.bookie.space import Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
@@ -88,6 +89,8 @@ class Bookie:
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
+        self._marked: LogMark | None = None
+        """The mark that the start has found, made durable."""
         self._started = False
 
     def answer_within(self, turn: AbstractContextManager[None]) -> None:
@@ -99,7 +102,7 @@ class Bookie:
         # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
         replayed = await self._worker.run(self._replay)
         await self._journal.start(replayed)
-        self._sync_thread.start()
+        self._sync_thread.start(self._marked)
         await self._disk_check.start()
         self._started = True
 
@@ -121,11 +124,41 @@ class Bookie:
         self._storage.start()
         sink = StorageSink(self._storage)
         mark = read_last_mark(self._disk, [self._ledger_directory])
-        replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
+        if mark != BEGINNING:
+            self._confirm(mark)
+        try:
+            replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
+        except ReplayTooLong as error:
+            raise RefusedToStart(f"{error}. {self._way_out(mark)}") from error
         sink.finish()
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
         return replayed.mark
+
+    def _confirm(self, mark: LogMark) -> None:
+        """Make the mark durable, which a killed process may have left in the page cache.
+
+        Then the journal files before it can go at any time: now, if replay may need their space.
+        """
+        try:
+            self._write_mark(mark)
+            self._marked = mark
+            self._look()
+            behind = files.bytes_behind(self._disk, self._journal_directory, mark)
+            if self._journal_space.short or self._disk.free_bytes(self._journal_directory) < behind:
+                for path in files.remove_before(self._disk, self._journal_directory, mark, 0):
+                    log.warn("space is short: gave up the old journal file {path}", path=path)
+        except OSError as error:
+            log.error("old journal files stay: {error}", error=error)
+
+    def _way_out(self, mark: LogMark) -> str:
+        """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
+        size = files.bytes_behind(self._disk, self._journal_directory, mark)
+        first = files.file_path(self._journal_directory, mark.journal_id)
+        return (
+            f"It has {size} bytes: free as many on the disk of {self._ledger_directory}, or give the bookie a write "
+            f"cache of so many (skipListSizeLimit). Only journal files older than {first} may be moved away"
+        )
 
     def _look(self) -> None:
         """Look whether the directories are ours, and how full their disks are."""

@@ -66,8 +66,12 @@ class SyncThread:
         self._timer: IDelayedCall | None = None
         self._stopped = False
 
-    def start(self) -> None:
-        """Begin to flush, at once what replay has found; to be called once the journal has started."""
+    def start(self, marked: LogMark | None = None) -> None:
+        """Begin to flush, at once what replay has found; to be called once the journal has started.
+
+        ``marked`` is the mark that is durable; None if there is none.
+        """
+        self._written = marked
         self._storage.on_flush_wanted = self._wanted
         if self._storage.dirty:
             self._begin()

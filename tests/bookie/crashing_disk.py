@@ -241,7 +241,9 @@ class CrashingDisk(Disk):
             path = os.path.dirname(path)
 
     def remove(self, path: str) -> None:
-        self._node(path)
+        node = self._node(path)
+        if self.capacity is not None:
+            self.capacity += len(node.data)
         self._change_names(os.path.dirname(path), {path: None})
         self.step()
 

@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.bookie: a start on what a killed bookie has left, over real journal and storage."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.directories import DirectoryLost
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
@@ -148,6 +150,80 @@ def test_a_bookie_whose_disk_is_full_at_the_start_serves_reads(disk: CrashingDis
     assert bookie.add(3)[8:12] == bytes(4)
 
 
+def journals(disk: CrashingDisk) -> int:
+    return sum(name.endswith(".txn") for name in disk.list_directory(DIRECTORY))
+
+
+def left_unflushed(disk: CrashingDisk, count: int, backups: int) -> None:
+    """Kill a bookie that has this many entries of 1000 bytes in its journal only, and old journal files."""
+    for _ in range(backups + 1):
+        disk.restart()
+        bookie = Started(disk, journal_backups_max=backups)
+        bookie.clock.advance(10)
+        bookie.flushing.run_all()
+    for entry_id in range(3, 3 + count):
+        assert bookie.add(entry_id, 1000)[8:12] == bytes(4)
+    disk.restart()
+
+
+def test_a_replay_that_has_to_flush_on_a_full_disk_gives_up_old_journals(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 50, backups=3)
+    assert journals(disk) == 4
+    disk.capacity, mark = 0, disk.read(f"{DIRECTORY}/lastMark")
+    bookie = Started(disk, write_cache_bytes_max=5000)
+    assert journals(disk) == 2
+    assert [len(bookie.read(entry_id)) for entry_id in (2, 3, 52)] == [41, 1000, 1000]
+    bookie.flushing.run_all()
+    assert disk.read(f"{DIRECTORY}/lastMark") != mark
+
+
+def test_old_journals_are_given_up_before_the_first_flush_has_ended(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 1, backups=3)
+    bookie = Started(disk)
+    assert journals(disk) == 5
+    disk.capacity = DISK_SIZE // 11
+    bookie.clock.advance(10)
+    assert journals(disk) == 2
+    assert bookie.flushing.jobs
+
+
+def test_a_replay_that_cannot_flush_goes_on_in_memory(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 50, backups=0)
+    disk.capacity = 0
+    bookie = Started(disk, write_cache_bytes_max=15_000)
+    bookie.flushing.run_all()
+    assert bookie.bookie.availability.cannot_write
+    assert [len(bookie.read(entry_id)) for entry_id in range(3, 53)] == [1000] * 50
+    assert bookie.add(53)[8:12] == EREADONLY
+    disk.capacity = None
+    bookie.clock.advance(10)
+    bookie.flushing.run_all()
+    assert bookie.add(53)[8:12] == bytes(4)
+    bookie.flushing.run_all()
+    disk.restart()
+    again = Started(disk)
+    assert [len(again.read(entry_id)) for entry_id in range(2, 54)] == [41, *[1000] * 50, 41]
+
+
+def test_a_replay_too_long_for_memory_and_disk_says_what_it_needs(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 50, backups=0)
+    disk.capacity = 0
+    with pytest.raises(RefusedToStart) as refused:
+        Started(disk, write_cache_bytes_max=5000)
+    said = str(refused.value)
+    assert "No space left on device" in said
+    match = re.search(r"It has (\d+) bytes: free as many .* or give the bookie a write cache of so many", said)
+    assert match is not None
+    assert re.search(r"Only journal files older than \S+\.txn may be moved away", said)
+    bookie = Started(disk, write_cache_bytes_max=int(match[1]))
+    assert len(bookie.read(52)) == 1000
+    disk.restart()
+    disk.capacity = int(match[1])
+    bookie = Started(disk, write_cache_bytes_max=5000)
+    bookie.flushing.run_all()
+    assert len(bookie.read(52)) == 1000
+
+
 def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -> None:
     bookie = Started(disk)
     bookie.flushing.run_all()
@@ -165,18 +241,15 @@ def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -
 
 
 def test_old_journals_are_given_up_when_the_disk_is_nearly_full(disk: CrashingDisk) -> None:
-    def journals() -> int:
-        return sum(name.endswith(".txn") for name in disk.list_directory(DIRECTORY))
-
     for _ in range(3):
         disk.restart()
         bookie = Started(disk)
         bookie.flushing.run_all()
-    assert journals() == 4
+    assert journals(disk) == 4
     disk.capacity = DISK_SIZE // 11
     bookie.clock.advance(10)
     bookie.flushing.run_all()
-    assert journals() == 1
+    assert journals(disk) == 1
 
 
 def test_a_flush_without_room_writes_nothing(disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch) -> None:

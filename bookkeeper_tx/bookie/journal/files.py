@@ -32,6 +32,19 @@ def list_journals(disk: Disk, directory: str, refusing: bool = False) -> list[in
     return sorted(ids)
 
 
+def bytes_behind(disk: Disk, directory: str, mark: LogMark) -> int:
+    """Return how many bytes the journal has behind ``mark``, zeros that were written ahead included; raises OSError."""
+    size = -mark.offset
+    for journal_id in list_journals(disk, directory):
+        if journal_id >= mark.journal_id:
+            file = disk.open(file_path(directory, journal_id))
+            try:
+                size += file.size()
+            finally:
+                file.close()
+    return max(size, 0)
+
+
 def remove_before(disk: Disk, directory: str, mark: LogMark, backups_max: int) -> list[str]:
     """Delete the journal files before the marked one, except the ``backups_max`` newest of them; return their paths.
 

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.flush import Flushed, StorageFlush
-from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
 from bookkeeper_tx.threads.worker import Threads
 
 _Result = TypeVar("_Result")
@@ -43,7 +43,7 @@ class Flushes:
         return self._lock.run(lambda: Deferred.fromCoroutine(self._run(mark_of)))
 
     def run_now(self) -> None:
-        """Flush on this thread, while nothing else runs.  Raises OSError."""
+        """Flush on this thread, while nothing else runs.  Raises OSError; the next :meth:`run` writes what is left."""
         self._flusher.begin(self._unflushed.take_snapshot(None))
         while self._flusher.left:
             self._on_slice(self._flusher.write_slice())
@@ -61,8 +61,17 @@ class Flushes:
         return self._lock.run(function)
 
     async def _run(self, mark_of: Callable[[], LogMark]) -> LogMark:
-        snapshot = self._unflushed.snapshot or self._unflushed.take_snapshot(mark_of())
+        left = self._unflushed.snapshot
+        if left is not None and left.mark is None:  # of a replay that could not flush: the mark is behind all of it
+            await self._flush(left)
+            left = None
+        snapshot = left or self._unflushed.take_snapshot(mark_of())
         assert snapshot.mark is not None
+        await self._flush(snapshot)
+        self._set_failed(False)
+        return snapshot.mark
+
+    async def _flush(self, snapshot: Snapshot) -> None:
         try:
             await self._worker.run(self._flusher.begin, snapshot)
             while self._flusher.left and not self._given_up:
@@ -75,8 +84,6 @@ class Flushes:
         if self._flusher.left:
             raise FlushGivenUp
         self._unflushed.all_flushed()
-        self._set_failed(False)
-        return snapshot.mark
 
     def _set_failed(self, failed: bool) -> None:
         if failed != self.failed:

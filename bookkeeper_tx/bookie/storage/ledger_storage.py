@@ -308,6 +308,11 @@ class LedgerStorage:
         """Flush on this thread: for the replay, during which nothing else runs.  Raises OSError."""
         self._flushes.run_now()
 
+    @property
+    def replay_room_bytes(self) -> int:
+        """How much memory a replay that cannot flush may still take."""
+        return self._unflushed.replayed_bytes_max - self._unflushed.size_bytes
+
     def _slice_flushed(self, flushed: Flushed) -> None:
         """Have the files answer for these ledgers from now on."""
         was_full = self.full

@@ -4,14 +4,20 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import Unauthorized
+from bookkeeper_tx.errors import RefusedToStart, Unauthorized
 from bookkeeper_tx.model import ledger_name
 
 log = Logger()
 
 
+class ReplayTooLong(RefusedToStart):
+    """The journal has more than the memory for it takes, and what was replayed cannot be flushed."""
+
+
 class StorageSink:
     """Takes replayed records.
+
+    ``flush_error`` says why nothing can be flushed; empty if it can.
 
     A ledger whose key was neither replayed before nor is in an index is a deleted one, and its records are skipped, as
     by Java's ``BookieImpl``.  A replayed entry replaces the one in the index, which may point to bytes that a crash has
@@ -19,8 +25,9 @@ class StorageSink:
     once more: a kill may have prevented its sync, and the journal is given up when the replay has ended.
     """
 
-    def __init__(self, storage: LedgerStorage) -> None:
+    def __init__(self, storage: LedgerStorage, flush_error: str = "") -> None:
         self._storage = storage
+        self._flush_error = flush_error
         self.skipped = 0
         """Records of deleted ledgers."""
 
@@ -46,13 +53,26 @@ class StorageSink:
             self._storage.set_explicit_lac(ledger, body)
 
     def entries(self, run: EntryRun) -> None:
-        """Take entries; blocks for a flush when the write cache is full.  Raises StorageFailed, OSError."""
+        """Take entries; blocks for a flush when the write cache is full.
+
+        If that fails the replay goes on in memory, as far as a journal of ours needs it, so that its entries are served
+        from a full disk as well.  Raises StorageFailed, ReplayTooLong.
+        """
         ledger = self._known(run.ledger_id)
         if ledger is None:
             return
         self._storage.replay(ledger, run)
-        if self._storage.full:
+        if self._storage.full and not self._flush_error:
+            self._flush()
+        if self._flush_error and self._storage.replay_room_bytes <= 0:
+            raise ReplayTooLong(f"the journal has more than the memory for its replay takes: {self._flush_error}")
+
+    def _flush(self) -> None:
+        try:
             self._storage.flush_now()
+        except OSError as error:
+            self._flush_error = f"it cannot be flushed: {error}"
+            log.error("{error}; the replay goes on in memory", error=self._flush_error)
 
     def finish(self) -> None:
         """End the replay; the storage may serve."""

@@ -1,6 +1,7 @@
 """What is in memory and journal only: the changes since the last snapshot, and what is left of a snapshot's flush."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from attrs import frozen
 
@@ -9,6 +10,13 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.bookie.storage.write_cache import LedgerRuns, WriteCache
 from bookkeeper_tx.entry.entry_run import EntryRun
+
+REPLAYED_CACHES_MAX: Final = 5
+"""Write caches that a replay without flushes may fill.
+
+Behind a mark are two caches that were flushed and two that were not, at most; and records may take a little more memory
+in the runs of a journal than in those of clients.
+"""
 
 
 @frozen
@@ -38,6 +46,8 @@ class Unflushed:
 
     def __init__(self, write_cache_bytes_max: int) -> None:
         self._size_max = 2 * write_cache_bytes_max
+        self.replayed_bytes_max = REPLAYED_CACHES_MAX * write_cache_bytes_max
+        """Memory that a replay without flushes may take."""
         self.active = WriteCache()
         """The entries since the last snapshot."""
         self.snapshot: Snapshot | None = None
@@ -52,9 +62,13 @@ class Unflushed:
     @property
     def full(self) -> bool:
         """Whether there is no room until some of the snapshot, or the next one, is flushed."""
+        return self.size_bytes >= self._size_max
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory held."""
         snapshot = self.snapshot
-        flushing = 0 if snapshot is None else snapshot.entries.size_bytes
-        return self.active.size_bytes + flushing >= self._size_max
+        return self.active.size_bytes + (0 if snapshot is None else snapshot.entries.size_bytes)
 
     def __bool__(self) -> bool:
         return bool(self.active or self._changed or self.snapshot is not None)
