@@ -10,12 +10,13 @@ class Reason(Enum):
 
     CONFIGURED = "it is configured to be read-only"
     FLUSH_FAILED = "the last flush of ledger storage failed: its disk is full, or broken"
+    READ_ONLY_DISK = "the file system of its directories was read-only at the start"
     JOURNAL_FAILED = "the journal cannot be written: its disk is full, or broken"
     DISK_FULL = "the ledger disk is full but for a reserve"
     RESERVE_USED = "the reserve of the ledger disk is used up"
 
 
-_NO_WRITES: Final = frozenset({Reason.FLUSH_FAILED, Reason.JOURNAL_FAILED, Reason.RESERVE_USED})
+_NO_WRITES: Final = frozenset({Reason.FLUSH_FAILED, Reason.JOURNAL_FAILED, Reason.RESERVE_USED, Reason.READ_ONLY_DISK})
 """The reasons that hold for adds of high priority, too."""
 
 

@@ -43,7 +43,8 @@ class Bookie:
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of batch reads to count them;
-    ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more;
+    ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
+    their file system is read-only: then what is there is served, and the journal from memory, until the next start;
     ``journal_arguments`` go to :class:`Journal`.
     """
 
@@ -58,6 +59,7 @@ class Bookie:
         on_fatal: Callable[[BaseException], None],
         measured: Callable[[Serve], Serve] = lambda serve: serve,
         check_directories: Callable[[], None] = lambda: None,
+        read_only: bool = False,
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only)
@@ -89,6 +91,7 @@ class Bookie:
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
+        self._read_only = read_only
         self._marked: LogMark | None = None
         """The mark that the start has found, made durable."""
         self._started = False
@@ -101,8 +104,14 @@ class Bookie:
         """Replay the journal, and get ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
         # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
         replayed = await self._worker.run(self._replay)
-        await self._journal.start(replayed)
-        self._sync_thread.start(self._marked)
+        if self._read_only:
+            # Also when it can be written again: the replay has left undone what has to come before.
+            await self._journal.stop()
+            self.availability.note(Reason.READ_ONLY_DISK, True)
+            log.error("the file system is read-only: nothing is written until a start on one that can be written")
+        else:
+            await self._journal.start(replayed)
+            self._sync_thread.start(self._marked)
         await self._disk_check.start()
         self._started = True
 
@@ -111,7 +120,8 @@ class Bookie:
         if self._started:
             self._disk_check.stop()
             await self._journal.stop()
-            await self._sync_thread.stop()
+            if not self._read_only:
+                await self._sync_thread.stop()
         # A replay that is under way ends before the files it uses are closed.
         await self._worker.run(bool)
         await self._storage.stop()
@@ -122,12 +132,12 @@ class Bookie:
         Returns the end of what was replayed.
         """
         self._storage.start()
-        sink = StorageSink(self._storage)
+        sink = StorageSink(self._storage, "the file system is read-only" if self._read_only else "")
         mark = read_last_mark(self._disk, [self._ledger_directory])
-        if mark != BEGINNING:
+        if mark != BEGINNING and not self._read_only:
             self._confirm(mark)
         try:
-            replayed = replay.replay(self._disk, self._journal_directory, mark, sink)
+            replayed = replay.replay(self._disk, self._journal_directory, mark, sink, self._read_only)
         except ReplayTooLong as error:
             raise RefusedToStart(f"{error}. {self._way_out(mark)}") from error
         sink.finish()
@@ -155,9 +165,10 @@ class Bookie:
         """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
         size = files.bytes_behind(self._disk, self._journal_directory, mark)
         first = files.file_path(self._journal_directory, mark.journal_id)
+        room = "mount it for writing" if self._read_only else f"free as many on the disk of {self._ledger_directory}"
         return (
-            f"It has {size} bytes: free as many on the disk of {self._ledger_directory}, or give the bookie a write "
-            f"cache of so many (skipListSizeLimit). Only journal files older than {first} may be moved away"
+            f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
+            f"Only journal files older than {first} may be moved away"
         )
 
     def _look(self) -> None:
@@ -173,7 +184,7 @@ class Bookie:
         self.availability.note(Reason.DISK_FULL, self._ledger_space.full)
         self.availability.note(Reason.RESERVE_USED, self._ledger_space.reserve_used)
         was_short, self._journal.short_of_space = self._journal.short_of_space, self._journal_space.short
-        if self._journal_space.short and not was_short:
+        if self._journal_space.short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
             self._sync_thread.remove_journals()
         self.dispatch.look_again()

@@ -5,6 +5,7 @@ mark; both may be one directory.
 """
 
 import contextlib
+import errno
 import os
 from typing import Final
 
@@ -42,6 +43,8 @@ class Directories:
         """The directory of the journal files."""
         self.ledger = os.path.join(ledger, CURRENT)
         """The directory of entry logs, index files and the mark."""
+        self.read_only = False
+        """Whether one of them was on a read-only file system when it was opened."""
 
     def open(self) -> None:
         """Check, make and lock the directories.  Raises RefusedToStart; then none is locked."""
@@ -51,8 +54,10 @@ class Directories:
                 self._check(directory)
             for directory in self._configured:
                 self._disk.make_directories(os.path.join(directory, CURRENT))
-                self._disk.sync_directory(directory)  # a killed process may have made ``current``, and not synced this
                 self._lock(directory)
+                if not self.read_only:
+                    # A killed process may have made ``current``, and not synced this.
+                    self._disk.sync_directory(directory)
             for directory in self._currents:
                 self._opened[directory] = self._disk.open_directory(directory)
         except OSError as error:
@@ -112,8 +117,16 @@ class Directories:
         return not {name for name in names if not name.startswith(COOKIE_NAME)}
 
     def _lock(self, directory: str) -> None:
+        path = os.path.join(directory, LOCK_NAME)
         try:
-            self._locks.append(self._disk.lock(os.path.join(directory, LOCK_NAME)))
+            try:
+                self._locks.append(self._disk.lock(path))
+            except OSError as error:
+                if error.errno != errno.EROFS:
+                    raise
+                self.read_only = True
+                with contextlib.suppress(FileNotFoundError):  # then nobody of ours has it, and nobody can write here
+                    self._locks.append(self._disk.lock(path, existing=True))
         except BlockingIOError:
             raise RefusedToStart(f"a bookie is already running on {directory}: stop it first") from None
 

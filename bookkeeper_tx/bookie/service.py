@@ -217,6 +217,7 @@ class BookieService(Service):
             workers,
             self._fail,
             check_directories=directories.check,
+            read_only=directories.read_only,
             **self._journal_arguments,
         )
         return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()

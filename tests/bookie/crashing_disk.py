@@ -38,6 +38,7 @@ class CrashingFile(File):
 
     def write(self, data: Buffer, offset: int) -> None:
         self._check()
+        self._disk.admit_change()
         data = bytes(data)
         grown = max(offset + len(data) - len(self._node.data), 0)
         written = self._disk.admit_write(offset, len(data), grown)
@@ -73,6 +74,7 @@ class CrashingFile(File):
 
     def truncate(self, size: int) -> None:
         self._check()
+        self._disk.admit_change()
         self._node.change(size, None)
         self._disk.step()
 
@@ -105,6 +107,8 @@ class CrashingDisk(Disk):
     def __init__(self, seed: int = 0) -> None:
         self.random = Random(seed)
         self.syncs_lie = False
+        self.read_only = False
+        """Whether it refuses everything that would change it, or make something durable."""
         self.caches = False
         """Whether what was written or read is in memory."""
         self.life = 0
@@ -162,14 +166,19 @@ class CrashingDisk(Disk):
         self._failing_writes = self._failing_syncs = self._failing_opens = 0
 
     def step(self) -> None:
-        """Count a disk operation; the power may fail in it."""
+        """Count a disk operation that changes something; the power may fail in it."""
         if self.crashed:
             raise Crashed
+        self.admit_change()
         if self.crash_at is not None:
             self.crash_at -= 1
             if self.crash_at < 0:
                 self.crash()
                 raise Crashed
+
+    def admit_change(self) -> None:
+        if self.read_only:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     def admit_write(self, offset: int, size: int, grown: int) -> int:
         """Return how many of ``size`` bytes are written, ``grown`` of them past the end of the file."""
@@ -209,12 +218,16 @@ class CrashingDisk(Disk):
 
     def open(self, path: str, writable: bool = False) -> File:
         self.admit_open()
+        if writable:
+            self.admit_change()
         return CrashingFile(path, self, self._node(path))
 
-    def lock(self, path: str) -> File:
+    def lock(self, path: str, existing: bool = False) -> File:
+        if not existing:
+            self.admit_change()
         if path in self._locks:
             raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), path)
-        file = self.open(path) if path in self._names else self.create(path)
+        file = self.open(path) if path in self._names or existing else self.create(path)
         self._locks.add(path)
         return file
 
@@ -235,12 +248,14 @@ class CrashingDisk(Disk):
 
     def make_directories(self, path: str, durable: bool = True) -> None:
         while path not in self._directories:
+            self.admit_change()
             self._directories.add(path)
             if not durable:
                 self._new_directories.add(path)
             path = os.path.dirname(path)
 
     def remove(self, path: str) -> None:
+        self.admit_change()
         node = self._node(path)
         if self.capacity is not None:
             self.capacity += len(node.data)
@@ -248,6 +263,7 @@ class CrashingDisk(Disk):
         self.step()
 
     def rename(self, path: str, new_path: str) -> None:
+        self.admit_change()
         self._change_names(os.path.dirname(path), {new_path: self._node(path), path: None})
         self.step()
 

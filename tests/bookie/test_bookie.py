@@ -37,13 +37,14 @@ class Started:
         disk: CrashingDisk,
         on_fatal: Any = pytest.fail,
         check_directories: Any = lambda: None,
+        read_only: bool = False,
         **settings: Any,
     ) -> None:
         self.clock = Clock()
         self.flushing = SteppedWorker()
         workers = Workers(InlineWorker(), self.flushing, InlineWorker())
         parts: Any = (disk, DIRECTORY, DIRECTORY, evolve(CONFIG, **settings), self.clock, workers, on_fatal)
-        self.bookie = Bookie(*parts, check_directories=check_directories)
+        self.bookie = Bookie(*parts, check_directories=check_directories, read_only=read_only)
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
         result_of(starting)
@@ -293,3 +294,58 @@ def test_no_journal_file_is_made_in_another_directory(disk: CrashingDisk) -> Non
     bookie.clock.advance(10)
     assert bookie.add(4)[8:12] == bytes(4)
     assert len(disk.list_directory(DIRECTORY)) > len(before)
+
+
+def contents(disk: CrashingDisk) -> dict[str, bytes]:
+    return {
+        name: disk.read(f"{DIRECTORY}/{name}")
+        for name in disk.list_directory(DIRECTORY)
+        if name.endswith((".txn", ".log")) or name == "lastMark"
+    }
+
+
+def tear_last_group(disk: CrashingDisk) -> None:
+    """Leave what a power cut leaves of a group that was being written."""
+    path = f"{DIRECTORY}/{max(name for name in disk.list_directory(DIRECTORY) if name.endswith('.txn'))}"
+    end = len(disk.read(path).rstrip(bytes(1)))
+    file = disk.open(path, writable=True)
+    file.write(run_of(9, 700).buffer[:600], -(-end // 512) * 512)
+    file.sync()
+
+
+def test_a_start_on_a_read_only_file_system_serves_reads_and_writes_nothing(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    bookie.add(3)
+    disk.restart()
+    tear_last_group(disk)
+    before = contents(disk)
+    disk.read_only = True
+    bookie = Started(disk, read_only=True)
+    assert [bookie.read(entry_id) for entry_id in range(4)] == [entry(each) for each in range(4)]
+    assert bookie.bookie.availability.cannot_write
+    assert bookie.add(4)[8:12] == EREADONLY
+    assert bookie.ask(ReadRequests(0x02020001, LEDGER, (0,), KEY))[8:12] == EIO
+    disk.read_only = False
+    bookie.clock.advance(10)
+    stopping = Deferred.fromCoroutine(bookie.bookie.stop())
+    bookie.flushing.run_all()
+    result_of(stopping)
+    assert contents(disk) == before
+    disk.restart()
+    bookie = Started(disk)
+    assert bookie.add(4)[8:12] == bytes(4)
+    disk.restart()
+    bookie = Started(disk)
+    assert [bookie.read(entry_id) for entry_id in range(5)] == [entry(each) for each in range(5)]
+
+
+def test_a_read_only_start_replays_as_much_as_memory_takes(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 50, backups=3)
+    disk.read_only = True
+    bookie = Started(disk, read_only=True, write_cache_bytes_max=15_000)
+    assert len(bookie.read(52)) == 1000
+    disk.restart()
+    with pytest.raises(RefusedToStart, match=r"the file system is read-only\. It has .* bytes: mount it for writing"):
+        Started(disk, read_only=True, write_cache_bytes_max=5000)
+    assert journals(disk) == 4

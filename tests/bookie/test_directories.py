@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories, DirectoryLost
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.errors import RefusedToStart
+from tests.bookie.crashing_disk import CrashingDisk
 
 
 def opened(journal: Path, ledger: Path | None = None) -> Directories:
@@ -95,6 +96,29 @@ def test_cookies_from_the_first_start_on(tmp_path: Path) -> None:
     (tmp_path / "l" / "current" / "VERSION").unlink()
     with pytest.raises(RefusedToStart, match="no cookie"):
         directories.plan_cookie(cookie, cookie.encode())
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_read_only_file_system_is_noticed(has_lock: bool) -> None:
+    """A directory that only Java has used has no lock."""
+    disk = CrashingDisk()
+    first = Directories(disk, "/j", "/l")
+    first.open()
+    assert not first.read_only
+    disk.restart()
+    if not has_lock:
+        for name in "jl":
+            disk.remove(f"/{name}/bookie.lock")
+    disk.read_only = True
+    again = Directories(disk, "/j", "/l")
+    again.open()
+    assert again.read_only
+    again.check()
+    if has_lock:
+        with pytest.raises(RefusedToStart, match="already running on /j"):
+            Directories(disk, "/j", "/x").open()
+    with pytest.raises(RefusedToStart, match=r"directory /x cannot be used: .*Read-only file system"):
+        Directories(disk, "/x", "/x").open()
 
 
 @pytest.mark.parametrize("change", ["removed", "renamed", "emptied", "another cookie"])

@@ -70,10 +70,11 @@ class Replayed:
     """The positions at which torn groups were cut off."""
 
 
-def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Replayed:
+def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink, read_only: bool = False) -> Replayed:
     """Hand all records after ``mark`` of the journal in ``directory`` (its ``current``) to ``sink``, in order.
 
-    Raises RefusedToStart, naming file and offset, when acknowledged records cannot be read.
+    ``read_only``: nothing is synced or cut off, so nothing may be written, either, until another replay.  Raises
+    RefusedToStart, naming file and offset, when acknowledged records cannot be read.
     """
     ids = [journal_id for journal_id in list_journals(disk, directory, refusing=True) if journal_id >= mark.journal_id]
     if mark.journal_id > BEGINNING.journal_id and (not ids or ids[0] != mark.journal_id):
@@ -91,17 +92,20 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink) -> Repla
             for items in scan:
                 entry_count += _hand_over(journal_file, items, sink)
             end = LogMark(journal_id, scan.position)
-            # A killed process may have left bytes in the page cache that it had not synced.
-            journal_file.file.sync()
+            if not read_only:
+                # A killed process may have left bytes in the page cache that it had not synced.
+                journal_file.file.sync()
             if not journal_file.ours and end.offset == journal_file.first_offset:
                 _refuse_without_opening(journal_file)
             if journal_file.ours and not only_zeros(journal_file.file, end.offset):
                 _refuse_damage(disk, directory, journal_file, end, [each for each in ids if each > journal_id])
-                _cut_off(disk, journal_file.path, end)
-                dropped.append(end)
+                if not read_only:
+                    _cut_off(disk, journal_file.path, end)
+                    dropped.append(end)
         finally:
             journal_file.close()
-    disk.sync_directory(directory)
+    if not read_only:
+        disk.sync_directory(directory)
     return Replayed(end, entry_count, tuple(dropped))
 
 
