@@ -54,7 +54,10 @@ class _Told:
 
     def __init__(self, ledger_id: int) -> None:
         self.ledger_id = ledger_id
-        self.sent: dict[int, bytes] = {}
+        self.sent: dict[int, list[bytes]] = {}
+        """The copies of each entry."""
+        self.seen: dict[int, bytes] = {}
+        """The copies that were read of entries that must be stored: they stay."""
         self.acknowledged: set[int] = set()
         """Entries that must be stored; an add with deferred sync belongs here only after a force."""
         self.deferred: set[int] = set()
@@ -198,8 +201,9 @@ class BookieHistory:
         ids = range(first, first + self.random.choice((1, 3, 10)))
         told.next_id = max(told.next_id, ids.stop)
         for entry_id in ids:
-            told.sent.setdefault(entry_id, entry(entry_id, self.random.choice((41, 150)), told.ledger_id))
-        run = EntryRun.of_entries(told.ledger_id, first, [told.sent[entry_id] for entry_id in ids])
+            copies = told.sent.setdefault(entry_id, [])
+            copies.append(entry(entry_id, self.random.choice((41, 150, 151)), told.ledger_id))
+        run = EntryRun.of_entries(told.ledger_id, first, [told.sent[entry_id][-1] for entry_id in ids])
         refused = told.fence_asked and not recovery
         deferred = not recovery and self.random.random() < 0.3
 
@@ -210,6 +214,7 @@ class BookieHistory:
                     told.deferred |= set(ids)
                     return
                 told.acknowledged |= set(ids)
+                self.see(told, ids)
                 self.acknowledged_count += len(ids)
             elif not self.disk.crashed:
                 self.failed_count += replies[0] in self.failures
@@ -219,6 +224,14 @@ class BookieHistory:
 
         make = _DeferredAdd if deferred else _Add
         self.serve(make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
+
+    def see(self, told: _Told, ids: range) -> None:
+        """Look which copies of entries that were acknowledged are read, as far as they are in memory."""
+        for entry_id in ids:
+            run = self.bookie._storage.cached_run(told.ledger_id, entry_id)
+            if run is not None:
+                seen = run.entry(entry_id)
+                assert told.seen.setdefault(entry_id, seen) == seen, f"entry {entry_id} is another copy"
 
     def force(self, told: _Told) -> None:
         before = set(told.deferred)
@@ -275,11 +288,11 @@ class BookieHistory:
         ids = range(told.next_id)
         answers = self.ask(Read(ids, told.ledger_id), v3.ReadRequests)
         for entry_id, answer in zip(ids, answers, strict=False):
-            if entry_id in told.acknowledged:
-                assert answer == told.sent[entry_id], f"entry {entry_id} was acknowledged, but is {answer}"
-            elif isinstance(answer, bytes):
-                assert answer == told.sent[entry_id], "never sent"
+            if isinstance(answer, bytes):
+                assert answer in told.sent[entry_id], "never sent"
+                assert told.seen.setdefault(entry_id, answer) == answer, f"entry {entry_id} is another copy"
             else:
+                assert entry_id not in told.acknowledged, f"entry {entry_id} was acknowledged, but is {answer}"
                 assert answer in (statuses.ENOENTRY, statuses.ENOLEDGER)
 
     def check_fence(self, told: _Told) -> None:
