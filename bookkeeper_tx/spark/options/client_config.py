@@ -49,7 +49,11 @@ def client_config(options: Options) -> ClientConfig:
         found[field] = read(settings[key])
         if field.endswith("_s") and found[field] > DURATION_MAX_S:
             raise settings[key].refuse("that is more than a week; write less")
-    return evolve(config, **found, **client_security_by_path(settings, _refuse))
+    config = evolve(config, **found, **client_security_by_path(settings, _refuse))
+    if "connect_timeout_s" in found:
+        return config
+    # To a reader, a bookie that takes no connection is one that does not answer: its longer time must not be added.
+    return evolve(config, connect_timeout_s=min(config.connect_timeout_s, config.read_timeout_s))
 
 
 def _setting(given: tuple[str, str]) -> Setting:

@@ -212,7 +212,11 @@ class Options:
         shown="as the metadata says; `crc32c` to write and for entry logs",
     )
     read_timeout_ms: int = option(
-        TIMEOUT, _READERS, "How many ms a bookie may take to answer; after that the next one is asked", 10_000
+        TIMEOUT,
+        _READERS,
+        "How many ms a bookie may take to answer, and to be connected to (at most 10 s, or"
+        " `bookkeeper.client.clientConnectTimeoutMillis`); after that the next one is asked",
+        10_000,
     )
     num_retries: int = option(number(0, 1000), _READERS, "How often all bookies that have an entry are asked again", 3)
     retry_interval_ms: int = option(WAIT, _READERS, "How many ms to wait before each of these retries", 200)

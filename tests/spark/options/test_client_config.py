@@ -47,6 +47,15 @@ def test_options_and_java_s_keys() -> None:
     assert (found.read_timeout_s, found.protocol) == (7, WireProtocol.V3)
 
 
+def test_a_bookie_that_takes_no_connection_costs_no_more_than_one_that_does_not_answer() -> None:
+    assert client_config(options(readTimeoutMs="1500")).connect_timeout_s == 1.5
+    assert client_config(keys(readEntryTimeoutSec="2")).connect_timeout_s == 2
+    assert client_config(options()).connect_timeout_s == 10
+    assert client_config(options(readTimeoutMs="60000")).connect_timeout_s == 10, "a wrong password is said in time"
+    given = {"readTimeoutMs": "1500", "bookkeeper.client.clientConnectTimeoutMillis": "4000"}
+    assert client_config(options(**given)).connect_timeout_s == 4
+
+
 def test_tls() -> None:
     assert client_config(keys(**TLS)).tls == TlsConfig(
         certificate_path="/c.pem",
