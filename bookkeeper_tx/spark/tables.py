@@ -71,6 +71,7 @@ def _known(name: str | None, where: str) -> str:
         return found
     raise InvalidConfig(
         f"{where} names {name!r}, and there is no such table: tables are {', '.join(TABLES)}; "
+        "to read or write entries name none; "
         f"to read files of entry logs give load() their path, and option table = {ENTRYLOG}"
     )
 

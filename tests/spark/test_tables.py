@@ -53,6 +53,23 @@ def test_an_unknown_table_is_one_error_that_names_those_there_are(options: dict[
     assert str(caught.value).startswith(f"{where}, and there is no such table: tables are {every};")
 
 
+@pytest.mark.parametrize("name", [each for each in TABLES if each != "entrylog"])
+def test_no_table_of_a_cluster_has_a_path(name: str) -> None:
+    named = {"orphans": {"ids": "1"}, "entries": {"ledger": "7"}}.get(name, {})
+    table = table_class(name)({**URI, **named, "path": "x"})  # format bookkeeper-<name>
+    with pytest.raises(
+        InvalidConfig, match=r"option path does nothing here: leave it out.*load\(\).* ledger or ledgers"
+    ):
+        table.reader(NOTHING)
+
+
+def test_a_sink_has_no_path() -> None:
+    sink = table_class(ENTRIES)({**URI, "sinkId": "s", "path": "x"})
+    for use in (sink.writer, sink.streamWriter):
+        with pytest.raises(InvalidConfig, match=r"option path .*save\(\) or start\(\).* sinkId what is written"):
+            use(NOTHING, False)
+
+
 @pytest.mark.parametrize(("table", "hint"), [("ledgers", "keep one$"), ("entrylog", r"keep one; .*'\./bookies'$")])
 def test_two_tables_contradict_each_other(table: str, hint: str) -> None:
     with pytest.raises(InvalidConfig, match=rf"option table names {table}, and load\(\) names bookies: {hint}"):

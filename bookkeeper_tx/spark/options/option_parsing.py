@@ -11,7 +11,7 @@ from bookkeeper_tx.spark.options.option import Option, Use, mapping_of, option_n
 
 Parsed = TypeVar("Parsed")
 
-SPARKS_OWN = frozenset({"path", "checkpointlocation", "queryname"})
+SPARKS_OWN = frozenset({"checkpointlocation", "queryname"})
 """Options that Spark acts on itself, and hands over as well."""
 SPARKS_PREFIX = "asyncprogresstracking"
 
@@ -64,6 +64,11 @@ def _unknown(key: str, name: str | None, known: list[str]) -> InvalidConfig:
         return InvalidConfig(
             f"option {key}: options show up in plans and logs; write the password into a file, "
             "and name the file by passwordFile"
+        )
+    if key.lower() == "path":
+        return InvalidConfig(
+            "option path does nothing here: leave it out. Options, and not the path of load(), save() or start(), name "
+            "what is meant: metadataServiceUri the cluster, ledger or ledgers what is read, sinkId what is written"
         )
     if name is not None:
         return InvalidConfig(f"option {name} does nothing here: leave it out. Options here are {', '.join(known)}")

@@ -53,8 +53,26 @@ def select_ledgers(store: BlockingStore, options: Options) -> Selection:
             log.warning("ledger %s is left out: %s", ledger_name(ledger_id), error)
     if options.ledger_metadata:
         wanted = options.ledger_metadata
-        selected = [each for each in selected if has_custom_metadata(each.metadata, wanted)]
+        chosen = [each for each in selected if has_custom_metadata(each.metadata, wanted)]
+        if not chosen:
+            _warn_of_tags(selected, wanted, options.scope)
+        selected = chosen
     return Selection(tuple(selected), lost)
+
+
+def _warn_of_tags(ledgers: Iterable[SelectedLedger], wanted: Mapping[str, str], scope_id: int | None) -> None:
+    """Log which of the wanted tags no ledger has: most likely it is a typing error, and the answer would be no rows."""
+    where = "of any scope" if scope_id is None else f"of scope {scope_id}"
+    absent = dict(wanted)
+    for each in ledgers:
+        absent = {key: value for key, value in absent.items() if not has_custom_metadata(each.metadata, {key: value})}
+        if not absent:
+            break
+    for key, value in absent.items():
+        log.warning("option ledgerMetadata.%s = %r: no ledger %s has this custom metadata", key, value, where)
+    if not absent:
+        names = " and ".join(f"ledgerMetadata.{key}" for key in wanted)
+        log.warning("options %s: no ledger %s has all of this custom metadata", names, where)
 
 
 def chosen_ids(store: BlockingStore, options: Options) -> tuple[list[int], list[int]]:

@@ -47,6 +47,21 @@ def test_by_custom_metadata_whose_keys_spark_has_made_small() -> None:
     assert selected(**{"ledgermetadata.owner": "me", "ledgermetadata.kind": "other"}) == []
 
 
+def test_custom_metadata_that_no_ledger_has_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    assert selected(**{"ledgermetadata.owner": "me"}) == [1, 3, 5, 7]
+    assert not caplog.records
+    assert selected(**{"ledgermetadata.ownr": "me", "ledgermetadata.kind": "log"}) == []
+    assert selected(scope="12", **{"ledgermetadata.owner": "you"}) == []
+    assert selected(scope="all", **{"ledgermetadata.owner": "you", "ledgermetadata.kind": "log"}) == []
+    assert {each.levelname for each in caplog.records} == {"WARNING"}
+    both = "options ledgerMetadata.owner and ledgerMetadata.kind"
+    assert [each.message for each in caplog.records] == [
+        "option ledgerMetadata.ownr = 'me': no ledger of scope 0 has this custom metadata",
+        "option ledgerMetadata.owner = 'you': no ledger of scope 12 has this custom metadata",
+        f"{both}: no ledger of any scope has all of this custom metadata",
+    ]
+
+
 def test_in_a_scope() -> None:
     assert selected(ledger="7", scope="12") == [SCOPED]
     assert selected(ledger=SCOPED.qualified_name) == [SCOPED]
