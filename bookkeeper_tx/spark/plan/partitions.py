@@ -6,6 +6,14 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 
+LEDGERS_MAX = 1000
+"""About how many ledgers one task reads, however small they are.
+
+A task reads one after the other, and asks bookies anew for each: say 1 ms over a network, in which no entry comes.  So
+1000 take about as long as the million rows that a task has by default, at less than 1 µs each, and much longer than it
+takes to start a task.
+"""
+
 
 @frozen
 class SizedRange:
@@ -22,11 +30,13 @@ def partition(
     """Return the ranges of each task, in the order given.
 
     Each task gets about as much as the others, and no more than ``target_entries`` (plus one) or about ``target_bytes``
-    of payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers share a task, large
-    ones are cut.  Every range lies in one fragment.
+    of payload; there are at least ``min_partitions`` if there are entries enough.  Small ledgers share a task, about
+    ``LEDGERS_MAX`` at most; large ones are cut.  Every range lies in one fragment.
     """
     pieces = [piece for each in ranges for piece in by_fragment(each)]
-    weights = [_weight(piece, target_entries, target_bytes) for piece in pieces]
+    # So few that one task could read them all are weighed by their entries alone.
+    least = 1 / LEDGERS_MAX if len(pieces) > LEDGERS_MAX else 0.0
+    weights = [_weight(piece, target_entries, target_bytes, least) for piece in pieces]
     total = sum(weight * piece.entries.count for weight, piece in zip(weights, pieces, strict=True))
     count = min(max(_ceil(total), min_partitions or 1), sum(piece.entries.count for piece in pieces))
     if not count:
@@ -50,9 +60,9 @@ def partition(
     return parts
 
 
-def _weight(piece: SizedRange, target_entries: int, target_bytes: int) -> float:
-    """Return the part of one task's measure that an entry takes."""
-    return max(1 / target_entries, piece.entry_bytes / target_bytes)
+def _weight(piece: SizedRange, target_entries: int, target_bytes: int, least: float) -> float:
+    """Return the part of one task's measure that an entry takes; all entries of a piece take ``least`` or more."""
+    return max(1 / target_entries, piece.entry_bytes / target_bytes, least / piece.entries.count)
 
 
 def _ceil(total: float) -> int:

@@ -46,6 +46,27 @@ def test_small_ledgers_come_together_and_large_ones_are_cut() -> None:
     assert cut([(1000, 0.0)], 400, 10**9, None) == [[(0, 5, 337)], [(0, 338, 671)], [(0, 672, 1004)]]
 
 
+@pytest.mark.parametrize("entries", [1, 3, 50])
+def test_many_small_ledgers_are_not_all_in_one_task(entries: int) -> None:
+    parts = cut([(entries, 10.0)] * 100_000, 10**8, 10**12, None)
+    assert len(parts) == 100
+    assert max(map(len, parts)) <= 1001
+    assert sum(last - first + 1 for part in parts for _, first, last in part) == 100_000 * entries
+
+
+def test_a_large_ledger_among_many_small_ones_keeps_to_its_size() -> None:
+    parts = cut([(1, 0.0)] * 5_000 + [(10_000, 0.0)] + [(1, 0.0)] * 5_000, 5_000, 10**9, None)
+    assert len(parts) == 12
+    for part in parts:
+        assert sum(last - first + 1 for _, first, last in part) <= 5_001
+        assert len(part) <= 1001
+
+
+@pytest.mark.parametrize(("count", "tasks"), [(1000, 1), (1001, 2)])
+def test_a_task_reads_a_thousand_ledgers(count: int, tasks: int) -> None:
+    assert len(cut([(1, 0.0)] * count, 10**6, 10**9, None)) == tasks
+
+
 def test_large_entries_make_more_tasks() -> None:
     assert len(cut([(1000, 1000.0)], 10**6, 100_000, None)) == 10
 
