@@ -9,6 +9,7 @@ from bookkeeper_tx.errors import (
     DigestMismatch,
     EntriesMissing,
     MetadataUnavailable,
+    NotEnoughBookies,
     RequestTimedOut,
     TooManyRequests,
 )
@@ -33,6 +34,11 @@ _ADVICE: tuple[tuple[tuple[type[BookKeeperError], ...], str], ...] = (
         (BookieUnavailable, RequestTimedOut),
         "Check that the bookies run, and that Spark's machines can reach them at the addresses that they have "
         "registered; readTimeoutMs, numRetries and retryIntervalMs say how long to wait for them.",
+    ),
+    (
+        (NotEnoughBookies,),
+        "Options ensembleSize, writeQuorumSize and ackQuorumSize say how many bookies a write needs: start more, or "
+        "give smaller ones.",
     ),
     (
         (TooManyRequests,),

@@ -19,14 +19,15 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from bookkeeper_tx.errors import IllegalOperation, InvalidConfig
+from bookkeeper_tx.errors import IllegalOperation, InvalidConfig, NotEnoughBookies
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.options.channels import rate_limit
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import read_password
 from bookkeeper_tx.spark.sink.commit import abort_epoch, commit_epoch
-from bookkeeper_tx.spark.sink.manifest import EpochKey, check_sink_id
+from bookkeeper_tx.spark.sink.manifest import EpochKey, check_sink_id, published
 from bookkeeper_tx.spark.sink.writer import EpochMessage, SinkPlan, payload_index, write_partition
 
 if TYPE_CHECKING:
@@ -38,23 +39,34 @@ EPOCH_PROPERTY = "streaming.sql.batchId"
 
 
 def make_writer(options: Options, schema: StructType, overwrite: bool) -> "SinkWriter":
-    """Return the writer of one batch write.  Raises InvalidConfig, InvalidArgument, IllegalOperation."""
+    """Return the writer of one batch write.
+
+    Raises InvalidConfig, InvalidArgument, IllegalOperation; NotEnoughBookies, before there is any task; and the errors
+    of the metadata store.
+    """
     if overwrite:
         raise IllegalOperation(
             "mode overwrite is not possible: ledgers that were published stay as they are. "
             "Write with .mode('append'), to another sinkId if readers shall see the new rows only"
         )
-    return SinkWriter(_plan(options, schema), _batch_key(options))
+    plan, key = _plan(options, schema), _batch_key(options)
+    with plan.open_store() as store:
+        if published(store, plan.sink_id, key) is None:  # a repetition writes nothing, and needs no bookie
+            _check_bookies(store, plan)
+    return SinkWriter(plan, key)
 
 
 def make_stream_writer(options: Options, schema: StructType, overwrite: bool) -> "SinkStreamWriter":
-    """Return the writer of a streaming query.  Raises InvalidConfig, InvalidArgument, IllegalOperation."""
+    """Return the writer of a streaming query.  Raises the same errors as :func:`make_writer`."""
     if overwrite:
         raise IllegalOperation(
             "output mode complete is not possible: ledgers that were published stay as they are. "
             "Take .outputMode('append') or 'update'"
         )
-    return SinkStreamWriter(_plan(options, schema))
+    plan = _plan(options, schema)
+    with plan.open_store() as store:
+        _check_bookies(store, plan)
+    return SinkStreamWriter(plan)
 
 
 class SinkWriter(DataSourceArrowWriter):
@@ -135,6 +147,16 @@ def _plan(options: Options, schema: StructType) -> SinkPlan:
         ledger_entries_max=options.max_ledger_entries,
         limits=rate_limit(options),
     )
+
+
+def _check_bookies(store: BlockingStore, plan: SinkPlan) -> None:
+    """Raise NotEnoughBookies if no task could begin a ledger; every one of them would fail, and be tried again."""
+    size, count = plan.sizes[0], len(store.writable_bookies())
+    if count < size:
+        raise NotEnoughBookies(
+            f"option ensembleSize = {size}: a ledger needs so many bookies, and {count} can be written to; start more "
+            "bookies, or give a smaller ensembleSize, and with it writeQuorumSize and ackQuorumSize"
+        )
 
 
 def _batch_key(options: Options) -> EpochKey:

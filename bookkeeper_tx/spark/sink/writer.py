@@ -102,7 +102,8 @@ def write_partition(plan: SinkPlan, key: EpochKey, rows: "Iterator[pa.RecordBatc
             for _ in batches:
                 pass
             return EpochMessage(key, mark.partition, ())
-        return EpochMessage(key, mark.partition, _write(store, plan, mark, first, batches))
+        with advised():
+            return EpochMessage(key, mark.partition, _write(store, plan, mark, first, batches))
 
 
 def _write(

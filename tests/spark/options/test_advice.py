@@ -12,6 +12,7 @@ from bookkeeper_tx.errors import (
     InvalidConfig,
     MetadataUnavailable,
     NoSuchEntry,
+    NotEnoughBookies,
     RequestTimedOut,
     TooManyRequests,
 )
@@ -26,6 +27,7 @@ from bookkeeper_tx.spark.options.advice import advice_for, advised
         (MetadataUnavailable("nobody there"), "metadataServiceUri"),
         (CannotConnect("nobody there"), "can reach them"),
         (RequestTimedOut("no answer"), "readTimeoutMs"),
+        (NotEnoughBookies("one of three"), "ensembleSize"),
         (TooManyRequests("slower"), "maxEntriesPerSecondPerBookie"),
     ],
 )

@@ -1,20 +1,28 @@
 """The sink without a session: the writes that it refuses, and the ledgers that it publishes and deletes."""
 
 import pickle
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 from attrs import evolve
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
-from bookkeeper_tx.errors import IllegalOperation, InvalidArgument, InvalidConfig, MetadataUnavailable
+from bookkeeper_tx.errors import (
+    IllegalOperation,
+    InvalidArgument,
+    InvalidConfig,
+    MetadataUnavailable,
+    NotEnoughBookies,
+)
 from bookkeeper_tx.model import Fragment, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.spark.sink import writer as sink_writer
 from bookkeeper_tx.spark.sink.commit import abort_epoch, commit_epoch
 from bookkeeper_tx.spark.sink.manifest import EpochKey, PublishedLedger, abandon, published
 from bookkeeper_tx.spark.sink.sink import SinkStreamWriter, SinkWriter, make_stream_writer, make_writer
-from bookkeeper_tx.spark.sink.writer import EpochMessage, payload_index, payloads_of
+from bookkeeper_tx.spark.sink.writer import EpochMessage, SinkPlan, payload_index, payloads_of, write_partition
 from tests.spark.writing.memory_store import MemoryStore
 
 KEY = EpochKey("query", 3)
@@ -47,6 +55,14 @@ class Plan:
 @pytest.fixture
 def plan():
     return Plan()
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """The store that the plans of writers open: it has three bookies."""
+    memory = MemoryStore({"a", "b", "c"})
+    monkeypatch.setattr(SinkPlan, "open_store", lambda plan: memory)
+    return memory
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -113,7 +129,7 @@ def test_a_sink_needs_a_name():
         make_writer(nameless, PAYLOAD, overwrite=False)
 
 
-def test_a_version_is_the_same_epoch_and_a_write_without_one_is_another():
+def test_a_version_is_the_same_epoch_and_a_write_without_one_is_another(store):
     def key(**more):
         return make_writer(options(**more), PAYLOAD, overwrite=False)._key
 
@@ -121,7 +137,7 @@ def test_a_version_is_the_same_epoch_and_a_write_without_one_is_another():
     assert key() != key()
 
 
-def test_writers_travel_and_show_no_password(tmp_path):
+def test_writers_travel_and_show_no_password(tmp_path, store):
     (tmp_path / "password").write_text("hidden\n")
     writer = make_writer(options(passwordFile=str(tmp_path / "password")), PAYLOAD, overwrite=False)
     copy = pickle.loads(pickle.dumps(writer))
@@ -129,6 +145,36 @@ def test_writers_travel_and_show_no_password(tmp_path):
     assert copy._plan == writer._plan
     assert copy._plan.password.value == b"hidden"
     assert "hidden" not in repr(copy._plan)
+
+
+# Bookies -------------------------------------------------------------------------------------------------------------
+
+
+def test_too_few_bookies_are_an_error_before_any_task_begins(store):
+    store.writable = {"a", "b"}
+    for make, use in ((make_writer, Use.WRITE), (make_stream_writer, Use.STREAM_WRITE)):
+        with pytest.raises(NotEnoughBookies, match=r"option ensembleSize = 3: .* 2 can be written to; start more"):
+            make(options(use), PAYLOAD, overwrite=False)
+        make(options(use, ensembleSize="2", writeQuorumSize="2"), PAYLOAD, overwrite=False)
+
+
+def test_a_write_that_was_published_needs_no_bookies(store):
+    store.writable = set()
+    commit_epoch(SimpleNamespace(sink_id="sink", open_store=lambda: store), EpochKey("batch-app", 7), [])
+    make_writer(options(txnAppId="app", txnVersion="7"), PAYLOAD, overwrite=False)
+    with pytest.raises(NotEnoughBookies):
+        make_writer(options(txnAppId="app", txnVersion="8"), PAYLOAD, overwrite=False)
+
+
+def test_a_task_that_finds_too_few_bookies_names_the_option(store, monkeypatch):
+    task = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0, taskAttemptId=lambda: 0)
+    monkeypatch.setattr(sink_writer, "TaskContext", SimpleNamespace(get=lambda: task))
+    writer = make_writer(options(), PAYLOAD, overwrite=False)
+    store.writable = {"a"}
+    rows = pa.record_batch({"payload": pa.array([b"x"], pa.binary())})
+    with pytest.raises(NotEnoughBookies, match="3 bookies are needed, 1 of 1") as caught:
+        write_partition(writer._plan, KEY, iter([rows]))
+    assert "ensembleSize" in "".join(caught.value.__notes__)
 
 
 # Commit and abort ----------------------------------------------------------------------------------------------------
