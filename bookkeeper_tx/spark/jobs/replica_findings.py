@@ -27,8 +27,10 @@ CORRUPT = "corrupt"
 """A bookie's copy does not match its digest."""
 DIVERGENT = "divergent"
 """A bookie's copy matches its digest, but differs from that of most bookies; without a majority, every copy."""
+STORAGE_FAILED = "storage-failed"
+"""A bookie answers that it cannot read these entries from its disk (EIO)."""
 UNREACHABLE = "unreachable"
-"""A bookie has not answered, or not with these entries."""
+"""A bookie has not answered, or answers another error, as that it does not take our credentials; the detail says it."""
 UNDER_REPLICATED = "under-replicated"
 """There is at least one good copy, but fewer than the ledger wants."""
 LOST = "lost"
@@ -40,7 +42,7 @@ ORPHAN = "orphan"
 UNLISTED = "unlisted"
 """A bookie that was asked for orphans and has no answer: about one ledger, or about any."""
 
-DAMAGE = (MISSING, CORRUPT, DIVERGENT, UNREACHABLE, UNDER_REPLICATED, LOST, UNREADABLE)
+DAMAGE = (MISSING, CORRUPT, DIVERGENT, STORAGE_FAILED, UNREACHABLE, UNDER_REPLICATED, LOST, UNREADABLE)
 """The kinds that set the exit code; an orphan is, as a rule, garbage that is still to be collected."""
 
 KINDS = (*DAMAGE, ORPHAN, UNLISTED)
@@ -54,7 +56,8 @@ def suspicious_parts(parts: Any) -> Any:
     """Return the keys of the parts whose entries must be looked at one by one."""
     from pyspark.sql import functions as F
 
-    partly = (F.col("present") > 0) & (F.col("verdict") != "ok")
+    some_failed = (F.col("storage_failed") > 0) & (F.col("storage_failed") < F.col("expected"))
+    partly = ((F.col("present") > 0) & (F.col("verdict") != "ok")) | some_failed
     return (
         parts.where("bookie IS NOT NULL")
         .groupBy(*_PART, "stripes")
@@ -81,7 +84,9 @@ def findings_of_parts(parts: Any, suspicious: Any) -> Any:
     )
     bad = judged.withColumn(
         "kind",
-        F.when((F.col("verdict") == "missing") & _counts(), MISSING).when(F.col("verdict") == "unknown", UNREACHABLE),
+        F.when((F.col("verdict") == "missing") & _counts(), MISSING)
+        .when(F.col("verdict") == "storage-failed", STORAGE_FAILED)
+        .when(F.col("verdict") == "unknown", UNREACHABLE),
     ).where("kind IS NOT NULL")
     return bad.select(*COLUMNS).unionByName(_too_few(judged, ["first_entry", "last_entry", "entries", "stripe"]))
 
@@ -112,7 +117,8 @@ def findings_of_entries(entries: Any, suspicious: Any) -> Any:
     diverges = good & ((F.col("copies") < F.col("good_copies")) | (F.col("leading") > F.col("good_copies")))
     bad = judged.withColumn(
         "kind",
-        F.when(F.col("present").isNull(), UNREACHABLE)
+        F.when(F.col("storage_failed"), STORAGE_FAILED)
+        .when(F.col("present").isNull(), UNREACHABLE)
         .when(~F.col("present") & _counts(), MISSING)
         .when(F.col("present") & ~F.col("digest_ok"), CORRUPT)
         .when(diverges, DIVERGENT),

@@ -188,9 +188,9 @@ def _ids(_context: click.Context, _parameter: click.Parameter, text: str | None)
 def command(**values: Any) -> None:
     """Read every replica of every entry from the bookie that should have it, and compare.
 
-    Found are entries that are missing, corrupt (digest), divergent (valid, but another content), on bookies that do not
-    answer, under-replicated and lost; ledgers that cannot be looked at; and orphans, in entry logs and on bookies.  The
-    exit code is 1 if there is damage.  Orphans alone are none.
+    Found are entries that are missing, corrupt (digest), divergent (valid, but another content), on disks that bookies
+    cannot read, on bookies that do not answer, under-replicated and lost; ledgers that cannot be looked at; and
+    orphans, in entry logs and on bookies.  The exit code is 1 if there is damage.  Orphans alone are none.
 
     \b
     bktx spark scrub --metadata sqlite:///tmp/cluster.db --output /tmp/scrub --format json

@@ -10,7 +10,7 @@ from attrs import define, field
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, NoSuchLedger
+from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, NoSuchLedger, StorageFailed
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.reading.verified_count import verified_count
 from bookkeeper_tx.spark.replicas.copies import Absent
@@ -21,7 +21,7 @@ RANGES_MAX: Final = 1000
 MISSING = (NoSuchEntry, NoSuchLedger)
 """Answers of a bookie that does not have an entry.  Any other error says nothing about it."""
 
-OK, MISSED, CORRUPT, UNKNOWN = "ok", "missing", "corrupt", "unknown"
+OK, MISSED, CORRUPT, STORAGE_FAILED, UNKNOWN = "ok", "missing", "corrupt", "storage-failed", "unknown"
 
 _ID_SIZE = 8
 
@@ -48,6 +48,11 @@ def mismatch_of(digest: EntryDigest, run: EntryRun, entry_id: int) -> DigestMism
 def is_missing(error: BookKeeperError) -> bool:
     """Return whether the bookie has said that it does not have the entry."""
     return isinstance(error, MISSING)
+
+
+def is_storage_failure(error: BookKeeperError) -> bool:
+    """Return whether the bookie has said that it cannot read the entry from its disk."""
+    return isinstance(error, StorageFailed)
 
 
 class ContentHash:
@@ -96,6 +101,8 @@ class Tally:
     """Entries that the bookie has sent, good or corrupt."""
     missing: int = 0
     corrupt: int = 0
+    storage_failed: int = 0
+    """Entries that the bookie has answered about: it could not read them from its disk."""
     unknown: int = 0
     """Entries that the bookie gave no answer about, or that could not be asked for."""
     size: int = 0
@@ -117,6 +124,9 @@ class Tally:
         elif is_missing(found.error):
             self._add_missing(found.entry_ids)
             self._say(MISSED, found.error)
+        elif is_storage_failure(found.error):
+            self.storage_failed += len(found.entry_ids)
+            self._say(STORAGE_FAILED, found.error)
         else:
             self.unknown += len(found.entry_ids)
             self._say(UNKNOWN, found.error)
@@ -124,11 +134,13 @@ class Tally:
     @property
     def verdict(self) -> str:
         """The worst state of any of the entries; UNKNOWN if some are unknown and the others are good."""
-        if self.corrupt:
-            return CORRUPT
-        if self.missing:
-            return MISSED
-        return UNKNOWN if self.unknown else OK
+        counts = (
+            (CORRUPT, self.corrupt),
+            (MISSED, self.missing),
+            (STORAGE_FAILED, self.storage_failed),
+            (UNKNOWN, self.unknown),
+        )
+        return next((verdict for verdict, count in counts if count), OK)
 
     def values(self) -> dict[str, Any]:
         """Return the columns of a row."""
@@ -137,6 +149,7 @@ class Tally:
             "present": self.present,
             "missing": self.missing,
             "corrupt": self.corrupt,
+            "storage_failed": self.storage_failed,
             "unknown": self.unknown,
             "verdict": self.verdict,
             "missing_ranges": [{"first": first, "last": last} for first, last in self.missing_ranges],

@@ -21,7 +21,7 @@ from bookkeeper_tx.spark.plan.filters import IdFilter
 from bookkeeper_tx.spark.plan.ledger_chunks import open_store, read_chunk
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
-from bookkeeper_tx.spark.replicas.check import UNKNOWN, Tally, is_missing, judged
+from bookkeeper_tx.spark.replicas.check import UNKNOWN, Tally, is_missing, is_storage_failure, judged
 from bookkeeper_tx.spark.replicas.copies import Absent, CopyReader
 from bookkeeper_tx.spark.replicas.pieces import Piece, pieces_of
 from bookkeeper_tx.spark.replicas.plan import Task
@@ -152,15 +152,19 @@ class LedgerRows:
         payload_at = digest.payload_offset_of(self.ledger_id)
         for each in found:
             if isinstance(each, Absent):
-                present = False if is_missing(each.error) else None
                 text = str(each.error)
+                values = {
+                    "present": False if is_missing(each.error) else None,
+                    "storage_failed": is_storage_failure(each.error),
+                    "error": text,
+                }
                 for entry_id in each.entry_ids:
-                    yield Row({**common, "entry_id": entry_id, "present": present, "error": text}, len(text))
+                    yield Row({**common, "entry_id": entry_id} | values, len(text))
                 continue
             for part, error in judged(digest, each):
                 for entry_id in range(part.first_entry_id, part.last_entry_id + 1):
                     values = _of_entry(part.entry(entry_id), payload_at, error)
-                    yield Row({**common, "entry_id": entry_id, "present": True} | values)
+                    yield Row({**common, "entry_id": entry_id, "present": True, "storage_failed": False} | values)
 
     def _of_bookie(self, bookie: BookieId | None) -> dict[str, Any]:
         return {

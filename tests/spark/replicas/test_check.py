@@ -4,7 +4,16 @@ import pytest
 
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, NoSuchLedger
+from bookkeeper_tx.errors import (
+    BookieUnavailable,
+    BookKeeperError,
+    NoSuchEntry,
+    NoSuchLedger,
+    ReadOnlyBookie,
+    RequestTimedOut,
+    StorageFailed,
+    Unauthorized,
+)
 from bookkeeper_tx.model import DigestType, LedgerId
 from bookkeeper_tx.spark.replicas import check
 from bookkeeper_tx.spark.replicas.check import Tally, judged
@@ -111,6 +120,20 @@ def test_nothing_is_known_of_a_bookie_that_does_not_answer() -> None:
     assert (values["verdict"], values["unknown"], values["missing"]) == ("unknown", COUNT - 1, 0)
     assert values["error"] == "unknown: gone"
     assert tally(Absent(range(COUNT), BookieUnavailable("gone"))).values()["sha256"] is None
+
+
+def test_storage_that_fails_is_an_answer() -> None:
+    failed = Absent(range(1, 5), StorageFailed("bad sector"))
+    found = tally(run_of([sealed(0)]), failed, Absent(range(5, COUNT), RequestTimedOut("silence")))
+    values = found.values()
+    assert (values["verdict"], values["storage_failed"], values["unknown"]) == ("storage-failed", 4, COUNT - 5)
+    assert values["error"] == "storage-failed: bad sector; unknown: silence"
+
+
+@pytest.mark.parametrize("error", [Unauthorized("no"), ReadOnlyBookie("no"), RequestTimedOut("no")], ids=repr)
+def test_no_other_error_is_called_one_of_storage(error: BookKeeperError) -> None:
+    values = tally(Absent(range(COUNT), error)).values()
+    assert (values["verdict"], values["storage_failed"], values["error"]) == ("unknown", 0, "unknown: no")
 
 
 def test_other_digests_and_formats() -> None:

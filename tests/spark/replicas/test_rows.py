@@ -56,10 +56,24 @@ def test_a_row_for_each_bookie() -> None:
     assert [(row["bookie"], row["verdict"], row["present"]) for row in rows] == [
         ("a", "ok", COUNT),
         ("b", "missing", COUNT - 1),
-        ("c", "unknown", COUNT - 1),
+        ("c", "storage-failed", COUNT - 1),
     ]
     assert rows[1]["missing_ranges"] == [{"first": 4, "last": 4}]
-    assert rows[2]["error"] == "unknown: bad sector"
+    assert rows[2]["error"] == "storage-failed: bad sector"
+    assert [(row["storage_failed"], row["unknown"]) for row in rows] == [(0, 0), (0, 0), (1, 0)]
+
+
+def test_a_disk_that_fails_is_told_from_a_bookie_that_does_not_answer_entry_by_entry() -> None:
+    cluster = three()
+    del cluster.bookies["a"].entries[3]
+    cluster.bookies["b"].entries[3] = StorageFailed("bad sector")
+    cluster.bookies["c"].reachable = False
+    rows = [row for row in rows_of(cluster, CLOSED, perEntry="true") if row["entry_id"] == 3]
+    assert [(row["bookie"], row["present"], row["storage_failed"]) for row in rows] == [
+        ("a", False, False),
+        ("b", None, True),
+        ("c", None, False),
+    ]
 
 
 def test_a_ledger_that_has_changed_meanwhile_is_not_damaged() -> None:
