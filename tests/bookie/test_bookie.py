@@ -17,6 +17,7 @@ from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
 from protocol_specs.fields import LAST_ENTRY
+from protocol_specs.wire.operations import Flag
 from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
@@ -25,6 +26,7 @@ from tests.conftest import result_of
 OTHER_LEDGER = LEDGER + 1
 EIO = (101).to_bytes(4, "big")
 EREADONLY = (105).to_bytes(4, "big")
+EFENCED = (104).to_bytes(4, "big")
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
 
@@ -54,8 +56,8 @@ class Started:
         self.bookie.dispatch.serve(request, client)
         return b"".join(bytes(part) for part in client.take())
 
-    def add(self, entry_id: int, size: int = 41) -> bytes:
-        return self.ask(AddRequests(0x02010000, KEY, run_of(entry_id, size)))
+    def add(self, entry_id: int, size: int = 41, flags: int = 0) -> bytes:
+        return self.ask(AddRequests(0x02010000 | flags, KEY, run_of(entry_id, size)))
 
     def add_among_others(self, entry_id: int, size: int) -> bytes:
         """Add an entry in one request with others: one of another ledger, and the next of its own."""
@@ -66,9 +68,9 @@ class Started:
             adds.append((ledger_id, each_id, each_id - 1, KEY, record))
         return self.ask(MixedAddRequests(0x02010000, adds, [bytes(16)] * len(adds)))
 
-    def read(self, entry_id: int) -> bytes:
+    def read(self, entry_id: int, flags: int = 0) -> bytes:
         """Return the entry that is read, or the reply's return code."""
-        reply = self.ask(ReadRequests(0x02020000, LEDGER, (entry_id,)))
+        reply = self.ask(ReadRequests(0x02020000 | flags, LEDGER, (entry_id,), KEY if flags else None))
         return reply[28:] or reply[8:12]
 
 
@@ -233,12 +235,15 @@ def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -
     assert bookie.bookie.availability.read_only
     assert not bookie.bookie.availability.cannot_write
     assert bookie.add(3)[8:12] == EREADONLY
+    assert bookie.read(2, Flag.FENCING) == entry(2)
+    assert bookie.add(3, flags=Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY)[8:12] == bytes(4)
     disk.capacity = 100 * 1024 * 1024
     bookie.clock.advance(10)
     assert bookie.bookie.availability.cannot_write
     disk.capacity = None
     bookie.clock.advance(10)
-    assert bookie.add(3)[8:12] == bytes(4)
+    assert bookie.add(4)[8:12] == EFENCED
+    assert bookie.add(4, flags=Flag.RECOVERY_ADD)[8:12] == bytes(4)
 
 
 def test_old_journals_are_given_up_when_the_disk_is_nearly_full(disk: CrashingDisk) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from bookkeeper_tx.client.bookie_watcher import REFRESH_RETRY_S
-from bookkeeper_tx.errors import NotEnoughBookies, StorageFailed
+from bookkeeper_tx.errors import MetadataUnavailable, NotEnoughBookies, StorageFailed
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
 from tests.client.writers import writer_of
@@ -27,6 +27,27 @@ def test_a_writer_goes_on_without_a_bookie_and_without_the_store() -> None:
     assert cluster.result(writer.append_many([b"x"] * 10)) == range(10)
     cluster.state.away = False
     cluster.result(writer.close())
+
+
+def test_what_changes_metadata_fails_without_the_store() -> None:
+    cluster = Cluster(THREE)
+    writer = writer_of(cluster)
+    client = cluster.client()
+    ledger_id = writer.ledger_id
+    cluster.result(writer.append(b"x"))
+    cluster.state.away = True
+    for change in (client.create_ledger, writer.close, lambda: client.open_ledger(ledger_id, b"pw")):
+        with pytest.raises(MetadataUnavailable):
+            cluster.result(change())
+
+
+def test_a_writer_that_has_to_write_down_another_bookie_fails_without_the_store() -> None:
+    cluster = Cluster((*THREE, "b4"))
+    writer = writer_of(cluster)
+    cluster.bookies[writer.metadata.last_fragment.ensemble[0]].down = True
+    cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        cluster.result(writer.append_many([b"x"] * 10))
 
 
 def test_new_ledgers_avoid_a_bookie_that_cannot_store_what_is_added() -> None:

@@ -6,8 +6,10 @@ from bookkeeper_tx.errors import (
     BookieUnavailable,
     BookKeeperError,
     ClientClosed,
+    NoSuchEntry,
     ProtocolViolation,
     RequestTimedOut,
+    StorageFailed,
     TlsFailed,
     TooManyRequests,
 )
@@ -57,3 +59,28 @@ def test_no_other_bookie_is_asked_by_a_client_that_is_closed(how: str) -> None:
     with pytest.raises(ClientClosed):
         cluster.result(reader.read_entry(0) if how == "entry" else reader.read(0, 0, batch=how == "batch"))
     assert sum(len(bookie.requests) for bookie in cluster.bookies.values()) == 1
+
+
+@pytest.mark.parametrize("telling", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("most", "others"),
+    [
+        (StorageFailed, [BookieUnavailable, NoSuchEntry]),
+        (RequestTimedOut, [NoSuchEntry, NoSuchEntry]),
+        (StorageFailed, [NoSuchEntry, NoSuchEntry]),
+    ],
+)
+def test_when_all_bookies_have_failed_the_most_telling_error_is_raised(
+    most: type[BookKeeperError], others: list[type[BookKeeperError]], telling: int
+) -> None:
+    """Whichever bookie has given it: that an entry is nowhere is said only if every bookie says so."""
+    cluster, writer, _ = tailed()
+    cluster.result(writer.append(b"x"))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    errors = list(others)
+    errors.insert(telling, most)
+    for bookie_id, error in zip(reader.metadata.last_fragment.ensemble, errors, strict=True):
+        cluster.bookies[bookie_id].fails = error()
+    with pytest.raises(most):
+        cluster.result(reader.read_entry(0))
