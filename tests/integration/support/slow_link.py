@@ -1,8 +1,9 @@
-"""A link of a given bandwidth between any client and a bookie, which can forget a connection, or be cut.
+"""A link of a given bandwidth and delay between any client and a bookie, which can forget a connection, or be cut.
 
 It is on the reactor's thread, wherever the client is.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import isawaitable
@@ -137,27 +138,38 @@ class End(Protocol):
 
 
 class SlowLink:
-    """A link to the bookie at ``port``: ``rate`` bytes a second, all connections and both directions together."""
+    """A link to the bookie at ``port``: ``rate`` bytes a second, all connections and both directions together.
 
-    def __init__(self, port: int, rate: float) -> None:
+    It is entered at ``host``, on ``entrance_port`` or one that is free.
+    """
+
+    def __init__(self, port: int, rate: float, host: str = "127.0.0.1", entrance_port: int = 0) -> None:
         self.rate = rate
+        self.delay_s = 0.0
+        """How long bytes take besides."""
         self.flows: list[Flow] = []
         self.cut = False
         """Whether nothing passes, on new connections neither."""
         self._bookie_port = port
         self._free_s = 0.0
+        self._under_way: deque[Callable[[], object]] = deque()
         self._listening: Any = None
-        self.port = 0
+        self._host = host
+        self.port = entrance_port
         """Where the client connects to."""
 
     def __enter__(self) -> "SlowLink":
-        self._listening = _there(reactor.listenTCP, 0, _Accepting(self), interface="127.0.0.1")
+        self._listening = _there(reactor.listenTCP, self.port, _Accepting(self), interface=self._host)
         self.port = self._listening.getHost().port
         return self
 
     def __exit__(self, *_: object) -> None:
         _there(self._listening.stopListening)
-        for flow in self.flows:
+        self.reset()
+
+    def reset(self) -> None:
+        """End all connections on both sides, at once."""
+        for flow in list(self.flows):
             for end in (flow.client, flow.bookie):
                 if end.transport is not None:
                     _there(end.transport.abortConnection)
@@ -172,11 +184,16 @@ class SlowLink:
         """Let new connections pass.  On any thread."""
         self.cut = False
 
-    def send(self, size: int, arrive: Any) -> None:
+    def send(self, size: int, arrive: Callable[[], object]) -> None:
         """Call ``arrive`` when ``size`` bytes have passed the link, after all that was sent before."""
         now = reactor.seconds()
         self._free_s = max(now, self._free_s) + size / self.rate
-        reactor.callLater(self._free_s - now, arrive)
+        # Two timers may be due at once, or the delay may become shorter: whichever comes first, bytes keep their order.
+        self._under_way.append(arrive)
+        reactor.callLater(self._free_s - now + self.delay_s, self._arrive_first)
+
+    def _arrive_first(self) -> None:
+        self._under_way.popleft()()
 
     def connect(self, flow: Flow) -> None:
         """Connect a new flow to the bookie."""
