@@ -1,5 +1,8 @@
 """A reader's request for the last add confirmed."""
 
+import gc
+from weakref import ref
+
 import pytest
 
 from bookkeeper_tx.config import ClientConfig
@@ -41,6 +44,22 @@ def test_a_reader_notices_that_the_ledger_was_closed() -> None:
     assert reader.length == writer.length
     with pytest.raises(InvalidArgument):
         cluster.result(reader.read_unconfirmed(5, 6))
+
+
+@pytest.mark.parametrize("ends", ["reader", "ledger"])
+def test_a_reader_watches_its_ledger_until_either_is_closed(ends: str) -> None:
+    cluster, writer, reader = tailed()
+    assert len(cluster.state.watchers) == 1
+    gone = ref(reader)
+    if ends == "reader":
+        reader.close()
+    else:
+        cluster.result(writer.close())
+        cluster.result(reader.read_last_add_confirmed())
+    assert cluster.state.watchers == []
+    del reader
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_closed_ledger_tells_its_end_without_its_bookies() -> None:

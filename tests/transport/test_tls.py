@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 from OpenSSL import SSL
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.security.tls_config import TlsConfig
@@ -231,7 +232,9 @@ def test_changed_files_that_cannot_be_used_leave_the_former_ones_in_force(bookie
     assert bookie.key_path is not None
     Path(bookie.key_path).write_text("half a k")
     clock.advance(2)
-    shake(server, ClientTls(client, clock))
+    with capturedLogs() as events:
+        shake(server, ClientTls(client, clock))
+    assert [bookie.key_path in formatEvent(event) for event in events if event["log_level"] is LogLevel.error] == [True]
 
 
 def test_half_a_renewal_and_a_file_that_is_away_for_a_moment_change_nothing(

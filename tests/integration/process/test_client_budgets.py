@@ -151,6 +151,7 @@ def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
             for ledger_id in range(100):
                 assert channel.read_entry(ledger_id, 0).endswith(bytes(50_000))
         assert "Too many open files" not in bookie.log
+        assert "256 file descriptors are enough for" in bookie.log
 
 
 def test_the_budgets_are_among_the_metrics(tmp_path: Path) -> None:

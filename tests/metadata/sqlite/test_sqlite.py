@@ -1,5 +1,6 @@
 """The SQLite store without threads and with a clock in the test's hand; its contract is in tests/integration."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +159,16 @@ def test_an_empty_file_is_not_yet_a_store(stores: Stores) -> None:
     Path(stores.path).touch()
     failure_of(stores.open().list_ledgers(), MetadataUnavailable)
     assert result_of(stores.open().initialize()) is True
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_the_file_is_made_as_the_umask_says(stores: Stores, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        stores.initialized()
+    finally:
+        os.umask(before)
+    assert Path(stores.path).stat().st_mode & 0o777 == mode
 
 
 def test_a_directory_in_the_place_of_the_file(stores: Stores) -> None:
