@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.errors import BookKeeperError
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.history import History, LedgerHistory, Stuck, Violation
@@ -14,17 +14,19 @@ PATIENCE_S = 40.0
 
 async def audit(node: ClientNode, history: History) -> None:
     """Look at all ledgers; raises Violation."""
-    await node.start()
+    assert node.client is not None
+    await node.client.start()
     for ledger in list(history.ledgers.values()):
         if ledger.metadata is not None:
             await _insist(node, _look_at, ledger)
             history.count("ledgers looked at")
     await _insist(node, _write, history)
-    assert node.client is not None
     await node.client.close()
 
 
-async def _insist(node: ClientNode, operation: Callable[[BookKeeper, Any], Awaitable[None]], argument: Any) -> None:
+async def _insist(
+    node: ClientNode, operation: Callable[[Client[Any, Any, Any], Any], Awaitable[None]], argument: Any
+) -> None:
     timeline = node.machine.timeline
     end_s = timeline.now + PATIENCE_S
     while True:
@@ -38,7 +40,7 @@ async def _insist(node: ClientNode, operation: Callable[[BookKeeper, Any], Await
             await node.sleep(1.0)
 
 
-async def _look_at(client: BookKeeper, ledger: LedgerHistory) -> None:
+async def _look_at(client: Client[Any, Any, Any], ledger: LedgerHistory) -> None:
     """Recover a ledger, and read all of it."""
     reader = await client.open_ledger(*ledger.key)
     end = reader.last_add_confirmed
@@ -51,7 +53,7 @@ async def _look_at(client: BookKeeper, ledger: LedgerHistory) -> None:
         ledger.read(entry.entry_id, entry.payload, end)
 
 
-async def _write(client: BookKeeper, history: History) -> None:
+async def _write(client: Client[Any, Any, Any], history: History) -> None:
     """Make, write and close a new ledger."""
     writer = await client.create_ledger(3, 3, 2)
     ledger = history.of(writer.ledger_id)

@@ -1,13 +1,14 @@
 """A client of the simulation, on a machine of its own."""
 
+from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.config import ClientConfig
+from tests.simulation.world.faces import begin
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
 from tests.simulation.world.store_session import StoreSession
@@ -16,36 +17,47 @@ CONFIG = ClientConfig(batch_read_capability_expiry_s=10.0, explicit_lac_interval
 
 
 class ClientNode:
-    """A process with one client in it."""
+    """A process with one client in it, on Twisted or on asyncio."""
 
-    def __init__(self, network: Network, server: MetadataServer, address: str, seed: int) -> None:
+    def __init__(
+        self, network: Network, server: MetadataServer, address: str, seed: int, on_asyncio: bool = False
+    ) -> None:
         self.machine = network.machine(address)
         self.random = Random(seed)
         self.config = evolve(CONFIG, protocol=self.random.choice(("v2", "v3")))
-        self.client: BookKeeper | None = None
+        self.client: Client[Any, Any, Any] | None = None
+        self.driver: Any = None
+        """What its client needs of its world, and the workload as well."""
+        self._on_asyncio = on_asyncio
         self._network = network
         self._server = server
+        self._past: list[Any] = []
+        """What was killed is kept: it would say so when it is collected."""
 
     @property
     def is_up(self) -> bool:
         return self.machine.reactor is not None
 
-    def start(self) -> Deferred[Any]:
-        """Start the process and its client."""
-        reactor = self.machine.begin(self._network)
-        session: Any = StoreSession(self.machine, self._server)
-        client_random = Random(self.random.random())
-        self.client = BookKeeper(session, self.config, reactor, random=client_random)
-        return self.client.start()
+    def start(self) -> None:
+        """Start the process, and make its client, which is not started."""
+        self.driver, store, face = begin(
+            self.machine, self._network, StoreSession(self.machine, self._server), self._on_asyncio
+        )
+        self.client = face(self.driver, store, self.config, Random(self.random.random()))
 
-    def sleep(self, seconds: float) -> Deferred[None]:
-        """Fire when so much time has passed, whatever the clock of the machine says."""
-        woken: Deferred[None] = Deferred()
+    def run(self, task: Coroutine[Any, Any, None], done: Any) -> None:
+        """Run a task in the process; ``done(error, None)`` is called at its end."""
+        self.driver.when_done(self.driver.spawn(task), done)
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when so much time has passed, whatever the clock of the machine says."""
+        woken = self.driver.promise()
         self.machine.post(self.machine.timeline.now + seconds, woken.callback, None)
-        return woken
+        await woken
 
     def kill(self) -> None:
         """End the process."""
         if self.is_up:
             self.machine.kill()
-            self.client = None
+            self._past += [self.client, self.driver]
+            self.client = self.driver = None

@@ -4,6 +4,7 @@ Bytes arrive in their order.  A connection can be swallowed for good, break afte
 was sent.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet import error
@@ -77,6 +78,17 @@ class End:
         self._producer_paused = False
         machine.on_killed.append(self._killed)
 
+    def begin(self, protocol: Any, made: Callable[[Any], object], argument: Any) -> None:
+        """Have a protocol; once ``made(argument)`` has returned it is told what came before it was there."""
+        self.protocol = protocol
+        made(argument)
+        self._read()
+
+    def refuse(self) -> None:
+        """Close it, before anybody has it."""
+        self._open = False
+        self._tell(error.ConnectionLost("reset"))
+
     # The transport of a protocol -------------------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
@@ -94,7 +106,7 @@ class End:
 
     def abortConnection(self) -> None:
         if self._open:
-            self._finish(error.ConnectionLost("aborted"))
+            self._finish(error.ConnectionAborted())
             self._tell(error.ConnectionLost("reset"))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:

@@ -1,5 +1,6 @@
 """What clients have done and were told, and what must be true of it whatever has happened."""
 
+import logging
 from typing import Any
 
 from attrs import define, field
@@ -140,3 +141,25 @@ class History:
         failure = event.get("log_failure")
         if failure is not None and not failure.check(Crashed):
             self.broken(failure.value)
+
+
+class Records(logging.Handler):
+    """What programs on asyncio log: a failure that nobody expected is a violation."""
+
+    LOGGERS = logging.getLogger("bookkeeper_tx"), logging.getLogger("asyncio")
+
+    def __init__(self, history: History) -> None:
+        super().__init__(logging.ERROR)
+        self._history = history
+
+    def begin(self) -> None:
+        for logger in self.LOGGERS:
+            logger.addHandler(self)
+
+    def end(self) -> None:
+        for logger in self.LOGGERS:
+            logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._history.broken(error or Violation(record.getMessage()))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import AlreadyCalled, AlreadyCancelled
@@ -19,6 +19,20 @@ UPTIME_S = 1_000_000.0
 
 ROUNDING_S = 1e-6
 """A time of day is a float of 53 bits: a call that is due a little earlier would be looked at again and again."""
+
+
+Happening: TypeAlias = tuple[Callable[..., object], tuple[Any, ...]]
+"""A call that the network, a thread or the store brings to a process, and its arguments."""
+
+
+class Process(Protocol):
+    """What makes the turns of a process: a reactor, or an event loop."""
+
+    def take(self, call: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        """Make a call that comes from outside."""
+
+    def catch_up(self, held: list[Happening]) -> None:
+        """Go on after a pause in which these calls have come."""
 
 
 class Call:
@@ -100,6 +114,15 @@ class Reactor:
     def adoptStreamPort(self, descriptor: Any, family: Any, factory: Any) -> Any:
         return self._network.listen(self._machine, factory)
 
+    def take(self, call: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        call(*arguments)
+
+    def catch_up(self, held: list[Happening]) -> None:
+        self.run_due()  # a reactor looks at its timers before its sockets
+        for call, arguments in held:
+            if self._machine.reactor is self:
+                call(*arguments)
+
     def run_due(self) -> None:
         """Call what is due at the beginning of this turn."""
         now = self.seconds()
@@ -138,13 +161,13 @@ class Machine:
         """Counts the processes; what was meant for an earlier one does not happen."""
         self.paused_until = 0.0
         self.clock_offset_s = 0.0
-        self.reactor: Reactor | None = None
-        """That of the process; None while there is none."""
+        self.reactor: Any = None
+        """That of the process, a :class:`Reactor` or another :class:`Process`; None while there is none."""
         self.on_exit: Callable[[], None] = lambda: None
         """Called when the process has ended by itself."""
         self.on_killed: list[Callable[[], None]] = []
         """Called when the process ends, however: its connections end, too."""
-        self._held: list[tuple[int, Callable[..., object], tuple[Any, ...]]] = []
+        self._held: list[Happening] = []
 
     @property
     def monotonic(self) -> float:
@@ -160,11 +183,20 @@ class Machine:
         """Set the clock forward, or back."""
         self.clock_offset_s += seconds
 
+    @property
+    def is_paused(self) -> bool:
+        return self.timeline.now < self.paused_until
+
     def begin(self, network: Any) -> Reactor:
-        """Begin a process; return its reactor."""
+        """Begin a process on Twisted; return its reactor."""
+        reactor = Reactor(self, network)
+        self.begin_with(reactor)
+        return reactor
+
+    def begin_with(self, process: Process) -> None:
+        """Begin a process."""
         assert self.reactor is None
-        self.reactor = Reactor(self, network)
-        return self.reactor
+        self.reactor = process
 
     def kill(self) -> None:
         """End the process at once, as SIGKILL."""
@@ -195,15 +227,13 @@ class Machine:
         if life != self.life or self.reactor is None:
             return
         if self.timeline.now < self.paused_until:
-            self._held.append((life, call, arguments))
+            self._held.append((call, arguments))
         else:
-            call(*arguments)
+            self.reactor.take(call, arguments)
 
     def _go_on(self, life: int, paused_until: float) -> None:
         if life != self.life or paused_until != self.paused_until or self.reactor is None:
             return
         self.paused_until = 0.0
         held, self._held = self._held, []
-        self.reactor.run_due()  # a reactor looks at its timers before its sockets
-        for each in held:
-            self._happen(*each)
+        self.reactor.catch_up(held)

@@ -20,25 +20,55 @@ RESEND_S = 0.2
 """How much later what was lost arrives."""
 
 
-class Connector:
-    """An attempt to connect."""
+class Attempt:
+    """An attempt to connect, which is told once how it ends."""
 
-    def __init__(self, host: str, port: int, factory: Any) -> None:
-        self._destination = IPv4Address("TCP", host, port)
-        self.factory = factory
+    def __init__(self, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
         self.over = False
 
-    def getDestination(self) -> IPv4Address:
-        return self._destination
+    def connected(self, end: End) -> None:
+        """Have this end of a connection."""
+        raise NotImplementedError
 
-    def stopConnecting(self) -> None:
-        self.fail(error.UserError())
+    def failed(self, reason: Exception) -> None:
+        """Have none."""
+        raise NotImplementedError
+
+    def succeed(self, end: End) -> None:
+        if self.over:
+            end.refuse()
+        else:
+            self.over = True
+            self.connected(end)
 
     def fail(self, reason: Exception) -> None:
         if not self.over:
             self.over = True
-            self.factory.clientConnectionFailed(self, Failure(reason))
-            self.factory.doStop()
+            self.failed(reason)
+
+
+class Connector(Attempt):
+    """An attempt of a factory of Twisted."""
+
+    def __init__(self, host: str, port: int, factory: Any) -> None:
+        super().__init__(host, port)
+        self.factory = factory
+
+    def getDestination(self) -> IPv4Address:
+        return IPv4Address("TCP", self.host, self.port)
+
+    def stopConnecting(self) -> None:
+        self.fail(error.UserError())
+
+    def connected(self, end: End) -> None:
+        protocol = self.factory.buildProtocol(end.getPeer())
+        end.begin(protocol, protocol.makeConnection, end)
+
+    def failed(self, reason: Exception) -> None:
+        self.factory.clientConnectionFailed(self, Failure(reason))
+        self.factory.doStop()
 
 
 class Listening:
@@ -98,11 +128,14 @@ class Network:
         connector = Connector(host, port, factory)
         factory.doStart()
         factory.startedConnecting(connector)
-        life = machine.life
         assert machine.reactor is not None
         machine.reactor.callLater(timeout_s, connector.fail, error.TimeoutError())
-        self._pass(machine.address, host, self._knock, machine, life, connector)
+        self.attempt(machine, connector)
         return connector
+
+    def attempt(self, machine: Machine, attempt: Attempt) -> None:
+        """Connect from ``machine``."""
+        self._pass(machine.address, attempt.host, self._knock, machine, machine.life, attempt)
 
     def carry(self, end: End, size: int, call: Callable[..., object], *arguments: Any) -> None:
         """Make a call at the other side when ``size`` bytes sent by ``end`` have arrived there."""
@@ -145,43 +178,26 @@ class Network:
         else:
             self.timeline.after(self._link(source, target)[0], call, *arguments)
 
-    def _knock(self, machine: Machine, life: int, connector: Connector) -> None:
-        host = connector.getDestination().host
+    def _knock(self, machine: Machine, life: int, attempt: Attempt) -> None:
+        host = attempt.host
         listening = self.listening.get(host)
         if listening is None or not listening.open:
-            self._pass(host, machine.address, self._refused, machine, life, connector)
+            self._pass(host, machine.address, self._ended, machine, life, attempt.fail, error.ConnectionRefusedError())
             return
-        connection = Connection(self, machine, listening.machine, connector.getDestination().port)
+        connection = Connection(self, machine, listening.machine, attempt.port)
         self.connections.append(connection)
-        self._pass(host, machine.address, self._accepted, life, connector, connection)
+        self._pass(host, machine.address, self._ended, machine, life, attempt.succeed, connection.client)
         server = connection.server
         listening.machine.post(self.timeline.now, self._serve, listening, server)
 
     def _serve(self, listening: Listening, server: End) -> None:
         protocol = listening.factory.buildProtocol(server.getPeer())
         if protocol is None or listening.machine.address in self.closes_at_once:
-            server._open = False
-            server._tell(error.ConnectionLost("reset"))
+            server.refuse()
             return
         server.protocol = protocol
         protocol.makeConnection(server)
 
-    def _refused(self, machine: Machine, life: int, connector: Connector) -> None:
+    def _ended(self, machine: Machine, life: int, told: Callable[[Any], None], how: Any) -> None:
         if machine.life == life:
-            machine.post(self.timeline.now, connector.fail, error.ConnectionRefusedError())
-
-    def _accepted(self, life: int, connector: Connector, connection: Connection) -> None:
-        machine = connection.client.machine
-        if machine.life == life:
-            machine.post(self.timeline.now, self._connected, connector, connection.client)
-
-    def _connected(self, connector: Connector, client: End) -> None:
-        if connector.over:
-            client._open = False
-            client._tell(error.ConnectionLost("reset"))
-            return
-        connector.over = True
-        protocol = connector.factory.buildProtocol(client.getPeer())
-        client.protocol = protocol
-        protocol.makeConnection(client)
-        client._read()
+            machine.post(self.timeline.now, told, how)

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from attrs import define
-from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from tests.simulation.world import faults as all_faults
@@ -15,7 +14,7 @@ from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.connection import Connection
 from tests.simulation.world.faults import Fault
-from tests.simulation.world.history import History, Stuck
+from tests.simulation.world.history import History, Records, Stuck
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
@@ -65,7 +64,8 @@ class Simulation:
         ]
         self.clients = [
             Workload(
-                ClientNode(self.network, self.server, f"10.0.1.{number}", random.getrandbits(32)),
+                # One of two or three is on asyncio.
+                ClientNode(self.network, self.server, f"10.0.1.{number}", random.getrandbits(32), number == 1),
                 self.history,
                 self.timeline,
                 Random(random.getrandbits(64)),
@@ -87,6 +87,8 @@ class Simulation:
         gc.collect()
         gc.disable()
         globalLogPublisher.addObserver(self._logged)
+        records = Records(self.history)
+        records.begin()
         try:
             self._run()
         except BaseException as error:
@@ -95,6 +97,7 @@ class Simulation:
             self.history.broken(error)
         finally:
             globalLogPublisher.removeObserver(self._logged)
+            records.end()
             gc.enable()
         return Outcome(self.seed, self.faults, self.history.violation, self.history.counts, self.timeline.steps)
 
@@ -171,14 +174,16 @@ class Simulation:
 
     def _audit(self) -> None:
         """Have a new client look at everything."""
-        auditor = ClientNode(self.network, self.server, "10.0.2.1", self.seed)
-        found: list[Any] = []
-        auditing = Deferred.fromCoroutine(audit(auditor, self.history))
-        auditing.addBoth(found.append)
+        auditor = ClientNode(self.network, self.server, "10.0.2.1", self.seed, self.seed % 2 == 1)
+        found: list[Exception | None] = []
+        auditor.start()
+        auditor.machine.post(
+            self.timeline.now, lambda: auditor.run(audit(auditor, self.history), lambda error, _: found.append(error))
+        )
         if not self._pass(self.timeline.now + PROGRESS_S, lambda: bool(found)):
             raise Stuck(f"{PROGRESS_S:.0f} s were not enough to look at all ledgers")
         if found[0] is not None:
-            found[0].raiseException()
+            raise found[0]
 
     def _pass(self, end_s: float, until: Callable[[], bool] = lambda: False) -> bool:
         """Let time pass; return whether ``until()`` has come."""

@@ -1,12 +1,11 @@
 """What clients do: write, read, tail, recover and delete ledgers, and say what they were told."""
 
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from random import Random
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
-
-from bookkeeper_tx.client.client import BookKeeper
+from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, ProtocolViolation
 from bookkeeper_tx.model import DigestType
 from tests.simulation.world.client_node import ClientNode
@@ -34,8 +33,11 @@ class Workload:
         """Start the process, and its tasks, unless it runs."""
         if self.node.is_up:
             return
-        starting = self.node.start()
-        starting.addErrback(lambda failure: failure.trap(BookKeeperError))
+        self.node.start()
+        self.node.machine.post(self.timeline.now, self._begin)
+
+    def _begin(self) -> None:
+        self._spawn(self._start())
         tasks = [self.writes, self.writes, self.recovers, self.reads, self.tails]
         for task in self.random.sample(tasks, self.random.randrange(2, len(tasks) + 1)):
             self._spawn(task(Random(self.random.random())))
@@ -43,7 +45,7 @@ class Workload:
             self._spawn(self.deletes(Random(self.random.random())))
 
     @property
-    def client(self) -> BookKeeper:
+    def client(self) -> Client[Any, Any, Any]:
         assert self.node.client is not None
         return self.node.client
 
@@ -54,6 +56,10 @@ class Workload:
         under_way = self.history.under_way
         for name in [each for each in under_way if each.endswith(f" of {address}")]:
             del under_way[name]
+
+    async def _start(self) -> None:
+        with suppress(BookKeeperError):
+            await self.client.start()
 
     # Tasks -----------------------------------------------------------------------------------------------------------
 
@@ -166,11 +172,11 @@ class Workload:
     # Around them -----------------------------------------------------------------------------------------------------
 
     def _spawn(self, task: Coroutine[Any, Any, None]) -> None:
-        def ended(result: Any) -> None:
-            if result is not None and not result.check(CancelledError):
-                self.history.broken(result.value)
+        def ended(error: Exception | None, _: None) -> None:
+            if error is not None:
+                self.history.broken(error)
 
-        Deferred.fromCoroutine(task).addBoth(ended)
+        self.node.run(task, ended)
 
     async def _sleep(self, seconds: float) -> bool:
         """Wait; return whether to go on."""
@@ -217,14 +223,15 @@ class Workload:
         if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
             raise Violation(f"nothing was damaged: {error}")
 
-    def _watched(self, what: str, work: Coroutine[Any, Any, Any]) -> Deferred[Any]:
+    def _watched(self, what: str, work: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
         """Note that ``work`` is under way; it has to end within its time."""
         self._names += 1
         name = f"{what} {self._names} of {self.node.machine.address}"
         self.history.under_way[name] = self.timeline.now
 
-        def ended(result: Any) -> Any:
-            self.history.under_way.pop(name, None)
+        async def watched() -> Any:
+            result = await work
+            del self.history.under_way[name]
             return result
 
-        return Deferred.fromCoroutine(work).addBoth(ended)
+        return self.node.driver.spawn(watched())
