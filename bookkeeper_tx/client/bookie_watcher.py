@@ -40,6 +40,8 @@ class BookieWatcher:
         self._driver = driver
         self._clock = driver.clock
         self._placement = placement
+        self.stopped = False
+        """Whether the client was closed; one that could not start was not."""
         self._stop_watching: Callable[[], None] | None = None
         self._retry: Timer | None = None
         self.quarantined_until: dict[BookieId, float] = {}
@@ -50,16 +52,12 @@ class BookieWatcher:
         self.short: WeakSet[ShortOfBookies] = WeakSet()
         """Those that are told of such a change, unless their program has dropped them."""
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the client was closed, or not started yet."""
-        return self._stop_watching is None
-
     async def start(self) -> None:
         self._stop_watching = self._store.watch_bookies(self._changed)
         await self.refresh()
 
     def stop(self) -> None:
+        self.stopped = True
         if self._stop_watching is not None:
             self._stop_watching()
             self._stop_watching = None

@@ -1,10 +1,13 @@
 """The set of writable bookies, also while the metadata store is away."""
 
 import pytest
+from twisted.internet.defer import fail
 
 from bookkeeper_tx.client.bookie_watcher import REFRESH_RETRY_S
+from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import MetadataUnavailable, NotEnoughBookies, StorageFailed
-from tests.client.puppet_bookie import PuppetBookie
+from tests.client.puppet_bookie import PuppetBookie, PuppetChannels
+from tests.client.puppet_store import PuppetStore
 from tests.client.puppets import Cluster
 from tests.client.writers import writer_of
 
@@ -86,3 +89,22 @@ def test_a_closed_client_asks_no_more() -> None:
     cluster.state.away = False
     cluster.result(client.close())
     assert cluster.clock.getDelayedCalls() == []
+
+
+def test_a_client_that_could_not_start_does_not_say_that_it_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(THREE)
+    ledger_id = writer_of(cluster).ledger_id
+    monkeypatch.setattr(PuppetStore, "start", lambda self: fail(MetadataUnavailable("away")))
+    client = BookKeeper(
+        PuppetStore(cluster.network, cluster.state, cluster.bookies),
+        reactor=cluster.clock,
+        channels=PuppetChannels(cluster.network, cluster.bookies),
+    )
+    with pytest.raises(MetadataUnavailable):
+        cluster.result(client.start())
+    reader = cluster.result(client.open_ledger_no_recovery(ledger_id))
+    for changed in cluster.state.watchers:
+        changed()
+    cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        cluster.result(reader.read_last_add_confirmed())
